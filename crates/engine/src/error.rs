@@ -1,0 +1,40 @@
+//! What an engine can answer other than success.
+
+/// A result with the contract's error.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What an engine answered instead of doing what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Another transaction was in the way (a conflict, a deadlock, a busy database): the transaction
+    /// is to be tried again. This is data of the measurement, counted and retried, and no failure.
+    #[error("conflict: {0}")]
+    Conflict(String),
+    /// The engine, or this session as it was opened, cannot do that at all.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// No room: the disk, the map or a configured limit is full.
+    #[error("full: {0}")]
+    Full(String),
+    /// Anything else that the engine said.
+    #[error("{text} (code {code})")]
+    Engine {
+        /// The engine's own code; 0 where it has none.
+        code: i64,
+        /// The engine's own words.
+        text: String,
+    },
+}
+
+impl Error {
+    /// An engine's error that comes without a code.
+    pub fn engine(text: impl std::fmt::Display) -> Self {
+        Self::Engine { code: 0, text: text.to_string() }
+    }
+
+    /// Whether the transaction is to be tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict(_))
+    }
+}

@@ -1,0 +1,280 @@
+//! The contract between trueput and a storage engine.
+//!
+//! An [`Engine`] opens a [`Database`]; each worker makes one [`Session`] on its own thread and does
+//! everything through it. The traits are object-safe: a workload is compiled once and runs on every
+//! engine, at the price of one virtual call (about 2 ns) per operation.
+//!
+//! A new engine is one type that implements [`Engine`] and passes [`conformance::run`].
+
+pub mod conformance;
+pub mod error;
+pub mod key;
+pub mod knob;
+pub mod null;
+pub mod reference;
+
+pub use error::{Error, Result};
+pub use knob::{Kind, Knob, Resolved};
+pub use null::Null;
+pub use trueput_record::{Durability, Promise, Value, Window};
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::path::Path;
+
+/// A storage engine under test: what it is, what it can do, and how to open a database of it.
+pub trait Engine: Send + Sync {
+    /// What it is.
+    fn info(&self) -> Info;
+
+    /// The build that would be used: version as the library itself reports it, and its origin.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
+    fn build(&self) -> Result<Build>;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// How it keeps a level of durability, or `None` where it has not that level.
+    fn promise(&self, durability: Durability) -> Option<Promise>;
+
+    /// Its settings that a plan may turn.
+    fn knobs(&self) -> &'static [Knob];
+
+    /// Opens the database in `spec.directory`, making it if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a level or knob that it has not; [`Error::Engine`] for whatever
+    /// the engine itself says.
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
+}
+
+/// What an engine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Info {
+    /// The name on the command line: lower case, no spaces.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// What kind of engine it is, in a few words: `B+tree, copy on write, memory-mapped`.
+    pub summary: &'static str,
+    /// Its licence, as an SPDX expression.
+    pub license: &'static str,
+    /// Where its documentation is.
+    pub homepage: &'static str,
+    /// How to get it, one line; `compiled in` where nothing has to be installed.
+    pub install: &'static str,
+}
+
+/// One library or server binary of an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Build {
+    /// The version that the library itself reports.
+    pub version: String,
+    /// The library's file; `None` where the engine is compiled into this program.
+    pub library: Option<std::path::PathBuf>,
+}
+
+/// What an engine can do, as far as a workload or the runner must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Several processes may have one database open at once.
+    pub several_processes: bool,
+    /// Several write transactions may run at once; otherwise they take turns.
+    pub concurrent_writers: bool,
+    /// What is put can be got. False for the null engine only.
+    pub retains_data: bool,
+    /// Puts, deletes and gets of one transaction take effect together or not at all.
+    pub atomic_transactions: bool,
+    /// A read transaction sees one state of the database, whatever others commit meanwhile.
+    pub snapshot_reads: bool,
+    /// Longest key, bytes.
+    pub max_key_bytes: usize,
+    /// Longest value, bytes.
+    pub max_value_bytes: usize,
+}
+
+/// How to open a database.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenSpec<'a> {
+    /// A folder that is the database's alone. It exists.
+    pub directory: &'a Path,
+    /// The promise that each commit shall make.
+    pub durability: Durability,
+    /// The engine's knobs, every one, resolved with [`knob::resolve`].
+    pub knobs: &'a Resolved,
+    /// The most sessions that this process will have at once.
+    pub sessions: u32,
+}
+
+/// An open database. Sessions are made from it on the threads that use them.
+pub trait Database: Send + Sync {
+    /// A session for the calling thread.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn session(&self) -> Result<Box<dyn Session + '_>>;
+
+    /// The engine's own counters (cache hits, compactions …), by its own names.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn counters(&self) -> Result<BTreeMap<String, Value>>;
+
+    /// Settings as the engine reports them back, by its own names: not as we asked.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn settings(&self) -> Result<BTreeMap<String, Value>>;
+
+    /// Brings everything committed so far to storage, by the engine's own means.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn checkpoint(&self) -> Result<()>;
+}
+
+/// What a transaction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Reads only. [`Session::put`] and [`Session::delete`] are refused.
+    Read,
+    /// Reads and writes. It sees its own writes.
+    Write,
+}
+
+/// The order of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// By ascending key.
+    Forward,
+    /// By descending key.
+    Backward,
+}
+
+/// The keys that a scan covers, in unsigned byte order.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyRange<'a> {
+    /// The low end.
+    pub lower: Bound<&'a [u8]>,
+    /// The high end.
+    pub upper: Bound<&'a [u8]>,
+}
+
+impl<'a> KeyRange<'a> {
+    /// Every key.
+    pub const ALL: KeyRange<'static> =
+        KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+
+    /// From `lower` on, that key included.
+    #[must_use]
+    pub fn from(lower: &'a [u8]) -> Self {
+        Self { lower: Bound::Included(lower), upper: Bound::Unbounded }
+    }
+
+    /// From `lower`, included, to `upper`, excluded.
+    #[must_use]
+    pub fn between(lower: &'a [u8], upper: &'a [u8]) -> Self {
+        Self { lower: Bound::Included(lower), upper: Bound::Excluded(upper) }
+    }
+
+    /// Whether no key can lie in it, so that a driver need not ask its engine (several refuse or
+    /// panic on reversed bounds).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match (self.lower, self.upper) {
+            (Bound::Included(low), Bound::Included(high)) => low > high,
+            (Bound::Unbounded, Bound::Excluded(high)) => high.is_empty(),
+            (
+                Bound::Included(low) | Bound::Excluded(low),
+                Bound::Excluded(high) | Bound::Included(high),
+            ) => low >= high,
+            _ => false,
+        }
+    }
+
+    /// Whether `key` lies at or above the low end.
+    #[must_use]
+    pub fn admits_from_below(&self, key: &[u8]) -> bool {
+        match self.lower {
+            Bound::Included(low) => key >= low,
+            Bound::Excluded(low) => key > low,
+            Bound::Unbounded => true,
+        }
+    }
+
+    /// Whether `key` lies at or below the high end.
+    #[must_use]
+    pub fn admits_from_above(&self, key: &[u8]) -> bool {
+        match self.upper {
+            Bound::Included(high) => key <= high,
+            Bound::Excluded(high) => key < high,
+            Bound::Unbounded => true,
+        }
+    }
+}
+
+/// Looks at a value where it lies in the engine's memory; the slice ends with the call.
+pub type ValueVisitor<'v> = dyn FnMut(&[u8]) + 'v;
+
+/// Looks at a record of a scan; the slices end with the call. `Break` ends the scan.
+pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
+
+/// One worker's way into a database: at most one transaction at a time, on one thread.
+///
+/// Every `get`, `put`, `delete` and `scan` stands between a `begin` and a `commit` or `abort`. After
+/// an error of any of them the transaction is still to be ended with `abort`, which is always
+/// allowed; after an error of `commit` or `begin` no transaction is open.
+pub trait Session {
+    /// Begins a transaction. A session that has one open refuses.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where the engine would rather have it tried again.
+    fn begin(&mut self, mode: Mode) -> Result<()>;
+
+    /// Shows the value of `key` to `visitor`, without a copy where the engine can, and says whether
+    /// the key is there. The visitor is called at most once.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where the engine gives the transaction up.
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
+
+    /// Stores `value` under `key`, whether or not the key was there.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where the engine gives the transaction up; [`Error::Full`] where there is
+    /// no room; [`Error::Unsupported`] in a read transaction or for a key or value too long.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Takes `key` out. It is no error where the key is not there.
+    ///
+    /// # Errors
+    /// As [`Session::put`].
+    fn delete(&mut self, key: &[u8]) -> Result<()>;
+
+    /// Shows the records of `range` in the order of `direction` to `visitor` until it breaks, and
+    /// says how many it showed.
+    ///
+    /// # Errors
+    /// As [`Session::get`].
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64>;
+
+    /// Ends the transaction and makes its writes visible and durable as the database was opened.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where the engine found that another transaction was in the way; nothing
+    /// was written then.
+    fn commit(&mut self) -> Result<()>;
+
+    /// Ends the transaction and forgets its writes.
+    ///
+    /// # Errors
+    /// Whatever the engine says; the transaction has ended all the same.
+    fn abort(&mut self) -> Result<()>;
+}

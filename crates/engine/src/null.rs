@@ -1,0 +1,151 @@
+//! The engine that does nothing, as fast as can be: what is measured on it is the harness.
+
+use crate::{
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob, Mode,
+    OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+};
+use std::collections::BTreeMap;
+
+/// The null engine. It accepts every put and finds no key; it promises nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Null;
+
+impl Engine for Null {
+    fn info(&self) -> Info {
+        Info {
+            name: "null",
+            title: "null",
+            summary: "keeps nothing: the harness's own cost",
+            license: "MIT OR Apache-2.0",
+            homepage: "docs/ENGINES.md",
+            install: "compiled in",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        Ok(Build { version: env!("CARGO_PKG_VERSION").to_owned(), library: None })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: true,
+            retains_data: false,
+            atomic_transactions: false,
+            snapshot_reads: false,
+            max_key_bytes: usize::MAX,
+            max_value_bytes: usize::MAX,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        (durability == Durability::None).then(|| Promise {
+            durability,
+            mapped_to: "nothing is kept".to_owned(),
+            window: None,
+            source: "crates/engine/src/null.rs".to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        &[]
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        if spec.durability == Durability::None {
+            Ok(Box::new(Nothing))
+        } else {
+            Err(Error::Unsupported(format!("null has no durability '{}'", spec.durability)))
+        }
+    }
+}
+
+struct Nothing;
+
+impl Database for Nothing {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(NullSession { open: None }))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        Ok(BTreeMap::new())
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        Ok(BTreeMap::new())
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps only what the contract demands of a session: whether a transaction is open.
+struct NullSession {
+    open: Option<Mode>,
+}
+
+impl NullSession {
+    fn need_write(&self) -> Result<()> {
+        match self.open {
+            Some(Mode::Write) => Ok(()),
+            Some(Mode::Read) => Err(Error::Unsupported("a write in a read transaction".to_owned())),
+            None => Err(no_transaction()),
+        }
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.open.take().map(|_| ()).ok_or_else(no_transaction)
+    }
+}
+
+fn no_transaction() -> Error {
+    Error::Unsupported("no transaction is open".to_owned())
+}
+
+impl Session for NullSession {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        match self.open.replace(mode) {
+            None => Ok(()),
+            Some(_) => Err(Error::Unsupported("a transaction is open already".to_owned())),
+        }
+    }
+
+    fn get(&mut self, key: &[u8], _visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        std::hint::black_box(key);
+        if self.open.is_none() {
+            return Err(no_transaction());
+        }
+        Ok(false)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        std::hint::black_box((key, value));
+        self.need_write()
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        std::hint::black_box(key);
+        self.need_write()
+    }
+
+    fn scan(
+        &mut self,
+        _range: KeyRange<'_>,
+        _direction: Direction,
+        _visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        if self.open.is_none() {
+            return Err(no_transaction());
+        }
+        Ok(0)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.end()
+    }
+}

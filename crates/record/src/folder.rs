@@ -1,0 +1,262 @@
+//! The run folder: everything that one run leaves behind, in files that other programs can read.
+//!
+//! ```text
+//! results/20261121T204500Z-first-look/
+//!   run.json          what was to run, on what machine, by what program  (RunManifest)
+//!   trials.jsonl      a line per trial, appended and synced when the trial ends  (TrialRecord)
+//!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format
+//!   end.json          when and how the run ended; absent while it runs  (RunEnd)
+//! ```
+
+use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+const MANIFEST: &str = "run.json";
+const TRIALS: &str = "trials.jsonl";
+const HISTOGRAMS: &str = "histograms";
+const END: &str = "end.json";
+
+/// What was to run, on what machine, by what program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunManifest {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format: u32,
+    /// The plan's name.
+    pub name: String,
+    /// What the plan is about, in a sentence or two.
+    #[serde(default)]
+    pub about: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The machine and this program.
+    pub host: HostFacts,
+    /// Every trial of the plan, in the order in which they run: interleaved over the repeats.
+    pub trials: Vec<TrialSpec>,
+    /// What the plan asked for and does not run, one sentence each (a level that an engine has not).
+    #[serde(default)]
+    pub left_out: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// When, RFC 3339 in UTC.
+    pub ended_at: String,
+    /// Whether every trial of the plan has a line.
+    pub complete: bool,
+    /// Load averages over 1, 5 and 15 minutes then.
+    pub load_at_end: [f64; 3],
+}
+
+/// A line of `trials.jsonl` that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLine {
+    /// From 1.
+    pub line: usize,
+    /// What the parser said.
+    pub message: String,
+}
+
+/// The trials of a run folder, as far as they can be read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StoredTrials {
+    /// The readable ones, in the order in which they ended.
+    pub trials: Vec<TrialRecord>,
+    /// The others, named so that nothing disappears in silence.
+    pub damaged: Vec<DamagedLine>,
+}
+
+/// A run folder on disk. Nothing in it is ever overwritten but `end.json`.
+#[derive(Debug, Clone)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes a new folder `RESULTS/TIME-NAME` and writes its manifest.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the folder cannot be made or written.
+    pub fn create(results: &Path, manifest: &RunManifest) -> Result<Self, Error> {
+        std::fs::create_dir_all(results).map_err(|source| Error::io(results, source))?;
+        let stamp: String = manifest
+            .started_at
+            .chars()
+            .take_while(|&c| c != '.')
+            .filter(|c| c.is_ascii_alphanumeric())
+            .collect();
+        let stamp = stamp.trim_end_matches('Z');
+        let path = first_free(results, &format!("{stamp}Z-{}", manifest.name))?;
+        let folder = Self { path };
+        let histograms = folder.path.join(HISTOGRAMS);
+        std::fs::create_dir(&histograms).map_err(|source| Error::io(&histograms, source))?;
+        folder.write_synced(MANIFEST, &to_json_pretty(manifest))?;
+        folder.write_synced(TRIALS, "")?;
+        Ok(folder)
+    }
+
+    /// Opens a folder that exists and reads its manifest.
+    ///
+    /// # Errors
+    /// [`Error::NewerFormat`] where a later trueput wrote it, [`Error::Invalid`] where it is no run
+    /// folder, [`Error::Io`] where it cannot be read.
+    pub fn open(path: &Path) -> Result<(Self, RunManifest), Error> {
+        let file = path.join(MANIFEST);
+        let text = std::fs::read_to_string(&file).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                Error::invalid(path, format!("not a run folder: it has no {MANIFEST}"))
+            }
+            _ => Error::io(&file, source),
+        })?;
+        check_format(&file, &text)?;
+        let manifest = serde_json::from_str(&text).map_err(|error| Error::Invalid {
+            path: file,
+            line: Some(error.line()),
+            message: error.to_string(),
+        })?;
+        Ok((Self { path: path.to_owned() }, manifest))
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that a trial's latency histograms go to.
+    #[must_use]
+    pub fn histogram_path(&self, trial_id: &str) -> PathBuf {
+        self.path.join(HISTOGRAMS).join(format!("{trial_id}.hlog"))
+    }
+
+    /// Appends a trial's line and syncs it to storage before it returns.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the line cannot be written.
+    pub fn append(&self, record: &TrialRecord) -> Result<(), Error> {
+        let path = self.path.join(TRIALS);
+        let io = |source| Error::io(&path, source);
+        let mut file = OpenOptions::new().append(true).read(true).open(&path).map_err(io)?;
+        let mut line = serde_json::to_string(record)
+            .map_err(|error| Error::invalid(&path, error.to_string()))?;
+        line.push('\n');
+        if !ends_with_newline(&path).map_err(io)? {
+            // A crash tore the last line: leave it damaged rather than glue this one to it.
+            line.insert(0, '\n');
+        }
+        file.write_all(line.as_bytes()).map_err(io)?;
+        file.sync_data().map_err(io)
+    }
+
+    /// Reads every line that can be read; damaged ones are named.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the file cannot be read, [`Error::NewerFormat`] where a line is newer
+    /// than this program.
+    pub fn trials(&self) -> Result<StoredTrials, Error> {
+        let path = self.path.join(TRIALS);
+        let bytes = std::fs::read(&path).map_err(|source| Error::io(&path, source))?;
+        let mut stored = StoredTrials::default();
+        for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
+            match serde_json::from_slice::<TrialRecord>(line) {
+                Ok(record) => stored.trials.push(record),
+                Err(error) => {
+                    check_format(&path, &String::from_utf8_lossy(line))?;
+                    let message = error.to_string();
+                    stored.damaged.push(DamagedLine { line: index + 1, message });
+                }
+            }
+        }
+        Ok(stored)
+    }
+
+    /// States that the run has ended. A resumed run states it again.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the file cannot be written.
+    pub fn finish(&self, end: &RunEnd) -> Result<(), Error> {
+        self.write_synced(END, &to_json_pretty(end))
+    }
+
+    /// How the run ended, if it has.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Io`] where the file is there and cannot be read.
+    pub fn end(&self) -> Result<Option<RunEnd>, Error> {
+        let path = self.path.join(END);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(Error::io(path, source)),
+        };
+        let parsed = serde_json::from_str(&text);
+        parsed.map(Some).map_err(|error| Error::invalid(path, error.to_string()))
+    }
+
+    fn write_synced(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        let write = || {
+            let mut file = File::create(&path)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        };
+        write().map_err(|source| Error::io(path.clone(), source))
+    }
+}
+
+/// Two runs that start within a second get `-2`, `-3` … rather than one folder.
+fn first_free(results: &Path, name: &str) -> Result<PathBuf, Error> {
+    for attempt in 1..1_000 {
+        let path = match attempt {
+            1 => results.join(name),
+            n => results.join(format!("{name}-{n}")),
+        };
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(Error::io(path, source)),
+        }
+    }
+    Err(Error::invalid(results.join(name), "a thousand folders of that name are there already"))
+}
+
+fn to_json_pretty<T: Serialize>(value: &T) -> String {
+    // Only a map with keys other than strings could fail here, and no noun of ours has one.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn ends_with_newline(path: &Path) -> std::io::Result<bool> {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut file = File::open(path)?;
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == [b'\n'])
+}
+
+/// Refuses what a later trueput wrote, before its unknown fields can be misread.
+fn check_format(path: &Path, text: &str) -> Result<(), Error> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    match serde_json::from_str::<Format>(text) {
+        Ok(Format { format }) if format > FORMAT_VERSION => Err(Error::NewerFormat {
+            path: path.to_owned(),
+            found: format,
+            known: FORMAT_VERSION,
+        }),
+        _ => Ok(()),
+    }
+}

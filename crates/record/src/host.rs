@@ -1,0 +1,64 @@
+//! Facts about the machine and this program, without which a figure means nothing.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine and the program that measured on it.
+///
+/// Each fact is as the operating system states it; one that could not be read is empty or `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Host name.
+    pub host_name: String,
+    /// Processor model, from `/proc/cpuinfo`.
+    pub cpu_model: String,
+    /// Processors that this program may run on.
+    pub cores: u32,
+    /// Memory, bytes.
+    pub memory_bytes: u64,
+    /// Operating system, from `/etc/os-release`.
+    pub operating_system: String,
+    /// Kernel release and build.
+    pub kernel: String,
+    /// Hypervisor or container, as far as it shows; `none` where nothing shows.
+    pub virtualisation: String,
+    /// Frequency governor of the first processor; absent where the kernel offers none.
+    pub governor: Option<String>,
+    /// The clock that latencies are read from.
+    pub clock: String,
+    /// The file system that the databases are on.
+    pub file_system: FileSystemFacts,
+    /// Load averages over 1, 5 and 15 minutes when the run began.
+    pub load_at_start: [f64; 3],
+    /// This program.
+    pub program: ProgramFacts,
+}
+
+/// A mounted file system.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileSystemFacts {
+    /// Its type: `ext4`, `xfs`, `tmpfs` …
+    pub kind: String,
+    /// The device or other source that is mounted.
+    pub source: String,
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// The mount options.
+    pub options: String,
+    /// Its size, bytes.
+    pub size_bytes: u64,
+    /// Free for this user when the run began, bytes.
+    pub free_bytes: u64,
+}
+
+/// This program, as built.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramFacts {
+    /// trueput's version.
+    pub version: String,
+    /// The commit that it was built from, `-dirty` appended where the tree had changes.
+    pub commit: String,
+    /// `release` or `debug`. Results of a debug build are invalid.
+    pub profile: String,
+    /// The exact command line.
+    pub command: Vec<String>,
+}

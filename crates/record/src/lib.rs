@@ -1,0 +1,77 @@
+//! The nouns of trueput and the files they live in: plan, trial, measurement, host facts, the run
+//! folder. This crate measures nothing and knows no engine; a report can be made from what it reads
+//! on a machine that has none.
+//!
+//! `docs/FORMAT.md` describes the files for people and for other programs.
+
+pub mod durability;
+pub mod folder;
+pub mod histogram;
+pub mod host;
+pub mod measurement;
+pub mod plan;
+pub mod suggest;
+pub mod trial;
+pub mod value;
+
+pub use durability::{Durability, Promise, Survival, Window};
+pub use folder::{RunFolder, RunManifest};
+pub use host::HostFacts;
+pub use measurement::{Outcome, TrialRecord};
+
+pub use trial::{TrialSpec, VerifyLevel, WorkerKind};
+pub use value::Value;
+
+/// The version of the run folder's layout and of every line in it.
+///
+/// Raised when a reader of the former version would misread a file of the next one. A folder with
+/// a higher number than this is refused, never guessed at.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What can go wrong with trueput's own files.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused to read or write a file.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: std::path::PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file was read but says something that cannot be used.
+    #[error("{path}{}: {message}", line.map(|n| format!(":{n}")).unwrap_or_default())]
+    Invalid {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The line in it, counted from 1, where one can be named.
+        line: Option<usize>,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// A run folder was written by a later trueput.
+    #[error(
+        "{path}: format {found} is newer than {known}, the newest that this trueput reads; \
+         use a newer trueput"
+    )]
+    NewerFormat {
+        /// The file that states the format.
+        path: std::path::PathBuf,
+        /// The format it states.
+        found: u32,
+        /// [`FORMAT_VERSION`].
+        known: u32,
+    },
+}
+
+impl Error {
+    /// Wraps an operating-system error with the path it concerns.
+    pub fn io(path: impl Into<std::path::PathBuf>, source: std::io::Error) -> Self {
+        Self::Io { path: path.into(), source }
+    }
+
+    /// An unusable file, without a line.
+    pub fn invalid(path: impl Into<std::path::PathBuf>, message: impl Into<String>) -> Self {
+        Self::Invalid { path: path.into(), line: None, message: message.into() }
+    }
+}

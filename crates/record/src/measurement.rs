@@ -1,0 +1,272 @@
+//! What a trial yielded. One [`TrialRecord`] is one line of `trials.jsonl`.
+
+use crate::{Promise, TrialSpec, Value, VerifyLevel};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One line of `trials.jsonl`: a trial, how it ended, and what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// [`crate::FORMAT_VERSION`] of the writer.
+    pub format: u32,
+    /// What was to be done.
+    pub spec: TrialSpec,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whether it continued an interrupted trial in a database that was there. The rates then
+    /// speak of the remainder only, and the trial is never ranked.
+    #[serde(default)]
+    pub resumed: bool,
+    /// When its workers were released, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The engine as it described itself; absent if it never opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineReport>,
+    /// What was measured; absent if the workers never finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measurement: Option<Measurement>,
+    /// What the verification said; absent if it was off or never reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+}
+
+impl TrialRecord {
+    /// Whether the trial may stand in a ranking: it ended well, was verified, and ran from an
+    /// empty database.
+    #[must_use]
+    pub fn is_rankable(&self) -> bool {
+        self.outcome == Outcome::Valid
+            && !self.resumed
+            && self.measurement.is_some()
+            && self.verification.as_ref().is_some_and(|verification| verification.passed)
+    }
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It ran to its end and every check that was asked for passed.
+    Valid,
+    /// It ran to its end, but its numbers must not be believed.
+    Invalid {
+        /// Why, one sentence each.
+        reasons: Vec<String>,
+    },
+    /// It did not run to its end.
+    Failed {
+        /// Which part failed and why, in one sentence.
+        reason: String,
+    },
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// The engine as it described itself when the trial opened it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineReport {
+    /// The version that the library itself reports.
+    pub version: String,
+    /// Where the code came from: `compiled in`, or the library's path.
+    pub origin: String,
+    /// SHA-256 of the library file, or of this program where the engine is compiled in; hex.
+    pub sha256: String,
+    /// What each commit promised.
+    pub promise: Promise,
+    /// Settings as the engine reports them back, not as we asked.
+    pub settings: BTreeMap<String, Value>,
+    /// The engine's own counters when the workers had ended.
+    #[serde(default)]
+    pub counters: BTreeMap<String, Value>,
+}
+
+/// The figures of one trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// From the first worker's start to the last worker's end, seconds.
+    pub elapsed_s: f64,
+    /// Per kind of operation, in the workload's order.
+    pub operations: Vec<OperationSummary>,
+    /// What the workload found (answers, totals), by name.
+    pub results: BTreeMap<String, Value>,
+    /// Conflicts that the engine reported; each was retried and is no failure.
+    pub conflicts: u64,
+    /// What the workers' processes used between start and end, summed.
+    pub resources: Resources,
+    /// The database's size on disk after the workers ended.
+    pub database: DatabaseSize,
+    /// One entry per second of the run, and one for the remainder.
+    pub timeline: Vec<TimelineSecond>,
+    /// Per worker.
+    pub workers: Vec<WorkerReport>,
+}
+
+impl Measurement {
+    /// The summary of one kind of operation.
+    #[must_use]
+    pub fn operation(&self, kind: &str) -> Option<&OperationSummary> {
+        self.operations.iter().find(|operation| operation.kind == kind)
+    }
+
+    /// User and system CPU seconds of all workers.
+    #[must_use]
+    pub fn cpu_s(&self) -> f64 {
+        self.resources.user_cpu_s + self.resources.system_cpu_s
+    }
+}
+
+/// Count, rate and latency of one kind of operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationSummary {
+    /// The workload's name for it: `read`, `update`, …
+    pub kind: String,
+    /// How many were done, all workers.
+    pub count: u64,
+    /// `count` over the trial's elapsed time.
+    pub per_s: f64,
+    /// Service time in a closed loop: from the worker's start of the operation to its end. It says
+    /// nothing of the wait that users at a fixed rate would see.
+    pub latency: LatencySummary,
+}
+
+/// Figures drawn from a latency histogram, nanoseconds. The histogram itself is in the run folder.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "each field is the statistic that it is named for")]
+pub struct LatencySummary {
+    pub mean_ns: f64,
+    pub min_ns: u64,
+    pub p50_ns: u64,
+    pub p90_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub max_ns: u64,
+}
+
+/// What a set of processes used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resources {
+    /// CPU seconds outside the kernel.
+    pub user_cpu_s: f64,
+    /// CPU seconds inside the kernel.
+    pub system_cpu_s: f64,
+    /// Times that a thread gave up the processor to wait.
+    pub voluntary_context_switches: u64,
+    /// Times that a thread was made to give up the processor.
+    pub involuntary_context_switches: u64,
+    /// Page faults that needed no I/O.
+    pub minor_page_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_page_faults: u64,
+    /// Highest sum over the workers of proportional set size seen by the per-second sampler, bytes:
+    /// pages that several workers map are counted once.
+    pub peak_pss_bytes: u64,
+    /// Highest sum over the workers of resident set size, bytes: shared pages counted each time.
+    pub peak_rss_bytes: u64,
+    /// Bytes fetched from the storage layer (`read_bytes` of `/proc/PID/io`).
+    pub storage_read_bytes: u64,
+    /// Bytes sent to the storage layer (`write_bytes` of `/proc/PID/io`), page-cache write-back
+    /// caused by these processes included.
+    pub storage_written_bytes: u64,
+    /// Bytes through read-like system calls (`rchar`), cached or not.
+    pub read_call_bytes: u64,
+    /// Bytes through write-like system calls (`wchar`), cached or not.
+    pub write_call_bytes: u64,
+}
+
+/// Size of a database folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseSize {
+    /// Blocks that the file system gave to its files, bytes.
+    pub allocated_bytes: u64,
+    /// Sum of the files' lengths, bytes: holes in sparse files count here.
+    pub apparent_bytes: u64,
+}
+
+/// What happened in one second of a trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimelineSecond {
+    /// When it ended, seconds since the workers were released.
+    pub at_s: f64,
+    /// Operations done in it, by kind, in the order of [`Measurement::operations`].
+    pub counts: Vec<u64>,
+    /// CPU seconds of the workers outside the kernel in it.
+    pub user_cpu_s: f64,
+    /// CPU seconds of the workers inside the kernel in it.
+    pub system_cpu_s: f64,
+    /// Sum of the workers' proportional set size at its end, bytes; 0 where it was not sampled.
+    pub pss_bytes: u64,
+    /// Bytes sent to the storage layer in it.
+    pub storage_written_bytes: u64,
+    /// Bytes fetched from the storage layer in it.
+    pub storage_read_bytes: u64,
+}
+
+/// One worker's part.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerReport {
+    /// From 0.
+    pub index: u32,
+    /// Its process.
+    pub pid: u32,
+    /// From its own start to its own end, seconds.
+    pub elapsed_s: f64,
+    /// Operations done by kind, in the order of [`Measurement::operations`].
+    pub counts: Vec<u64>,
+    /// Conflicts that the engine reported to it.
+    pub conflicts: u64,
+}
+
+/// What an independent computation said of a trial's outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    /// How much was checked.
+    pub level: VerifyLevel,
+    /// Whether every check passed.
+    pub passed: bool,
+    /// The checks.
+    pub checks: Vec<Check>,
+    /// How long it took, seconds. Not part of the trial's elapsed time.
+    pub elapsed_s: f64,
+}
+
+impl Verification {
+    /// Bundles checks: it passed if there is at least one and each passed.
+    #[must_use]
+    pub fn from_checks(level: VerifyLevel, checks: Vec<Check>, elapsed_s: f64) -> Self {
+        let passed = !checks.is_empty() && checks.iter().all(|check| check.passed);
+        Self { level, passed, checks, elapsed_s }
+    }
+
+    /// The failed checks, one sentence each.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        let failed = self.checks.iter().filter(|check| !check.passed);
+        failed.map(|check| format!("{}: {}", check.name, check.detail)).collect()
+    }
+}
+
+/// One thing that was checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What was checked.
+    pub name: String,
+    /// Whether it held.
+    pub passed: bool,
+    /// What was expected and what was found, or how much was looked at.
+    pub detail: String,
+}
+
+impl Check {
+    /// A check that `found` equals `expected`.
+    pub fn equal<T: PartialEq + std::fmt::Display>(name: &str, expected: &T, found: &T) -> Self {
+        let passed = expected == found;
+        let detail =
+            if passed { format!("{found}") } else { format!("expected {expected}, found {found}") };
+        Self { name: name.to_owned(), passed, detail }
+    }
+
+    /// A check that held or not, with what was seen.
+    pub fn new(name: &str, passed: bool, detail: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), passed, detail: detail.into() }
+    }
+}

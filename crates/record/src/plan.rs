@@ -1,0 +1,1 @@
+//! placeholder until the plan file is written below

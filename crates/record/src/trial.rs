@@ -1,0 +1,131 @@
+//! One cell of a plan, to be run once.
+
+use crate::{Durability, Value};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Settings by name: of a workload, or the knobs of an engine.
+pub type Settings = BTreeMap<String, Value>;
+
+/// What executes the workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkerKind {
+    /// Each worker is a process of its own.
+    Processes,
+    /// Each worker is a thread of one process, for engines that allow one process only.
+    Threads,
+}
+
+impl WorkerKind {
+    /// The kind's name, as on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+impl fmt::Display for WorkerKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// How much of a trial's outcome is checked against an independent computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VerifyLevel {
+    /// Every stored record.
+    Full,
+    /// A random tenth of the stored records, and every total.
+    Sample,
+    /// Nothing: the result is marked as unverified and never ranked.
+    Off,
+}
+
+impl VerifyLevel {
+    /// Every level, most thorough first.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Sample, Self::Off];
+
+    /// The level's name, as on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Sample => "sample",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for VerifyLevel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for VerifyLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|level| level.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            let hint = crate::suggest::did_you_mean(text, names);
+            format!("no verification level '{text}'{hint}; the levels are {}", names.join(", "))
+        })
+    }
+}
+
+/// One cell of a plan, to be run once: everything that decides what the trial does, every default
+/// filled in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// Unique in its run, usable as a file name: `0007-lmdb-async-w4-r2`.
+    pub id: String,
+    /// Which cell of the plan's matrix, from 0; repeats of a cell share it.
+    pub cell: u32,
+    /// Which repeat of the cell, from 1.
+    pub repeat: u32,
+    /// The workload's name.
+    pub workload: String,
+    /// The workload's settings, every one.
+    pub settings: Settings,
+    /// The engine's name.
+    pub engine: String,
+    /// The library or server to use instead of the engine's default build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<PathBuf>,
+    /// The promise that each commit makes.
+    pub durability: Durability,
+    /// The engine's knobs, every one.
+    pub knobs: Settings,
+    /// How many workers.
+    pub workers: u32,
+    /// What a worker is.
+    pub worker_kind: WorkerKind,
+    /// How much is verified afterwards.
+    pub verify: VerifyLevel,
+    /// Seed of every random choice in the trial.
+    pub seed: u64,
+    /// Why this trial differs from the plan's general settings (a shorter range, say), for the
+    /// table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl TrialSpec {
+    /// The contender's name in tables: the engine, and the build's file name where one is named.
+    #[must_use]
+    pub fn contender(&self) -> String {
+        match self.build.as_deref() {
+            Some(path) => format!("{}@{}", self.engine, path.display()),
+            None => self.engine.clone(),
+        }
+    }
+}

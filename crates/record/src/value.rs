@@ -1,0 +1,153 @@
+//! One setting's value: of a knob, of a workload, or as an engine reports it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A value as plans write it and records keep it. Sizes and times are plain integers in the unit
+/// that the setting's name or description states.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// On or off.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A word, or a size such as `1GiB` before it is resolved.
+    Text(String),
+}
+
+impl Value {
+    /// Reads a value from the command line: `true`, `12`, `0.5`, and anything else as text.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        match text {
+            "true" | "on" | "yes" => return Self::Boolean(true),
+            "false" | "off" | "no" => return Self::Boolean(false),
+            _ => {}
+        }
+        if let Ok(number) = text.replace('_', "").parse() {
+            return Self::Integer(number);
+        }
+        match text.parse() {
+            Ok(number) => Self::Float(number),
+            Err(_) => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean(value) => value.fmt(formatter),
+            Self::Integer(value) => value.fmt(formatter),
+            Self::Float(value) => value.fmt(formatter),
+            Self::Text(value) => formatter.pad(value),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+/// Numbers beyond `i64::MAX` are kept as text, exactly.
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        i64::try_from(value).map_or_else(|_| Self::Text(value.to_string()), Self::Integer)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+/// Reads a size: `4096`, `64KiB`, `1 GiB`, `10MB` (decimal units are powers of 1,000).
+///
+/// # Errors
+/// A sentence that says what was given and what would be right.
+///
+/// ```
+/// assert_eq!(trueput_record::value::parse_bytes("64KiB"), Ok(65_536));
+/// assert!(trueput_record::value::parse_bytes("many").is_err());
+/// ```
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is not a size; write bytes or a unit, as in 4096, 64KiB, 1GiB");
+    let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let unit = text.trim()[digits.len()..].trim();
+    let number: u64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// Writes a size for people: exact binary multiples, else one decimal.
+///
+/// ```
+/// use trueput_record::value::format_bytes;
+/// assert_eq!(format_bytes(1 << 30), "1 GiB");
+/// assert_eq!(format_bytes(1_500), "1.5 KiB");
+/// ```
+#[must_use]
+pub fn format_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = bytes as f64;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    if size.fract() == 0.0 {
+        format!("{size:.0} {}", UNITS[unit])
+    } else {
+        format!("{size:.1} {}", UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_tells_booleans_numbers_and_words_apart() {
+        assert_eq!(Value::parse("on"), Value::Boolean(true));
+        assert_eq!(Value::parse("1_000"), Value::Integer(1000));
+        assert_eq!(Value::parse("0.5"), Value::Float(0.5));
+        assert_eq!(Value::parse("1GiB"), Value::from("1GiB"));
+    }
+
+    #[test]
+    fn sizes_read_binary_and_decimal_units() {
+        assert_eq!(parse_bytes("1 GiB"), Ok(1 << 30));
+        assert_eq!(parse_bytes("10MB"), Ok(10_000_000));
+        assert!(parse_bytes("12 parsecs").unwrap_err().contains("parsecs"));
+        assert!(parse_bytes("99999999999TiB").is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! What the runner tells while it runs: for a progress bar, plain lines, or another program.
+
+use serde::Serialize;
+use std::path::PathBuf;
+use trueput_record::{TrialRecord, TrialSpec};
+
+/// Something that happened, in the order in which it happened. As JSON, one object per line, its
+/// `event` field naming the variant.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The run began.
+    RunStarted {
+        /// The run folder.
+        folder: PathBuf,
+        /// Trials still to be run.
+        trials: usize,
+        /// Trials that the folder holds already (a resumed run).
+        done_before: usize,
+    },
+    /// An engine went through the conformance suite before its first trial at a level.
+    ConformanceChecked {
+        /// The contender.
+        contender: String,
+        /// The level.
+        durability: trueput_record::Durability,
+        /// Checks passed.
+        passed: usize,
+        /// The failed ones, one sentence each; its trials are invalid where there are any.
+        failures: Vec<String>,
+    },
+    /// A trial began.
+    TrialStarted {
+        /// Its place in this run, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// What is to be done.
+        spec: Box<TrialSpec>,
+    },
+    /// About a second has passed in a trial.
+    TrialProgress {
+        /// The trial.
+        id: String,
+        /// What it is at.
+        phase: Phase,
+        /// Which part of this phase is done, 0 to 1.
+        fraction: f64,
+        /// Operations per second over the last second, all kinds and workers; 0 outside `run`.
+        rate_per_s: f64,
+    },
+    /// A trial ended; its line is in the run folder.
+    TrialEnded {
+        /// The line.
+        record: Box<TrialRecord>,
+    },
+    /// Something that the user should know and that stops nothing.
+    Warning {
+        /// One sentence.
+        message: String,
+    },
+    /// The run ended.
+    RunEnded {
+        /// The run folder.
+        folder: PathBuf,
+        /// Whether the user stopped it.
+        interrupted: bool,
+    },
+}
+
+/// What a trial is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The database is made and filled.
+    Prepare,
+    /// The workers run: this is what is measured.
+    Run,
+    /// The outcome is checked.
+    Verify,
+}

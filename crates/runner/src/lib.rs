@@ -1,0 +1,66 @@
+//! Runs trials: worker processes, barrier, clock, sampler, host facts, events.
+//!
+//! The runner is given engines and workloads as trait objects and names none of them.
+
+pub mod event;
+
+pub use event::{Event, Phase};
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use trueput_engine::Engine;
+use trueput_record::suggest::did_you_mean;
+use trueput_workloads::Workload;
+
+/// The engines and workloads that a program offers.
+#[derive(Clone, Copy)]
+pub struct Registry {
+    /// The engines.
+    pub engines: &'static [&'static dyn Engine],
+    /// The workloads.
+    pub workloads: &'static [&'static dyn Workload],
+}
+
+impl Registry {
+    /// The engine of that name.
+    ///
+    /// # Errors
+    /// One sentence with the nearest name and all names.
+    pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, String> {
+        let found = self.engines.iter().copied().find(|engine| engine.info().name == name);
+        found.ok_or_else(|| {
+            let names: Vec<_> = self.engines.iter().map(|engine| engine.info().name).collect();
+            let hint = did_you_mean(name, names.iter().copied());
+            format!("no engine '{name}'{hint}; the engines are {}", names.join(", "))
+        })
+    }
+
+    /// The workload of that name.
+    ///
+    /// # Errors
+    /// One sentence with the nearest name and all names.
+    pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, String> {
+        let found = self.workloads.iter().copied().find(|workload| workload.info().name == name);
+        found.ok_or_else(|| {
+            let names: Vec<_> = self.workloads.iter().map(|w| w.info().name).collect();
+            let hint = did_you_mean(name, names.iter().copied());
+            format!("no workload '{name}'{hint}; the workloads are {}", names.join(", "))
+        })
+    }
+}
+
+/// Where a run works and how it starts its workers.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The program that workers are: this one. It is started as `PROGRAM worker` and calls
+    /// `worker::main`.
+    pub worker_program: PathBuf,
+    /// The folder for databases; `None`: `work` in the run folder.
+    pub work: Option<PathBuf>,
+    /// Leave each trial's database where it is instead of removing it.
+    pub keep_databases: bool,
+    /// Set by the caller's signal handler when the user stops the run: workers are stopped, what was
+    /// measured is kept.
+    pub stop: Arc<AtomicBool>,
+}

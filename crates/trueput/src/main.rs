@@ -1,0 +1,3 @@
+//! The bench on which transactional storage is measured.
+
+fn main() {}

@@ -1,0 +1,188 @@
+//! What is done to an engine. A new workload is one file (or folder) and one row in [`registry`].
+//!
+//! A [`Workload`] describes itself and its settings; bound to settings it becomes a [`Job`], which
+//! the runner's worker processes call: `prepare` once in a process of its own, then `execute` in
+//! every worker at once, then `conclude` once in a process of its own. The job alone chooses keys
+//! and mixes; it never touches the clock, a process or `/proc`.
+
+use std::collections::BTreeMap;
+use trueput_engine::{Capabilities, Database, Error as EngineError, Knob, Resolved, Session, Value};
+use trueput_record::VerifyLevel;
+use trueput_record::measurement::Check;
+
+/// Every workload.
+#[must_use]
+pub fn registry() -> &'static [&'static dyn Workload] {
+    &[]
+}
+
+/// A workload: what it is and what can be set about it.
+pub trait Workload: Send + Sync {
+    /// What it is.
+    fn info(&self) -> Info;
+
+    /// Its settings, described like an engine's knobs.
+    fn settings(&self) -> &'static [Knob];
+
+    /// Binds it to settings that were resolved with [`trueput_engine::knob::resolve`].
+    ///
+    /// # Errors
+    /// One sentence, where the settings do not go together (a reversed range, say): what was given
+    /// and what would be right.
+    fn job(&self, settings: &Resolved) -> Result<Box<dyn Job>, String>;
+}
+
+/// What a workload is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Info {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// The figure that contenders are ranked by: the kind of operation whose rate counts most.
+    pub headline: &'static str,
+}
+
+/// A workload bound to its settings.
+pub trait Job: Send + Sync {
+    /// The kinds of operation that it does, in the order of [`Meter::finish`]'s index.
+    fn kinds(&self) -> &'static [&'static str];
+
+    /// How many units of work make the whole trial, over all workers, for progress and time left.
+    fn total_units(&self) -> u64;
+
+    /// About how many bytes the database will take on a frugal engine, for the free-disk check.
+    fn expected_bytes(&self) -> u64;
+
+    /// Fills the database before the workers start. With `resume`, the database holds the remains of
+    /// an interrupted trial that is to be continued, and all former workers are gone.
+    ///
+    /// # Errors
+    /// Whatever the engine says, or that the remains are of another problem.
+    fn prepare(&self, target: &Target<'_>, resume: bool) -> Result<(), Error>;
+
+    /// Does one worker's share, on that worker's thread, while others do theirs.
+    ///
+    /// # Errors
+    /// Whatever the engine says, conflicts excepted: those are retried here and counted.
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error>;
+
+    /// Draws the results from the database after the workers have ended, and checks them against an
+    /// independent computation.
+    ///
+    /// # Errors
+    /// Whatever the engine says. A failed check is no error: it stands in the conclusion.
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error>;
+}
+
+/// The database that a job prepares or concludes on.
+pub struct Target<'a> {
+    /// Open, and this process's alone while the job looks at it.
+    pub database: &'a dyn Database,
+    /// What its engine can do.
+    pub capabilities: Capabilities,
+    /// How many workers the trial has.
+    pub workers: u32,
+    /// How many threads this process may use.
+    pub threads: u32,
+    /// Told now and then which part of the work is done, 0 to 1; it is cheap.
+    pub progress: &'a (dyn Fn(f64) + Sync),
+}
+
+/// One worker's share of a trial.
+pub struct Task<'a> {
+    /// The worker's own session.
+    pub session: &'a mut dyn Session,
+    /// Where operations are counted and timed.
+    pub meter: &'a mut dyn Meter,
+    /// What the engine can do.
+    pub capabilities: Capabilities,
+    /// This worker, from 0.
+    pub worker: u32,
+    /// How many workers there are.
+    pub workers: u32,
+    /// Seed of this trial's random choices; the same for all workers.
+    pub seed: u64,
+}
+
+/// What one worker found, by name: maxima, sums. Shown only where the database itself cannot say.
+pub type Findings = BTreeMap<String, u64>;
+
+/// Counts and times operations. It is called in the measured loop: it neither allocates, locks,
+/// formats nor asks the kernel.
+pub trait Meter {
+    /// The next operation starts now. What passed since the last one ended is nobody's latency.
+    fn start(&mut self);
+
+    /// An operation of the kind with this index in [`Job::kinds`] has ended; it began at the last
+    /// `start` or `finish`, whichever was later. So a loop without gaps reads the clock once per
+    /// operation.
+    fn finish(&mut self, kind: usize);
+
+    /// Units of work done since the last call, towards [`Job::total_units`].
+    fn advance(&mut self, units: u64);
+
+    /// The engine reported a conflict, and the transaction will be tried again.
+    fn conflict(&mut self);
+
+    /// Whether the worker is to return at its next convenience, because the user stopped the run.
+    fn stopped(&self) -> bool;
+}
+
+/// What the workers of a trial have done.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// Operations by kind, over all workers, in the order of [`Job::kinds`].
+    pub counts: Vec<u64>,
+    /// Conflicts, over all workers.
+    pub conflicts: u64,
+    /// What each worker found.
+    pub findings: Vec<Findings>,
+    /// Whether the trial continued an interrupted one: totals then speak of the remainder only.
+    pub resumed: bool,
+    /// How much is to be verified.
+    pub verify: VerifyLevel,
+}
+
+/// What a trial came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conclusion {
+    /// The results by name, for the record.
+    pub results: BTreeMap<String, Value>,
+    /// What was checked; empty where verification is off.
+    pub checks: Vec<Check>,
+}
+
+/// Why a job could not go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The engine refused.
+    #[error("{doing}: {source}")]
+    Engine {
+        /// What was being done: `storing the steps of 27`.
+        doing: String,
+        /// What the engine said.
+        source: EngineError,
+    },
+    /// The workload itself cannot go on: an overflow, a record that it did not write.
+    #[error("{0}")]
+    Workload(String),
+    /// The user stopped the run.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Adds what was being done to an engine's error.
+pub trait Doing<T> {
+    /// Names what was being done, in words that are only made if there is an error.
+    ///
+    /// # Errors
+    /// The engine's error, named.
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T> Doing<T> for trueput_engine::Result<T> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|source| Error::Engine { doing: what(), source })
+    }
+}

@@ -1,0 +1,53 @@
+# Two promises: on a machine with a Rust toolchain, `make run` does all the set-up and the main job,
+# and `make test` does all the set-up and passes.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+CARGO ?= cargo
+TRUEPUT := target/release/trueput
+
+.PHONY: help run test lint bench build setup doc clean
+
+help: ## List what can be made.
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## Build, then run the plan first-look and print its table (about three minutes after the build).
+	$(TRUEPUT) run plans/first-look.toml
+
+test: setup ## Check the formatting and the lints, then run every test.
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) test --workspace --locked
+
+lint: setup ## Formatting, lints, and the dependencies' licences and sources.
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@command -v cargo-deny >/dev/null || { echo "installing cargo-deny (some minutes)"; $(CARGO) install cargo-deny --locked; }
+	$(CARGO) deny check bans licenses sources
+
+bench: setup ## The harness's own cost: CPU per operation on the null engine, and the ratio to bare loops.
+	$(CARGO) build --release --locked --package trueput --package trueput-bench-harness
+	target/release/harness-cost
+
+build: setup ## Build the program.
+	$(CARGO) build --release --locked --package trueput
+
+doc: setup ## The crates' documentation.
+	$(CARGO) doc --workspace --no-deps --locked
+
+clean: ## Remove what was built. Results stay.
+	$(CARGO) clean
+
+# What the build needs beside the Rust toolchain: a C compiler, for the engines that are compiled in.
+setup:
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "trueput needs a Rust toolchain: https://rustup.rs" >&2; exit 1; }
+	@command -v cc >/dev/null && echo 'int main(void){return 0;}' | cc -x c -o /dev/null - 2>/dev/null || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
+	  elif command -v apt-get >/dev/null && command -v sudo >/dev/null; then \
+	    sudo apt-get update -q && sudo apt-get install -qy --no-install-recommends gcc libc6-dev; \
+	  else \
+	    echo "trueput needs a C compiler (cc) for LMDB and SQLite: install gcc or clang" >&2; exit 1; \
+	  fi; }

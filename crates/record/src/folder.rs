@@ -10,6 +10,7 @@
 
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -38,6 +39,10 @@ pub struct RunManifest {
     /// What the plan asked for and does not run, one sentence each (a level that an engine has not).
     #[serde(default)]
     pub left_out: Vec<String>,
+    /// By workload, the kind of operation whose rate contenders are ranked by. Where a workload is
+    /// not named here, a report ranks by its first kind.
+    #[serde(default)]
+    pub headlines: BTreeMap<String, String>,
 }
 
 /// How a run ended.

@@ -18,7 +18,7 @@ pub use durability::{Durability, Promise, Survival, Window};
 pub use folder::{RunFolder, RunManifest};
 pub use host::HostFacts;
 pub use measurement::{Outcome, TrialRecord};
-
+pub use plan::PlanFile;
 pub use trial::{TrialSpec, VerifyLevel, WorkerKind};
 pub use value::Value;
 
@@ -67,11 +67,18 @@ pub enum Error {
 impl Error {
     /// Wraps an operating-system error with the path it concerns.
     pub fn io(path: impl Into<std::path::PathBuf>, source: std::io::Error) -> Self {
-        Self::Io { path: path.into(), source }
+        Self::Io {
+            path: path.into(),
+            source,
+        }
     }
 
     /// An unusable file, without a line.
     pub fn invalid(path: impl Into<std::path::PathBuf>, message: impl Into<String>) -> Self {
-        Self::Invalid { path: path.into(), line: None, message: message.into() }
+        Self::Invalid {
+            path: path.into(),
+            line: None,
+            message: message.into(),
+        }
     }
 }

@@ -1,1 +1,247 @@
-//! placeholder until the plan file is written below
+//! What to run, as a plan file or the command line says it: the dimensions of a matrix of trials.
+//!
+//! ```toml
+//! name = "first-look"
+//! workload = "threen1"
+//! engines = ["lmdb", "sqlite"]            # or ["present"]
+//! durability = ["sync", "async"]
+//! workers = 4
+//! repeat = 3
+//! unsupported = "leave-out"               # or "refuse": what an engine has not
+//!
+//! [settings]
+//! finish = 100_000
+//! commit = ["per-store", "per-block"]     # a list is a dimension
+//!
+//! [knobs.lmdb]
+//! map_size = "1GiB"
+//!
+//! [[when]]
+//! durability = "sync"
+//! settings = { finish = 2_000 }
+//! note = "shorter range: it flushes at each commit"
+//! ```
+
+mod read;
+
+use crate::trial::Settings;
+use crate::{Durability, Error, Value, VerifyLevel, WorkerKind};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Settings by name with every value that each is to take: a name with several is a dimension.
+pub type Dimensions = BTreeMap<String, Vec<Value>>;
+
+/// The word in [`PlanFile::engines`] that means every engine whose library is there.
+pub const PRESENT_ENGINES: &str = "present";
+
+/// The most workers that a plan may ask for.
+pub const MAX_WORKERS: u32 = 1_024;
+
+/// The most repeats that a plan may ask for.
+pub const MAX_REPEAT: u32 = 1_000;
+
+/// What to run. Names of engines, knobs and settings are not checked here: this crate knows none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanFile {
+    /// The plan's name: letters, digits, `-`, `_` and `.`, for it becomes part of a folder's name.
+    pub name: String,
+    /// What the plan is about, in a sentence or two.
+    pub about: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Who competes; the name [`PRESENT_ENGINES`] stands for every one that is there.
+    pub engines: Vec<Contender>,
+    /// The levels at which they compete.
+    pub durability: Vec<Durability>,
+    /// How many workers.
+    pub workers: Vec<u32>,
+    /// What a worker is; `None`: a process where the engine allows several, else a thread.
+    pub worker_kind: Option<WorkerKind>,
+    /// How often each cell of the matrix is run.
+    pub repeat: u32,
+    /// How much is verified after each trial.
+    pub verify: VerifyLevel,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// What becomes of a level or a kind of worker that an engine has not.
+    pub unsupported: Unsupported,
+    /// The workload's settings.
+    pub settings: Dimensions,
+    /// Knobs by engine.
+    pub knobs: BTreeMap<String, Dimensions>,
+    /// Exceptions for some cells, applied in order.
+    pub when: Vec<When>,
+    /// Where the plan was read from, for messages.
+    pub origin: Origin,
+}
+
+/// An engine that competes, perhaps with a library of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contender {
+    /// The engine's name.
+    pub engine: String,
+    /// The library or server to use instead of the engine's default build.
+    pub build: Option<PathBuf>,
+}
+
+impl Contender {
+    /// Reads `ENGINE` or `ENGINE@/path/to/library`.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        match text.split_once('@') {
+            Some((engine, build)) => Self {
+                engine: engine.to_owned(),
+                build: Some(PathBuf::from(build)),
+            },
+            None => Self {
+                engine: text.to_owned(),
+                build: None,
+            },
+        }
+    }
+}
+
+/// What becomes of a level or a kind of worker that an engine has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsupported {
+    /// The plan is refused.
+    Refuse,
+    /// The cell is left out, and the report says so.
+    LeaveOut,
+}
+
+impl Unsupported {
+    /// Both choices.
+    pub const ALL: [Self; 2] = [Self::Refuse, Self::LeaveOut];
+
+    /// The choice's name, as in plan files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::LeaveOut => "leave-out",
+        }
+    }
+}
+
+/// An exception: other settings for some cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct When {
+    /// The levels that it is for; empty: all.
+    pub durability: Vec<Durability>,
+    /// The engines that it is for; empty: all.
+    pub engines: Vec<String>,
+    /// Settings of the workload that replace the plan's.
+    pub settings: Settings,
+    /// Why, in a few words for the table.
+    pub note: String,
+}
+
+impl When {
+    /// Whether it is for trials of this engine at this level.
+    #[must_use]
+    pub fn applies(&self, engine: &str, durability: Durability) -> bool {
+        (self.durability.is_empty() || self.durability.contains(&durability))
+            && (self.engines.is_empty() || self.engines.iter().any(|name| name == engine))
+    }
+}
+
+/// The file that a plan was read from and the line of each of its keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    path: Option<PathBuf>,
+    lines: BTreeMap<String, usize>,
+}
+
+/// A line of a plan file, for messages: `plans/x.toml:7`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The plan file.
+    pub path: PathBuf,
+    /// From 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.path.display(), self.line)
+    }
+}
+
+impl Origin {
+    /// Where a key was set: `settings.finish`, `knobs.lmdb.map_size`, `engines`, `when.0` …; `None`
+    /// where no file set it.
+    #[must_use]
+    pub fn of(&self, key: &str) -> Option<Place> {
+        let path = self.path.clone()?;
+        self.lines.get(key).map(|&line| Place { path, line })
+    }
+
+    /// Says that a key no longer comes from the file, because the command line overrode it.
+    pub fn forget(&mut self, key: &str) {
+        self.lines.remove(key);
+    }
+}
+
+impl PlanFile {
+    /// A plan for a workload in which everything else stands at its default: no engine yet, `sync`,
+    /// four workers, one repeat, full verification.
+    #[must_use]
+    pub fn for_workload(workload: &str) -> Self {
+        Self {
+            name: workload.to_owned(),
+            about: String::new(),
+            workload: workload.to_owned(),
+            engines: Vec::new(),
+            durability: vec![Durability::Sync],
+            workers: vec![4],
+            worker_kind: None,
+            repeat: 1,
+            verify: VerifyLevel::Full,
+            seed: 1,
+            unsupported: Unsupported::Refuse,
+            settings: Dimensions::new(),
+            knobs: BTreeMap::new(),
+            when: Vec::new(),
+            origin: Origin::default(),
+        }
+    }
+
+    /// Reads a plan file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be read; [`Error::Invalid`] with the line where it is no plan:
+    /// not TOML, an unknown key, a value of the wrong type.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
+        read::plan(path, &text)
+    }
+}
+
+/// Refuses a plan's name that cannot be part of a folder's name.
+///
+/// # Errors
+/// One sentence.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if (1..=60).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits) {
+        return Ok(());
+    }
+    Err(format!(
+        "'{name}' is no name for a plan; write 1 to 60 letters, digits, '-', '_' or '.', \
+         without a '.' in front"
+    ))
+}
+
+/// Refuses a number of workers or repeats that is zero or beyond `most`.
+///
+/// # Errors
+/// One sentence.
+pub fn check_count(what: &str, number: i64, most: u32) -> Result<u32, String> {
+    let count = u32::try_from(number)
+        .ok()
+        .filter(|count| (1..=most).contains(count));
+    count.ok_or_else(|| format!("{what} is {number}; it must be between 1 and {most}"))
+}

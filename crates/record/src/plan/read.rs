@@ -1,0 +1,455 @@
+//! Reads a plan from TOML. Every refusal names the file, the line and what would be right.
+
+use super::{
+    Contender, Dimensions, MAX_REPEAT, MAX_WORKERS, Origin, PlanFile, Unsupported, When,
+    check_count, check_name,
+};
+use crate::suggest::did_you_mean;
+use crate::trial::Settings;
+use crate::{Durability, Error, Value, VerifyLevel, WorkerKind};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+const KEYS: [&str; 14] = [
+    "name",
+    "about",
+    "workload",
+    "engines",
+    "durability",
+    "workers",
+    "worker_kind",
+    "repeat",
+    "verify",
+    "seed",
+    "unsupported",
+    "settings",
+    "knobs",
+    "when",
+];
+
+const WHEN_KEYS: [&str; 4] = ["durability", "engines", "settings", "note"];
+
+type Item<'i> = Spanned<DeValue<'i>>;
+
+/// Reads the text of the plan file at `path`.
+pub(super) fn plan(path: &Path, text: &str) -> Result<PlanFile, Error> {
+    let reader = Reader { path, text };
+    let document = DeTable::parse(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        reader.wrong(start..start, error.message().replace('\n', "; "))
+    })?;
+    reader.plan(document.get_ref())
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn plan(&self, table: &DeTable<'_>) -> Result<PlanFile, Error> {
+        self.check_keys(table, &KEYS)?;
+        let Some(workload) = table.get("workload") else {
+            return Err(self.wrong(
+                0..0,
+                "the plan names no workload; add workload = \"threen1\"",
+            ));
+        };
+        let mut plan = PlanFile::for_workload(&self.text(workload)?);
+        plan.origin.path = Some(self.path.to_owned());
+        if let Some(stem) = self.path.file_stem() {
+            plan.name = stem.to_string_lossy().into_owned();
+        }
+        for (key, item) in table {
+            plan.origin
+                .lines
+                .insert(key.get_ref().to_string(), self.line(key.span().start));
+            self.key(&mut plan, key.get_ref(), item)?;
+        }
+        check_name(&plan.name)
+            .map_err(|why| self.wrong(table.get("name").map_or(0..0, Spanned::span), why))?;
+        Ok(plan)
+    }
+
+    fn key(&self, plan: &mut PlanFile, key: &str, item: &Item<'_>) -> Result<(), Error> {
+        match key {
+            "name" => plan.name = self.text(item)?,
+            "about" => plan.about = self.text(item)?,
+            "engines" => {
+                let names = self.some(item, |one| self.text(one))?;
+                plan.engines = names.iter().map(|name| Contender::parse(name)).collect();
+            }
+            "durability" => plan.durability = self.some(item, |one| self.parsed(one))?,
+            "workers" => {
+                plan.workers = self.some(item, |one| self.count(one, "workers", MAX_WORKERS))?;
+            }
+            "worker_kind" => {
+                let kinds = [WorkerKind::Processes, WorkerKind::Threads];
+                plan.worker_kind = Some(self.one_of(item, key, kinds, WorkerKind::name)?);
+            }
+            "repeat" => plan.repeat = self.count(item, "repeat", MAX_REPEAT)?,
+            "verify" => plan.verify = self.parsed::<VerifyLevel>(item)?,
+            "seed" => {
+                let seed = self.integer(item)?;
+                plan.seed = u64::try_from(seed)
+                    .map_err(|_| self.wrong(item.span(), "seed must be 0 or more"))?;
+            }
+            "unsupported" => {
+                plan.unsupported = self.one_of(item, key, Unsupported::ALL, Unsupported::name)?;
+            }
+            "settings" => {
+                plan.settings = self.dimensions(item, "settings", &mut plan.origin)?;
+            }
+            "knobs" => plan.knobs = self.knobs(item, &mut plan.origin)?,
+            "when" => plan.when = self.exceptions(item, &mut plan.origin)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn check_keys(&self, table: &DeTable<'_>, known: &[&str]) -> Result<(), Error> {
+        let unknown = table
+            .keys()
+            .filter(|key| !known.contains(&key.get_ref().as_ref()));
+        match unknown.min_by_key(|key| key.span().start) {
+            None => Ok(()),
+            Some(key) => {
+                let hint = did_you_mean(key.get_ref(), known.iter().copied());
+                let keys = known.join(", ");
+                let message = format!("unknown key '{}'{hint}; keys are {keys}", key.get_ref());
+                Err(self.wrong(key.span(), message))
+            }
+        }
+    }
+
+    fn dimensions(
+        &self,
+        item: &Item<'_>,
+        owner: &str,
+        origin: &mut Origin,
+    ) -> Result<Dimensions, Error> {
+        let mut dimensions = Dimensions::new();
+        for (key, item) in self.table(item)? {
+            let name = key.get_ref().to_string();
+            origin
+                .lines
+                .insert(format!("{owner}.{name}"), self.line(key.span().start));
+            dimensions.insert(name, self.some(item, |one| self.value(one))?);
+        }
+        Ok(dimensions)
+    }
+
+    /// Knobs stand as `"lmdb.map_size" = …` or in a table of their engine.
+    fn knobs(
+        &self,
+        item: &Item<'_>,
+        origin: &mut Origin,
+    ) -> Result<BTreeMap<String, Dimensions>, Error> {
+        let mut knobs = BTreeMap::<String, Dimensions>::new();
+        for (key, item) in self.table(item)? {
+            let name = key.get_ref().to_string();
+            let line = self.line(key.span().start);
+            if let Some((engine, knob)) = name.split_once('.') {
+                origin.lines.insert(format!("knobs.{engine}.{knob}"), line);
+                let values = self.some(item, |one| self.value(one))?;
+                knobs
+                    .entry(engine.to_owned())
+                    .or_default()
+                    .insert(knob.to_owned(), values);
+            } else if item.get_ref().is_table() {
+                origin.lines.insert(format!("knobs.{name}"), line);
+                let owner = format!("knobs.{name}");
+                let of_engine = self.dimensions(item, &owner, origin)?;
+                knobs.entry(name).or_default().extend(of_engine);
+            } else {
+                let message = format!("knob '{name}' names no engine; write \"ENGINE.{name}\"");
+                return Err(self.wrong(key.span(), message));
+            }
+        }
+        Ok(knobs)
+    }
+
+    fn exceptions(&self, item: &Item<'_>, origin: &mut Origin) -> Result<Vec<When>, Error> {
+        let Some(blocks) = item.get_ref().as_array() else {
+            return Err(self.wrong(item.span(), "write each exception under a [[when]] heading"));
+        };
+        let read = |(index, block): (usize, &Item<'_>)| {
+            origin
+                .lines
+                .insert(format!("when.{index}"), self.line(block.span().start));
+            self.exception(block)
+        };
+        blocks.iter().enumerate().map(read).collect()
+    }
+
+    fn exception(&self, block: &Item<'_>) -> Result<When, Error> {
+        let table = self.table(block)?;
+        self.check_keys(table, &WHEN_KEYS)?;
+        let missing = |key: &str| self.wrong(block.span(), format!("[[when]] lacks '{key}'"));
+        let mut settings = Settings::new();
+        let given = table.get("settings").ok_or_else(|| missing("settings"))?;
+        for (key, item) in self.table(given)? {
+            settings.insert(key.get_ref().to_string(), self.value(item)?);
+        }
+        let note = self.text(table.get("note").ok_or_else(|| missing("note"))?)?;
+        let durability = match table.get("durability") {
+            Some(item) => self.some(item, |one| self.parsed(one))?,
+            None => Vec::new(),
+        };
+        let engines = match table.get("engines") {
+            Some(item) => self.some(item, |one| self.text(one))?,
+            None => Vec::new(),
+        };
+        Ok(When {
+            durability,
+            engines,
+            settings,
+            note,
+        })
+    }
+
+    /// One thing or a list of them, without repetition. An empty list is refused.
+    fn some<T: PartialEq>(
+        &self,
+        item: &Item<'_>,
+        read: impl Fn(&Item<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let Some(list) = item.get_ref().as_array() else {
+            return Ok(vec![read(item)?]);
+        };
+        let mut found = Vec::new();
+        for one in list {
+            let one = read(one)?;
+            if !found.contains(&one) {
+                found.push(one);
+            }
+        }
+        if found.is_empty() {
+            return Err(self.wrong(item.span(), "the list is empty; name at least one"));
+        }
+        Ok(found)
+    }
+
+    fn table<'t, 'i>(&self, item: &'t Item<'i>) -> Result<&'t DeTable<'i>, Error> {
+        item.get_ref()
+            .as_table()
+            .ok_or_else(|| self.mismatch(item, "a table"))
+    }
+
+    fn text(&self, item: &Item<'_>) -> Result<String, Error> {
+        let text = item
+            .get_ref()
+            .as_str()
+            .ok_or_else(|| self.mismatch(item, "a text in quotes"))?;
+        Ok(text.to_owned())
+    }
+
+    fn integer(&self, item: &Item<'_>) -> Result<i64, Error> {
+        let number = item.get_ref().as_integer();
+        let number = number.ok_or_else(|| self.mismatch(item, "a whole number"))?;
+        i64::from_str_radix(number.as_str(), number.radix())
+            .map_err(|_| self.wrong(item.span(), format!("{} is too large", number.as_str())))
+    }
+
+    fn count(&self, item: &Item<'_>, what: &str, most: u32) -> Result<u32, Error> {
+        check_count(what, self.integer(item)?, most).map_err(|why| self.wrong(item.span(), why))
+    }
+
+    fn parsed<T: std::str::FromStr<Err = String>>(&self, item: &Item<'_>) -> Result<T, Error> {
+        self.text(item)?
+            .parse()
+            .map_err(|why: String| self.wrong(item.span(), why))
+    }
+
+    fn one_of<T: Copy, const N: usize>(
+        &self,
+        item: &Item<'_>,
+        key: &str,
+        choices: [T; N],
+        name: impl Fn(T) -> &'static str,
+    ) -> Result<T, Error> {
+        let given = self.text(item)?;
+        let found = choices.into_iter().find(|&choice| name(choice) == given);
+        found.ok_or_else(|| {
+            let names = choices.map(name);
+            let hint = did_you_mean(&given, names);
+            let names = names.join(", ");
+            self.wrong(
+                item.span(),
+                format!("{key} is '{given}'{hint}; it is one of {names}"),
+            )
+        })
+    }
+
+    fn value(&self, item: &Item<'_>) -> Result<Value, Error> {
+        match item.get_ref() {
+            DeValue::String(text) => Ok(Value::from(text.as_ref())),
+            DeValue::Boolean(value) => Ok(Value::Boolean(*value)),
+            DeValue::Integer(_) => self.integer(item).map(Value::Integer),
+            DeValue::Float(number) => number
+                .as_str()
+                .parse()
+                .map(Value::Float)
+                .map_err(|_| self.mismatch(item, "a number")),
+            _ => Err(self.mismatch(item, "a number, a text in quotes, true or false")),
+        }
+    }
+
+    fn mismatch(&self, item: &Item<'_>, wanted: &str) -> Error {
+        let found = item.get_ref().type_str();
+        self.wrong(
+            item.span(),
+            format!("here stands {found}; {wanted} is wanted"),
+        )
+    }
+
+    fn wrong(&self, at: Range<usize>, message: impl Into<String>) -> Error {
+        let line = Some(self.line(at.start));
+        Error::Invalid {
+            path: self.path.to_owned(),
+            line,
+            message: message.into(),
+        }
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<PlanFile, String> {
+        plan(Path::new("plans/x.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_whole_plan_reads_as_written() {
+        let plan = read(
+            r#"
+name = "first"
+workload = "threen1"
+engines = ["lmdb", "rocksdb@/opt/librocksdb.so"]
+durability = ["sync", "async"]
+workers = [2, 4]
+worker_kind = "threads"
+repeat = 3
+verify = "sample"
+seed = 7
+unsupported = "leave-out"
+[settings]
+finish = 100_000
+commit = ["per-store", "per-block"]
+[knobs]
+"sqlite.cache" = "1MiB"
+[knobs.lmdb]
+map_size = ["1GiB", "2GiB"]
+[[when]]
+durability = "sync"
+settings = { finish = 2000 }
+note = "shorter"
+"#,
+        )
+        .unwrap();
+        assert_eq!(plan.name, "first");
+        assert_eq!(
+            plan.engines[1].build.as_deref(),
+            Some(Path::new("/opt/librocksdb.so"))
+        );
+        assert_eq!(plan.durability, [Durability::Sync, Durability::Async]);
+        assert_eq!(
+            (plan.workers.as_slice(), plan.repeat, plan.seed),
+            ([2, 4].as_slice(), 3, 7)
+        );
+        assert_eq!(plan.worker_kind, Some(WorkerKind::Threads));
+        assert_eq!(plan.unsupported, Unsupported::LeaveOut);
+        assert_eq!(plan.settings["finish"], [Value::Integer(100_000)]);
+        assert_eq!(plan.settings["commit"].len(), 2);
+        assert_eq!(plan.knobs["sqlite"]["cache"], [Value::from("1MiB")]);
+        assert_eq!(plan.knobs["lmdb"]["map_size"].len(), 2);
+        assert!(plan.when[0].applies("lmdb", Durability::Sync));
+        assert!(!plan.when[0].applies("lmdb", Durability::Async));
+        assert_eq!(
+            plan.origin.of("settings.finish").unwrap().to_string(),
+            "plans/x.toml:13"
+        );
+        assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 18);
+    }
+
+    #[test]
+    fn a_plan_without_a_name_takes_its_file_s() {
+        assert_eq!(read("workload = \"threen1\"").unwrap().name, "x");
+    }
+
+    #[test]
+    fn a_misspelled_key_is_named_with_its_line_and_the_key_meant() {
+        let message = read("workload = \"threen1\"\n\nrepeats = 3\n").unwrap_err();
+        let start =
+            "plans/x.toml:3: unknown key 'repeats' (did you mean 'repeat'?); keys are name,";
+        assert!(message.starts_with(start), "{message}");
+        let when = "workload = \"t\"\n[[when]]\nsetings = {}\n";
+        let message = read(when).unwrap_err();
+        assert!(
+            message.starts_with("plans/x.toml:3: unknown key 'setings'"),
+            "{message}"
+        );
+        assert!(message.contains("(did you mean 'settings'?)"), "{message}");
+    }
+
+    /// What stands on line 2 after a sound line 1, and what the refusal must say of it.
+    const BAD_LINES: &[(&str, &str)] = &[
+        ("workers = 0", "workers is 0; it must be between 1 and 1024"),
+        ("workers = []", "the list is empty"),
+        ("workers = \"four\"", "a whole number is wanted"),
+        ("repeat = 0", "repeat is 0"),
+        ("repeat = 99999999999999999999", "too large"),
+        ("seed = -1", "seed must be 0 or more"),
+        ("durability = [\"asinc\"]", "did you mean 'async'"),
+        ("verify = \"fulll\"", "did you mean 'full'"),
+        ("worker_kind = \"thread\"", "did you mean 'threads'"),
+        ("unsupported = \"leave_out\"", "did you mean 'leave-out'"),
+        ("name = \"a/b\"", "is no name for a plan"),
+        ("engines = 3", "a text in quotes is wanted"),
+        ("settings = 3", "a table is wanted"),
+        (
+            "settings.start = 2026-01-01",
+            "a number, a text in quotes, true or false is wanted",
+        ),
+        ("knobs.map_size = 3", "names no engine"),
+        ("when = 3", "[[when]]"),
+        ("when = [{settings = {}}]", "lacks 'note'"),
+        ("when = [{note = \"a\"}]", "lacks 'settings'"),
+        ("repeat 3", ""),
+    ];
+
+    #[test]
+    fn every_wrong_value_is_refused_with_its_line_and_what_would_be_right() {
+        for (line, says) in BAD_LINES {
+            let message = read(&format!("workload = \"threen1\"\n{line}\n")).unwrap_err();
+            assert!(message.starts_with("plans/x.toml:2: "), "{line}: {message}");
+            assert!(
+                message.contains(says) && !message.contains('\n'),
+                "{line}: {message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_plan_without_a_workload_and_a_missing_file_are_refused() {
+        assert!(
+            read("repeat = 3\n")
+                .unwrap_err()
+                .contains("names no workload")
+        );
+        let missing = PlanFile::read(Path::new("/nowhere/x.toml"))
+            .unwrap_err()
+            .to_string();
+        assert!(missing.starts_with("/nowhere/x.toml: "), "{missing}");
+    }
+}

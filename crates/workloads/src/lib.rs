@@ -85,6 +85,8 @@ pub struct Target<'a> {
     pub workers: u32,
     /// How many threads this process may use.
     pub threads: u32,
+    /// Seed of this trial's random choices: which records a sample verifies, say.
+    pub seed: u64,
     /// Told now and then which part of the work is done, 0 to 1; it is cheap.
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
@@ -124,6 +126,11 @@ pub trait Meter {
 
     /// The engine reported a conflict, and the transaction will be tried again.
     fn conflict(&mut self);
+
+    /// The last `count` operations of a kind that were finished have been rolled back: they are
+    /// taken off its count, since only committed work counts. Their latencies stay in the histogram,
+    /// for that time was spent.
+    fn retract(&mut self, kind: usize, count: u64);
 
     /// Whether the worker is to return at its next convenience, because the user stopped the run.
     fn stopped(&self) -> bool;

@@ -2,9 +2,16 @@
 //!
 //! The runner is given engines and workloads as trait objects and names none of them.
 
+pub mod error;
 pub mod event;
+pub mod host;
+pub mod matrix;
+mod run;
+pub mod worker;
 
+pub use error::Error;
 pub use event::{Event, Phase};
+pub use run::{Summary, create_run, run};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,11 +35,22 @@ impl Registry {
     /// # Errors
     /// One sentence with the nearest name and all names.
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, String> {
-        let found = self.engines.iter().copied().find(|engine| engine.info().name == name);
+        let found = self
+            .engines
+            .iter()
+            .copied()
+            .find(|engine| engine.info().name == name);
         found.ok_or_else(|| {
-            let names: Vec<_> = self.engines.iter().map(|engine| engine.info().name).collect();
+            let names: Vec<_> = self
+                .engines
+                .iter()
+                .map(|engine| engine.info().name)
+                .collect();
             let hint = did_you_mean(name, names.iter().copied());
-            format!("no engine '{name}'{hint}; the engines are {}", names.join(", "))
+            format!(
+                "no engine '{name}'{hint}; the engines are {}",
+                names.join(", ")
+            )
         })
     }
 
@@ -41,11 +59,18 @@ impl Registry {
     /// # Errors
     /// One sentence with the nearest name and all names.
     pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, String> {
-        let found = self.workloads.iter().copied().find(|workload| workload.info().name == name);
+        let found = self
+            .workloads
+            .iter()
+            .copied()
+            .find(|workload| workload.info().name == name);
         found.ok_or_else(|| {
             let names: Vec<_> = self.workloads.iter().map(|w| w.info().name).collect();
             let hint = did_you_mean(name, names.iter().copied());
-            format!("no workload '{name}'{hint}; the workloads are {}", names.join(", "))
+            format!(
+                "no workload '{name}'{hint}; the workloads are {}",
+                names.join(", ")
+            )
         })
     }
 }
@@ -60,6 +85,12 @@ pub struct Options {
     pub work: Option<PathBuf>,
     /// Leave each trial's database where it is instead of removing it.
     pub keep_databases: bool,
+    /// Leave the database of a trial that failed or was interrupted where it is, so that it can be
+    /// resumed.
+    pub keep_unfinished: bool,
+    /// Continue an unfinished trial in its database where that is still there, and run failed trials
+    /// again. Otherwise such a database is removed and its trial starts afresh.
+    pub resume_databases: bool,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, what was
     /// measured is kept.
     pub stop: Arc<AtomicBool>,

@@ -1,0 +1,41 @@
+//! Notes the commit that this program is built from.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!(
+        "cargo:rustc-env=TRUEPUT_COMMIT={}",
+        commit().unwrap_or_else(|| "unknown".to_owned())
+    );
+    // Any source of the workspace makes the tree clean or not; a commit shows in the log of HEAD.
+    println!("cargo:rerun-if-changed=..");
+    if let Some(directory) = git(&["rev-parse", "--absolute-git-dir"]) {
+        for name in ["HEAD", "logs/HEAD"] {
+            let file = Path::new(&directory).join(name);
+            if file.exists() {
+                println!("cargo:rerun-if-changed={}", file.display());
+            }
+        }
+    }
+}
+
+/// The commit's short hash, `-dirty` appended where a tracked source differs from it.
+fn commit() -> Option<String> {
+    let hash = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let sources = ["..", "../../Cargo.toml", "../../Cargo.lock"];
+    let mut question = vec!["status", "--porcelain", "--untracked-files=no", "--"];
+    question.extend(sources);
+    let clean = git(&question)?.is_empty();
+    Some(if clean { hash } else { format!("{hash}-dirty") })
+}
+
+/// What git answers, run in this crate's folder; `None` where there is no git or no repository.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = output
+        .status
+        .success()
+        .then(|| String::from_utf8(output.stdout).ok())??;
+    Some(text.trim().to_owned())
+}

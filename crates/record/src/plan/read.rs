@@ -6,7 +6,7 @@ use super::{
 };
 use crate::suggest::did_you_mean;
 use crate::trial::Settings;
-use crate::{Durability, Error, Value, VerifyLevel, WorkerKind};
+use crate::{Error, Value, VerifyLevel, WorkerKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -324,6 +324,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Durability;
 
     fn read(text: &str) -> Result<PlanFile, String> {
         plan(Path::new("plans/x.toml"), text).map_err(|error| error.to_string())

@@ -1,0 +1,406 @@
+//! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
+
+use crate::Registry;
+use std::collections::BTreeMap;
+use trueput_engine::knob::resolve;
+use trueput_engine::{Durability, Engine, Knob, Resolved};
+use trueput_record::plan::{
+    Contender, Dimensions, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile, Unsupported,
+    check_count, check_name,
+};
+use trueput_record::suggest::did_you_mean;
+use trueput_record::trial::Settings;
+use trueput_record::{TrialSpec, WorkerKind};
+use trueput_workloads::Workload;
+
+/// The most trials that a plan may have.
+pub const MAX_TRIALS: usize = 10_000;
+
+/// A plan, expanded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix {
+    /// Every trial, in the order in which they run: all cells once, then all again, so that drift
+    /// of the machine falls on every cell alike.
+    pub trials: Vec<TrialSpec>,
+    /// What the plan asked for and does not run, one sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// What is wrong with a plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
+pub struct Error {
+    /// Where in the plan's file; `None` where the command line said it.
+    pub place: Option<Place>,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+/// Expands a plan into trials with every setting and knob filled in and checked.
+///
+/// An engine that retains nothing stands for the harness's own cost: it runs at level `none`, once
+/// per workers, knobs and settings, whatever levels are asked for.
+///
+/// # Errors
+/// One sentence for the first thing that is wrong: an unknown name, a value out of range, settings
+/// that do not go together, a level or a kind of worker that an engine has not (unless the plan
+/// leaves such out), more than [`MAX_TRIALS`] trials, none at all.
+pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
+    let expansion = Expansion::new(plan, registry)?;
+    let mut left_out = Vec::new();
+    let mut cells = Vec::new();
+    for (contender, engine) in expansion.contenders(&mut left_out)? {
+        expansion.cells(&contender, engine, &mut cells, &mut left_out)?;
+    }
+    if cells.is_empty() {
+        return Err(expansion.wrong("engines", nothing_left(&left_out)));
+    }
+    let total = cells.len() * plan.repeat as usize;
+    if total > MAX_TRIALS {
+        let message = format!("the plan has {total} trials; {MAX_TRIALS} is the most");
+        return Err(expansion.wrong("repeat", message));
+    }
+    let trials = (1..=plan.repeat)
+        .flat_map(|repeat| cells.iter().map(move |cell| (repeat, cell)))
+        .enumerate()
+        .map(|(index, (repeat, cell))| numbered(cell, repeat, index + 1))
+        .collect();
+    Ok(Matrix { trials, left_out })
+}
+
+fn nothing_left(left_out: &[String]) -> String {
+    match left_out {
+        [] => "the plan names no engine; see 'trueput engines'".to_owned(),
+        _ => format!("nothing is left to run: {}", left_out.join("; ")),
+    }
+}
+
+fn numbered(cell: &TrialSpec, repeat: u32, number: usize) -> TrialSpec {
+    let (engine, durability, workers) = (&cell.engine, cell.durability, cell.workers);
+    let id = format!("{number:04}-{engine}-{durability}-w{workers}-r{repeat}");
+    TrialSpec {
+        id,
+        repeat,
+        ..cell.clone()
+    }
+}
+
+struct Expansion<'a> {
+    plan: &'a PlanFile,
+    registry: &'a Registry,
+    workload: &'static dyn Workload,
+}
+
+impl<'a> Expansion<'a> {
+    fn new(plan: &'a PlanFile, registry: &'a Registry) -> Result<Self, Error> {
+        let wrong = |key: &str, message| Error {
+            place: plan.origin.of(key),
+            message,
+        };
+        check_name(&plan.name).map_err(|why| wrong("name", why))?;
+        let workload = registry
+            .workload(&plan.workload)
+            .map_err(|why| wrong("workload", why))?;
+        for &workers in &plan.workers {
+            check_count("workers", i64::from(workers), MAX_WORKERS)
+                .map_err(|why| wrong("workers", why))?;
+        }
+        check_count("repeat", i64::from(plan.repeat), MAX_REPEAT)
+            .map_err(|why| wrong("repeat", why))?;
+        let expansion = Self {
+            plan,
+            registry,
+            workload,
+        };
+        expansion.check_names()?;
+        Ok(expansion)
+    }
+
+    /// Knobs and exceptions may name engines that do not compete, but none that is not there.
+    fn check_names(&self) -> Result<(), Error> {
+        let owner = self.plan.workload.as_str();
+        self.check_each(
+            "settings",
+            owner,
+            self.workload.settings(),
+            &self.plan.settings,
+        )?;
+        for (name, knobs) in &self.plan.knobs {
+            let at = format!("knobs.{name}");
+            let engine = self.registry.engine(name).map_err(|why| {
+                let first = knobs.keys().next().map(|knob| format!("{at}.{knob}"));
+                let key = if self.plan.origin.of(&at).is_some() {
+                    Some(at.clone())
+                } else {
+                    first
+                };
+                self.wrong(&key.unwrap_or_default(), why)
+            })?;
+            self.check_each(&at, name, engine.knobs(), knobs)?;
+        }
+        for (index, when) in self.plan.when.iter().enumerate() {
+            let at = format!("when.{index}");
+            for name in &when.engines {
+                self.registry
+                    .engine(name)
+                    .map_err(|why| self.wrong(&at, why))?;
+            }
+            resolve(owner, self.workload.settings(), &when.settings)
+                .map_err(|why| self.wrong(&at, why))?;
+        }
+        Ok(())
+    }
+
+    /// Checks every value of every dimension by itself, so that a refusal names its line.
+    fn check_each(
+        &self,
+        at: &str,
+        owner: &str,
+        knobs: &[Knob],
+        dimensions: &Dimensions,
+    ) -> Result<(), Error> {
+        for (name, values) in dimensions {
+            for value in values {
+                let alone = Settings::from([(name.clone(), value.clone())]);
+                resolve(owner, knobs, &alone)
+                    .map_err(|why| self.wrong(&format!("{at}.{name}"), why))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn contenders(
+        &self,
+        left_out: &mut Vec<String>,
+    ) -> Result<Vec<(Contender, &'static dyn Engine)>, Error> {
+        let mut found: Vec<(Contender, &'static dyn Engine)> = Vec::new();
+        for contender in &self.plan.engines {
+            if contender.engine == PRESENT_ENGINES {
+                self.present(&mut found, left_out);
+                continue;
+            }
+            let engine = self.engine(contender)?;
+            if !found.iter().any(|(known, _)| known == contender) {
+                found.push((contender.clone(), engine));
+            }
+        }
+        Ok(found)
+    }
+
+    fn present(
+        &self,
+        found: &mut Vec<(Contender, &'static dyn Engine)>,
+        left_out: &mut Vec<String>,
+    ) {
+        for &engine in self.registry.engines {
+            let contender = Contender::parse(engine.info().name);
+            match engine.build() {
+                Ok(_) if found.iter().any(|(known, _)| *known == contender) => {}
+                Ok(_) => found.push((contender, engine)),
+                Err(error) => left_out.push(format!("{} is not there: {error}", contender.engine)),
+            }
+        }
+    }
+
+    fn engine(&self, contender: &Contender) -> Result<&'static dyn Engine, Error> {
+        let name = &contender.engine;
+        let engine = self
+            .registry
+            .engine(name)
+            .map_err(|why| self.wrong("engines", with_present(name, why)))?;
+        let build = engine.build().map_err(|error| {
+            let install = engine.info().install;
+            self.wrong(
+                "engines",
+                format!("{name} cannot be used: {error}; to install: {install}"),
+            )
+        })?;
+        match &contender.build {
+            Some(path) if build.library.is_none() => {
+                let path = path.display();
+                let message = format!("{name} is compiled in; it cannot be loaded from {path}");
+                Err(self.wrong("engines", message))
+            }
+            _ => Ok(engine),
+        }
+    }
+
+    /// Every cell of one contender. Levels are the outer dimension, settings the inner one.
+    fn cells(
+        &self,
+        contender: &Contender,
+        engine: &'static dyn Engine,
+        cells: &mut Vec<TrialSpec>,
+        left_out: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let Some(worker_kind) = self.worker_kind(engine, left_out)? else {
+            return Ok(());
+        };
+        let no_knobs = Dimensions::new();
+        let knobs = self.plan.knobs.get(&contender.engine).unwrap_or(&no_knobs);
+        for durability in self.levels(engine, left_out)? {
+            let (settings, note) = self.settings_of(engine, durability);
+            for &workers in &self.plan.workers {
+                for knobs in combinations(knobs) {
+                    let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
+                        .map_err(|why| self.wrong("knobs", why))?;
+                    for settings in combinations(&settings) {
+                        cells.push(TrialSpec {
+                            id: String::new(),
+                            cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
+                            repeat: 0,
+                            workload: self.plan.workload.clone(),
+                            settings: self.workload_settings(&settings)?.as_settings().clone(),
+                            engine: contender.engine.clone(),
+                            build: contender.build.clone(),
+                            durability,
+                            knobs: knobs.as_settings().clone(),
+                            workers,
+                            worker_kind,
+                            verify: self.plan.verify,
+                            seed: self.plan.seed,
+                            note: note.clone(),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills in defaults, and asks the workload whether its settings go together.
+    fn workload_settings(&self, given: &Settings) -> Result<Resolved, Error> {
+        let resolved = resolve(&self.plan.workload, self.workload.settings(), given)
+            .map_err(|why| self.wrong("settings", why))?;
+        match self.workload.job(&resolved) {
+            Ok(_) => Ok(resolved),
+            Err(why) => Err(self.wrong("settings", format!("{}: {why}", self.plan.workload))),
+        }
+    }
+
+    /// The plan's settings with the exceptions that apply, and their notes.
+    fn settings_of(
+        &self,
+        engine: &dyn Engine,
+        durability: Durability,
+    ) -> (Dimensions, Option<String>) {
+        let mut settings = self.plan.settings.clone();
+        let mut notes = Vec::new();
+        let name = engine.info().name;
+        for when in self
+            .plan
+            .when
+            .iter()
+            .filter(|when| when.applies(name, durability))
+        {
+            for (name, value) in &when.settings {
+                settings.insert(name.clone(), vec![value.clone()]);
+            }
+            notes.push(when.note.as_str());
+        }
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        (settings, note)
+    }
+
+    fn levels(
+        &self,
+        engine: &dyn Engine,
+        left_out: &mut Vec<String>,
+    ) -> Result<Vec<Durability>, Error> {
+        if !engine.capabilities().retains_data {
+            return Ok(vec![Durability::None]);
+        }
+        let mut offered = Vec::new();
+        for &level in &self.plan.durability {
+            if engine.promise(level).is_some() {
+                offered.push(level);
+            } else {
+                self.lacking("durability", lacks_level(engine, level), left_out)?;
+            }
+        }
+        Ok(offered)
+    }
+
+    fn worker_kind(
+        &self,
+        engine: &dyn Engine,
+        left_out: &mut Vec<String>,
+    ) -> Result<Option<WorkerKind>, Error> {
+        let several = engine.capabilities().several_processes;
+        match self.plan.worker_kind {
+            None if several => Ok(Some(WorkerKind::Processes)),
+            None => Ok(Some(WorkerKind::Threads)),
+            Some(WorkerKind::Processes) if !several => {
+                let name = engine.info().name;
+                let message = format!(
+                    "{name} lets only one process open a database; its workers can only be threads"
+                );
+                self.lacking("worker_kind", message, left_out)?;
+                Ok(None)
+            }
+            Some(kind) => Ok(Some(kind)),
+        }
+    }
+
+    /// What an engine has not is left out or refused, as the plan says.
+    fn lacking(&self, key: &str, message: String, left_out: &mut Vec<String>) -> Result<(), Error> {
+        match self.plan.unsupported {
+            Unsupported::LeaveOut => {
+                left_out.push(message);
+                Ok(())
+            }
+            Unsupported::Refuse => Err(self.wrong(key, message)),
+        }
+    }
+
+    fn wrong(&self, key: &str, message: String) -> Error {
+        Error {
+            place: self.plan.origin.of(key),
+            message,
+        }
+    }
+}
+
+fn with_present(name: &str, why: String) -> String {
+    let hint = did_you_mean(name, [PRESENT_ENGINES]);
+    if hint.is_empty() {
+        why
+    } else {
+        format!("{why}; '{PRESENT_ENGINES}' means all of them")
+    }
+}
+
+fn lacks_level(engine: &dyn Engine, level: Durability) -> String {
+    let has = Durability::ALL
+        .into_iter()
+        .filter(|&level| engine.promise(level).is_some());
+    let has: Vec<_> = has.map(Durability::name).collect();
+    format!(
+        "{} has no durability '{level}'; it has {}",
+        engine.info().name,
+        has.join(", ")
+    )
+}
+
+/// Every combination of one value per name; the last name varies fastest.
+fn combinations(dimensions: &Dimensions) -> Vec<Settings> {
+    let mut combined = vec![BTreeMap::new()];
+    for (name, values) in dimensions {
+        let extend = |settings: &Settings| {
+            let settings = settings.clone();
+            values
+                .iter()
+                .map(move |value| {
+                    let mut extended = settings.clone();
+                    extended.insert(name.clone(), value.clone());
+                    extended
+                })
+                .collect::<Vec<_>>()
+        };
+        combined = combined.iter().flat_map(extend).collect();
+    }
+    combined
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+use super::*;
+use trueput_engine::{
+    Build, Capabilities, Database, Info as EngineInfo, Kind, OpenSpec, Promise, Value,
+};
+use trueput_workloads::{
+    Conclusion, Ended, Error as WorkloadError, Findings, Info, Job, Target, Task,
+};
+
+/// An engine that is only described: nothing here opens one.
+struct Described {
+    name: &'static str,
+    several_processes: bool,
+    retains_data: bool,
+    levels: &'static [Durability],
+    present: bool,
+}
+
+impl Engine for Described {
+    fn info(&self) -> EngineInfo {
+        EngineInfo {
+            name: self.name,
+            title: self.name,
+            summary: "",
+            license: "",
+            homepage: "",
+            install: "compiled in",
+        }
+    }
+
+    fn build(&self) -> trueput_engine::Result<Build> {
+        if self.present {
+            Ok(Build {
+                version: "1".to_owned(),
+                library: None,
+            })
+        } else {
+            Err(trueput_engine::Error::engine("no such library"))
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: self.several_processes,
+            retains_data: self.retains_data,
+            ..trueput_engine::Null.capabilities()
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        self.levels.contains(&durability).then(|| Promise {
+            durability,
+            mapped_to: String::new(),
+            window: None,
+            source: String::new(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        &[Knob {
+            name: "map_size",
+            summary: "",
+            gives_up: "",
+            kind: Kind::Bytes {
+                default: 1 << 30,
+                min: 1 << 20,
+                max: 1 << 40,
+            },
+            unit: "bytes",
+        }]
+    }
+
+    fn open(&self, _spec: &OpenSpec<'_>) -> trueput_engine::Result<Box<dyn Database>> {
+        Err(trueput_engine::Error::engine("only described"))
+    }
+}
+
+const fn whole(name: &'static str, default: i64) -> Knob {
+    let kind = Kind::Integer {
+        default,
+        min: 1,
+        max: i64::MAX,
+    };
+    Knob {
+        name,
+        summary: "",
+        gives_up: "",
+        kind,
+        unit: "",
+    }
+}
+
+/// A workload with a range, which refuses a reversed one.
+struct Ranged;
+
+impl Workload for Ranged {
+    fn info(&self) -> Info {
+        Info {
+            name: "ranged",
+            summary: "",
+            headline: "update",
+        }
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        const SETTINGS: &[Knob] = &[whole("start", 1), whole("finish", 100)];
+        SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved) -> Result<Box<dyn Job>, String> {
+        let (start, finish) = (settings.integer("start"), settings.integer("finish"));
+        if start <= finish {
+            Ok(Box::new(Unrun))
+        } else {
+            Err(format!("the range {start} to {finish} is reversed"))
+        }
+    }
+}
+
+struct Unrun;
+
+impl Job for Unrun {
+    fn kinds(&self) -> &'static [&'static str] {
+        &["update"]
+    }
+
+    fn total_units(&self) -> u64 {
+        0
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&self, _target: &Target<'_>, _resume: bool) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn execute(&self, _task: &mut Task<'_>) -> Result<Findings, WorkloadError> {
+        Ok(Findings::new())
+    }
+
+    fn conclude(&self, _target: &Target<'_>, _ended: &Ended) -> Result<Conclusion, WorkloadError> {
+        Ok(Conclusion::default())
+    }
+}
+
+use Durability::{Async, Process, Sync};
+
+const NULL: Described = Described {
+    name: "null",
+    several_processes: true,
+    retains_data: false,
+    levels: &[Durability::None],
+    present: true,
+};
+const SHARED: Described = Described {
+    name: "shared",
+    several_processes: true,
+    retains_data: true,
+    levels: &[Sync, Process],
+    present: true,
+};
+const SINGLE: Described = Described {
+    name: "single",
+    several_processes: false,
+    retains_data: true,
+    levels: &[Sync, Async],
+    present: true,
+};
+const ABSENT: Described = Described {
+    name: "absent",
+    present: false,
+    ..SINGLE
+};
+
+fn registry() -> Registry {
+    Registry {
+        engines: &[&NULL, &SHARED, &SINGLE, &ABSENT],
+        workloads: &[&Ranged],
+    }
+}
+
+fn plan(engines: &[&str]) -> PlanFile {
+    let mut plan = PlanFile::for_workload("ranged");
+    plan.engines = engines.iter().map(|name| Contender::parse(name)).collect();
+    plan
+}
+
+fn expanded(plan: &PlanFile) -> Matrix {
+    expand(plan, &registry()).unwrap()
+}
+
+fn refused(plan: &PlanFile) -> String {
+    expand(plan, &registry()).unwrap_err().to_string()
+}
+
+fn ids(matrix: &Matrix) -> Vec<&str> {
+    matrix
+        .trials
+        .iter()
+        .map(|trial| trial.id.as_str())
+        .collect()
+}
+
+#[test]
+fn repeats_are_interleaved_and_ids_say_what_they_are() {
+    let mut plan = plan(&["shared", "single"]);
+    plan.repeat = 2;
+    let matrix = expanded(&plan);
+    let expected = [
+        "0001-shared-sync-w4-r1",
+        "0002-single-sync-w4-r1",
+        "0003-shared-sync-w4-r2",
+        "0004-single-sync-w4-r2",
+    ];
+    assert_eq!(ids(&matrix), expected);
+    let cells: Vec<_> = matrix.trials.iter().map(|trial| trial.cell).collect();
+    assert_eq!(cells, [0, 1, 0, 1]);
+}
+
+#[test]
+fn lists_of_workers_settings_and_knobs_are_dimensions() {
+    let mut plan = plan(&["shared"]);
+    plan.workers = vec![1, 2];
+    plan.settings
+        .insert("finish".into(), vec![10_i64.into(), 20_i64.into()]);
+    let sizes = vec![Value::from("1GiB"), Value::from("2GiB")];
+    plan.knobs.insert(
+        "shared".into(),
+        Dimensions::from([("map_size".into(), sizes)]),
+    );
+    let matrix = expanded(&plan);
+    assert_eq!(matrix.trials.len(), 8);
+    let last = &matrix.trials[7];
+    assert_eq!(last.settings["finish"], Value::Integer(20));
+    assert_eq!(
+        last.settings["start"],
+        Value::Integer(1),
+        "defaults are filled in"
+    );
+    assert_eq!(
+        last.knobs["map_size"],
+        Value::Integer(2 << 30),
+        "sizes are resolved"
+    );
+    assert_eq!(last.workers, 2);
+}
+
+#[test]
+fn the_null_engine_runs_once_at_level_none_whatever_levels_are_asked() {
+    let mut plan = plan(&["null", "shared"]);
+    plan.durability = vec![Sync, Process];
+    let expected = [
+        "0001-null-none-w4-r1",
+        "0002-shared-sync-w4-r1",
+        "0003-shared-process-w4-r1",
+    ];
+    assert_eq!(ids(&expanded(&plan)), expected);
+}
+
+#[test]
+fn workers_are_processes_where_the_engine_allows_and_else_threads() {
+    let matrix = expanded(&plan(&["shared", "single"]));
+    let kinds: Vec<_> = matrix
+        .trials
+        .iter()
+        .map(|trial| trial.worker_kind)
+        .collect();
+    assert_eq!(kinds, [WorkerKind::Processes, WorkerKind::Threads]);
+    let mut forced = plan(&["shared"]);
+    forced.worker_kind = Some(WorkerKind::Threads);
+    assert_eq!(expanded(&forced).trials[0].worker_kind, WorkerKind::Threads);
+}
+
+#[test]
+fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
+    let mut plan = plan(&["shared", "single"]);
+    plan.durability = vec![Sync, Async];
+    let message = refused(&plan);
+    assert_eq!(
+        message,
+        "shared has no durability 'async'; it has sync, process"
+    );
+    plan.unsupported = Unsupported::LeaveOut;
+    let matrix = expanded(&plan);
+    assert_eq!(matrix.trials.len(), 3);
+    assert_eq!(matrix.left_out, [message]);
+    plan.worker_kind = Some(WorkerKind::Processes);
+    let matrix = expanded(&plan);
+    assert_eq!(matrix.trials.len(), 1);
+    assert!(
+        matrix.left_out[1].contains("can only be threads"),
+        "{:?}",
+        matrix.left_out
+    );
+    plan.unsupported = Unsupported::Refuse;
+    plan.durability = vec![Sync];
+    assert!(refused(&plan).contains("single lets only one process"));
+}
+
+#[test]
+fn present_means_every_engine_that_is_there() {
+    let matrix = expanded(&plan(&["present", "shared"]));
+    assert_eq!(matrix.trials.len(), 3);
+    assert_eq!(
+        matrix.left_out,
+        ["absent is not there: no such library (code 0)"]
+    );
+    assert!(refused(&plan(&["absent"])).contains("to install: compiled in"));
+}
+
+#[test]
+fn an_exception_changes_the_settings_of_its_cells_and_is_noted() {
+    let mut plan = plan(&["shared"]);
+    plan.durability = vec![Sync, Process];
+    plan.when.push(trueput_record::plan::When {
+        durability: vec![Sync],
+        engines: Vec::new(),
+        settings: Settings::from([("finish".into(), 7_i64.into())]),
+        note: "shorter".into(),
+    });
+    let matrix = expanded(&plan);
+    let finish = |index: usize| matrix.trials[index].settings["finish"].clone();
+    assert_eq!(
+        (finish(0), finish(1)),
+        (Value::Integer(7), Value::Integer(100))
+    );
+    assert_eq!(matrix.trials[0].note.as_deref(), Some("shorter"));
+    assert_eq!(matrix.trials[1].note, None);
+}
+
+#[test]
+fn names_that_are_not_there_are_refused_with_the_nearest() {
+    assert!(refused(&plan(&["shred"])).contains("did you mean 'shared'"));
+    assert!(refused(&plan(&["presnt"])).contains("'present' means"));
+    assert!(refused(&plan(&[])).contains("names no engine"));
+    assert!(refused(&plan(&["shared@/opt/lib.so"])).contains("compiled in"));
+    let mut unknown = plan(&["shared"]);
+    unknown.workload = "rangd".into();
+    assert!(refused(&unknown).contains("did you mean 'ranged'"));
+    let mut knob = plan(&["shared"]);
+    let values = Dimensions::from([("mapsize".into(), vec![1_i64.into()])]);
+    knob.knobs.insert("shared".into(), values.clone());
+    assert!(refused(&knob).contains("did you mean 'map_size'"));
+    knob.knobs = BTreeMap::from([("shred".into(), values)]);
+    assert!(refused(&knob).contains("did you mean 'shared'"));
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused_before_anything_runs() {
+    let with = |name: &str, value: Value| {
+        let mut plan = plan(&["shared"]);
+        plan.settings.insert(name.into(), vec![value]);
+        plan
+    };
+    assert!(refused(&with("start", 101_i64.into())).contains("101 to 100 is reversed"));
+    assert!(refused(&with("finish", 0_i64.into())).contains("out of range (1 or more)"));
+    assert!(refused(&with("finish", "ten".into())).contains("'ten' is not a whole number"));
+    let mut none = plan(&["shared"]);
+    none.workers = vec![0];
+    assert!(refused(&none).starts_with("workers is 0"));
+    let mut many = plan(&["shared"]);
+    many.workers = (1..=20).collect();
+    many.repeat = 600;
+    assert!(refused(&many).contains("12000 trials"));
+}
+
+#[test]
+fn a_refusal_names_the_line_of_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    let text = "workload = \"ranged\"\nengines = \"shared\"\n[knobs.shared]\nmap_size = 1\n";
+    std::fs::write(&path, text).unwrap();
+    let message = refused(&PlanFile::read(&path).unwrap());
+    let start = format!("{}:4: shared.map_size: 1 is out of range", path.display());
+    assert!(message.starts_with(&start), "{message}");
+}

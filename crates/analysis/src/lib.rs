@@ -1,1 +1,20 @@
 //! Statistics and reports, made from a run folder alone: no engine and no runner is needed.
+//!
+//! [`Report::load`] reads a folder, [`Report::render`] writes it in one [`Format`]. The same
+//! [`document`] feeds the terminal and Markdown, so that both say the same.
+
+pub mod cells;
+mod columns;
+mod csv;
+pub mod document;
+mod json;
+mod markdown;
+mod narrate;
+pub mod report;
+pub mod statistics;
+mod terminal;
+pub mod threen1;
+pub mod units;
+
+pub use report::{Error, Format, Report, Style};
+pub use threen1::{Threen1Line, threen1_header, threen1_line};

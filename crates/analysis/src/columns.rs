@@ -1,0 +1,193 @@
+//! The columns of a ranking: what stands in them, and which go first where there is no room.
+
+use crate::cells::{Cell, OperationFigures, Ranking};
+use crate::document::{Column, Table};
+use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
+
+/// A column with the way to fill it. The rank is the row's place, from 1.
+struct Filled<'a> {
+    column: Column,
+    value: Box<dyn Fn(usize, &Cell) -> String + 'a>,
+}
+
+/// The table of the ranked cells, best first.
+pub fn ranked(ranking: &Ranking) -> Table {
+    let mut columns = vec![text("", 0, |rank, _| rank.to_string())];
+    columns.extend(identity());
+    columns.extend(rates(ranking));
+    let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
+    columns.push(figure("of best", 1, of_best));
+    columns.extend(latencies(ranking));
+    columns.extend(processor(7));
+    columns.extend(storage());
+    fill(columns, &ranking.cells)
+}
+
+/// The table of the null engine's cells: rates and what an operation costs, and nothing about a
+/// database that is not there.
+pub fn harness(ranking: &Ranking) -> Table {
+    let mut columns = identity();
+    columns.extend(processor(0));
+    columns.extend(rates(ranking));
+    columns.extend(latencies(ranking));
+    fill(columns, &ranking.harness)
+}
+
+/// The plural of an operation's kind: `updates`.
+pub fn plural(kind: &str) -> String {
+    format!("{kind}s")
+}
+
+fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
+    let row = |(index, cell): (usize, &Cell)| {
+        columns
+            .iter()
+            .map(|column| (column.value)(index + 1, cell))
+            .collect()
+    };
+    let rows = cells.iter().enumerate().map(row).collect();
+    Table {
+        rows,
+        columns: columns.into_iter().map(|column| column.column).collect(),
+    }
+}
+
+fn identity<'a>() -> Vec<Filled<'a>> {
+    vec![
+        text("contender", 0, |_, cell| cell.contender.clone()),
+        text("version", 10, |_, cell| cell.version.clone()),
+        text("workers are", 8, |_, cell| cell.worker_kind.to_string()),
+    ]
+}
+
+fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
+    let headline = plural(&ranking.headline);
+    let mut columns = vec![
+        figure(&format!("{headline}/s"), 0, |_, cell| {
+            number(cell.figures.headline_per_s.median)
+        }),
+        figure("min–max", 3, |_, cell| {
+            let rate = cell.figures.headline_per_s;
+            format!("{}–{}", number(rate.min), number(rate.max))
+        }),
+        figure("repeats", 5, |_, cell| cell.repeats.to_string()),
+        figure("elapsed", 2, |_, cell| {
+            seconds(cell.figures.elapsed_s.median)
+        }),
+    ];
+    for kind in kinds(ranking)
+        .into_iter()
+        .filter(|kind| *kind != ranking.headline)
+    {
+        columns.push(of_operation(
+            &format!("{}/s", plural(kind)),
+            4,
+            kind,
+            |operation| number(operation.per_s),
+        ));
+    }
+    columns
+}
+
+fn latencies(ranking: &Ranking) -> Vec<Filled<'_>> {
+    let mut columns = Vec::new();
+    for kind in kinds(ranking) {
+        let more = if kind == ranking.headline { 0 } else { 4 };
+        let title = |figure: &str| format!("{kind} {figure}");
+        columns.push(of_operation(&title("p50"), 7 + more, kind, |o| {
+            nanoseconds(o.p50_ns)
+        }));
+        columns.push(of_operation(&title("p99"), 6 + more, kind, |o| {
+            nanoseconds(o.p99_ns)
+        }));
+        columns.push(of_operation(&title("max"), 10 + more, kind, |o| {
+            nanoseconds(o.max_ns)
+        }));
+    }
+    columns
+}
+
+fn processor<'a>(dispensable: u8) -> Vec<Filled<'a>> {
+    vec![
+        figure("CPU", 9, |_, cell| seconds(cell.figures.cpu_s)),
+        figure("CPU/operation", dispensable, |_, cell| {
+            cell.figures
+                .cpu_ns_per_operation
+                .map_or_else(String::new, nanoseconds)
+        }),
+    ]
+}
+
+fn storage<'a>() -> Vec<Filled<'a>> {
+    vec![
+        figure("peak PSS", 11, |_, cell| bytes(cell.figures.peak_pss_bytes)),
+        figure("database", 6, |_, cell| {
+            bytes(cell.figures.database_allocated_bytes)
+        }),
+        figure("written", 9, |_, cell| {
+            bytes(cell.figures.storage_written_bytes)
+        }),
+        figure("switches", 15, |_, cell| {
+            number(cell.figures.context_switches)
+        }),
+        figure("conflicts", 15, |_, cell| number(cell.figures.conflicts)),
+    ]
+}
+
+/// The kinds of operation in a ranking, the headline first.
+fn kinds(ranking: &Ranking) -> Vec<&str> {
+    let mut kinds = vec![ranking.headline.as_str()];
+    let cells = ranking.cells.iter().chain(&ranking.harness);
+    for operation in cells.flat_map(|cell| &cell.figures.operations) {
+        if !kinds.contains(&operation.kind.as_str()) {
+            kinds.push(&operation.kind);
+        }
+    }
+    kinds
+}
+
+fn of_operation<'a>(
+    title: &str,
+    dispensable: u8,
+    kind: &'a str,
+    value: impl Fn(&OperationFigures) -> String + 'a,
+) -> Filled<'a> {
+    figure(title, dispensable, move |_, cell: &Cell| {
+        let mut operations = cell.figures.operations.iter();
+        operations
+            .find(|operation| operation.kind == kind)
+            .map_or_else(String::new, &value)
+    })
+}
+
+fn text<'a>(
+    title: &str,
+    dispensable: u8,
+    value: impl Fn(usize, &Cell) -> String + 'a,
+) -> Filled<'a> {
+    let column = Column {
+        title: title.to_owned(),
+        figures: false,
+        dispensable,
+    };
+    Filled {
+        column,
+        value: Box::new(value),
+    }
+}
+
+fn figure<'a>(
+    title: &str,
+    dispensable: u8,
+    value: impl Fn(usize, &Cell) -> String + 'a,
+) -> Filled<'a> {
+    let column = Column {
+        title: title.to_owned(),
+        figures: true,
+        dispensable,
+    };
+    Filled {
+        column,
+        value: Box::new(value),
+    }
+}

@@ -1,0 +1,203 @@
+//! A report as CSV (RFC 4180): a line per trial, plain numbers, the unit in each column's name.
+
+use crate::cells::{context_switches, cpu_ns_per_operation};
+use std::collections::BTreeSet;
+use trueput_record::measurement::{Measurement, OperationSummary};
+use trueput_record::trial::Settings;
+use trueput_record::{Outcome, TrialRecord};
+
+type Column = (String, Box<dyn Fn(&TrialRecord) -> String>);
+
+/// Writes every trial, whether or not it counts: the column `rankable` says so.
+pub fn render(trials: &[TrialRecord]) -> String {
+    let mut columns = about_the_trial();
+    columns.extend(totals());
+    columns.extend(of_operations(trials));
+    columns.extend(named(trials, "setting", |trial| Some(&trial.spec.settings)));
+    columns.extend(named(trials, "knob", |trial| Some(&trial.spec.knobs)));
+    columns.extend(named(trials, "result", |trial| {
+        Some(&trial.measurement.as_ref()?.results)
+    }));
+    let line = |cells: Vec<String>| cells.join(",") + "\r\n";
+    let mut text = line(columns.iter().map(|(title, _)| quoted(title)).collect());
+    for trial in trials {
+        text += &line(
+            columns
+                .iter()
+                .map(|(_, value)| quoted(&value(trial)))
+                .collect(),
+        );
+    }
+    text
+}
+
+fn column(title: &str, value: impl Fn(&TrialRecord) -> String + 'static) -> Column {
+    (title.to_owned(), Box::new(value))
+}
+
+fn about_the_trial() -> Vec<Column> {
+    let engine = |value: fn(&trueput_record::measurement::EngineReport) -> &str| {
+        move |trial: &TrialRecord| {
+            trial
+                .engine
+                .as_ref()
+                .map(value)
+                .unwrap_or_default()
+                .to_owned()
+        }
+    };
+    vec![
+        column("trial", |trial| trial.spec.id.clone()),
+        column("cell", |trial| trial.spec.cell.to_string()),
+        column("repeat", |trial| trial.spec.repeat.to_string()),
+        column("started_at", |trial| trial.started_at.clone()),
+        column("status", |trial| status(trial).0.to_owned()),
+        column("reason", |trial| status(trial).1),
+        column("rankable", |trial| trial.is_rankable().to_string()),
+        column("resumed", |trial| trial.resumed.to_string()),
+        column("verified", |trial| {
+            let verification = trial.verification.as_ref();
+            verification
+                .map(|v| v.level.to_string())
+                .unwrap_or_default()
+        }),
+        column("workload", |trial| trial.spec.workload.clone()),
+        column("engine", |trial| trial.spec.engine.clone()),
+        column("engine_version", engine(|engine| &engine.version)),
+        column("engine_origin", engine(|engine| &engine.origin)),
+        column("engine_sha256", engine(|engine| &engine.sha256)),
+        column("durability", |trial| trial.spec.durability.to_string()),
+        column("mapped_to", engine(|engine| &engine.promise.mapped_to)),
+        column("workers", |trial| trial.spec.workers.to_string()),
+        column("worker_kind", |trial| trial.spec.worker_kind.to_string()),
+        column("seed", |trial| trial.spec.seed.to_string()),
+        column("note", |trial| trial.spec.note.clone().unwrap_or_default()),
+    ]
+}
+
+fn status(trial: &TrialRecord) -> (&'static str, String) {
+    match &trial.outcome {
+        Outcome::Valid => ("valid", String::new()),
+        Outcome::Invalid { reasons } => ("invalid", reasons.join("; ")),
+        Outcome::Failed { reason } => ("failed", reason.clone()),
+        Outcome::Interrupted => ("interrupted", String::new()),
+    }
+}
+
+fn measured(title: &str, value: impl Fn(&Measurement) -> String + 'static) -> Column {
+    column(title, move |trial| {
+        trial.measurement.as_ref().map(&value).unwrap_or_default()
+    })
+}
+
+fn totals() -> Vec<Column> {
+    vec![
+        measured("elapsed_s", |m| m.elapsed_s.to_string()),
+        measured("conflicts", |m| m.conflicts.to_string()),
+        measured("user_cpu_s", |m| m.resources.user_cpu_s.to_string()),
+        measured("system_cpu_s", |m| m.resources.system_cpu_s.to_string()),
+        measured("cpu_ns_per_operation", |m| {
+            cpu_ns_per_operation(m)
+                .map(|cost_ns| cost_ns.to_string())
+                .unwrap_or_default()
+        }),
+        measured("context_switches", |m| context_switches(m).to_string()),
+        measured("voluntary_context_switches", |m| {
+            m.resources.voluntary_context_switches.to_string()
+        }),
+        measured("involuntary_context_switches", |m| {
+            m.resources.involuntary_context_switches.to_string()
+        }),
+        measured("minor_page_faults", |m| {
+            m.resources.minor_page_faults.to_string()
+        }),
+        measured("major_page_faults", |m| {
+            m.resources.major_page_faults.to_string()
+        }),
+        measured("peak_pss_bytes", |m| m.resources.peak_pss_bytes.to_string()),
+        measured("peak_rss_bytes", |m| m.resources.peak_rss_bytes.to_string()),
+        measured("storage_read_bytes", |m| {
+            m.resources.storage_read_bytes.to_string()
+        }),
+        measured("storage_written_bytes", |m| {
+            m.resources.storage_written_bytes.to_string()
+        }),
+        measured("read_call_bytes", |m| {
+            m.resources.read_call_bytes.to_string()
+        }),
+        measured("write_call_bytes", |m| {
+            m.resources.write_call_bytes.to_string()
+        }),
+        measured("database_allocated_bytes", |m| {
+            m.database.allocated_bytes.to_string()
+        }),
+        measured("database_apparent_bytes", |m| {
+            m.database.apparent_bytes.to_string()
+        }),
+    ]
+}
+
+/// Columns `KIND_count`, `KIND_per_s`, `KIND_p50_ns` … for every kind that any trial has.
+fn of_operations(trials: &[TrialRecord]) -> Vec<Column> {
+    let mut kinds: Vec<&str> = Vec::new();
+    let measurements = trials.iter().filter_map(|trial| trial.measurement.as_ref());
+    for operation in measurements.flat_map(|measurement| &measurement.operations) {
+        if !kinds.contains(&operation.kind.as_str()) {
+            kinds.push(&operation.kind);
+        }
+    }
+    type Figure = fn(&OperationSummary) -> String;
+    let figures: [(&str, Figure); 9] = [
+        ("count", |operation| operation.count.to_string()),
+        ("per_s", |operation| operation.per_s.to_string()),
+        ("mean_ns", |operation| operation.latency.mean_ns.to_string()),
+        ("min_ns", |operation| operation.latency.min_ns.to_string()),
+        ("p50_ns", |operation| operation.latency.p50_ns.to_string()),
+        ("p90_ns", |operation| operation.latency.p90_ns.to_string()),
+        ("p99_ns", |operation| operation.latency.p99_ns.to_string()),
+        ("p999_ns", |operation| operation.latency.p999_ns.to_string()),
+        ("max_ns", |operation| operation.latency.max_ns.to_string()),
+    ];
+    let mut columns = Vec::new();
+    for kind in kinds {
+        for (name, value) in figures {
+            let kind_of_column = kind.to_owned();
+            columns.push(measured(&format!("{kind}_{name}"), move |measurement| {
+                measurement
+                    .operation(&kind_of_column)
+                    .map(value)
+                    .unwrap_or_default()
+            }));
+        }
+    }
+    columns
+}
+
+/// Columns `PREFIX.NAME` for every name that any trial has.
+fn named(
+    trials: &[TrialRecord],
+    prefix: &str,
+    values: fn(&TrialRecord) -> Option<&Settings>,
+) -> Vec<Column> {
+    let names: BTreeSet<&String> = trials
+        .iter()
+        .filter_map(values)
+        .flat_map(|settings| settings.keys())
+        .collect();
+    let one = |name: &String| {
+        let wanted = name.clone();
+        column(&format!("{prefix}.{name}"), move |trial| {
+            let value = values(trial).and_then(|settings| settings.get(&wanted));
+            value.map(ToString::to_string).unwrap_or_default()
+        })
+    };
+    names.into_iter().map(one).collect()
+}
+
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}

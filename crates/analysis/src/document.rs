@@ -1,0 +1,57 @@
+//! What a report says, in blocks that each format writes in its own way.
+
+/// One block of a report, top to bottom.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A heading; 1 is the report's own.
+    Heading(u8, String),
+    /// A paragraph.
+    Text(String),
+    /// Something that the reader must not overlook.
+    Warning(String),
+    /// Points, one each.
+    List(Vec<String>),
+    /// A table.
+    Table(Table),
+    /// A command to be copied as it stands: its words, quoted for a shell.
+    Command(Vec<String>),
+}
+
+/// A table: every row has a cell per column.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// The columns, from the left.
+    pub columns: Vec<Column>,
+    /// The rows, from the top.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its heading.
+    pub title: String,
+    /// Whether it holds figures, set to the right.
+    pub figures: bool,
+    /// How readily it is left out where there is no room: the highest goes first, of equal ones the
+    /// rightmost, and a column with 0 never.
+    pub dispensable: u8,
+}
+
+impl Table {
+    /// The table without its most dispensable column, and that column's title; `None` where every
+    /// column must stay.
+    #[must_use]
+    pub fn without_most_dispensable(&self) -> Option<(Self, String)> {
+        let columns = self.columns.iter().enumerate();
+        let (index, column) = columns
+            .filter(|(_, column)| column.dispensable > 0)
+            .max_by_key(|(_, column)| column.dispensable)?;
+        let mut narrower = self.clone();
+        narrower.columns.remove(index);
+        for row in &mut narrower.rows {
+            row.remove(index);
+        }
+        Some((narrower, column.title.clone()))
+    }
+}

@@ -1,0 +1,78 @@
+//! A report as one JSON document, for programs.
+
+use crate::cells::{Ranking, rankings};
+use crate::report::Report;
+use crate::threen1::Threen1Line;
+use serde::Serialize;
+use trueput_record::folder::RunEnd;
+use trueput_record::{FORMAT_VERSION, HostFacts, TrialRecord};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    folder: String,
+    name: &'a str,
+    about: &'a str,
+    started_at: &'a str,
+    host: &'a HostFacts,
+    end: Option<&'a RunEnd>,
+    left_out: &'a [String],
+    rankings: Vec<Ranking>,
+    threen1: Vec<Threen1Trial<'a>>,
+    trials: &'a [TrialRecord],
+    missing: Vec<&'a str>,
+    damaged: Vec<Damaged<'a>>,
+}
+
+#[derive(Serialize)]
+struct Threen1Trial<'a> {
+    trial: &'a str,
+    #[serde(flatten)]
+    line: Threen1Line,
+}
+
+#[derive(Serialize)]
+struct Damaged<'a> {
+    line: usize,
+    message: &'a str,
+}
+
+/// Writes the document, indented.
+pub fn render(report: &Report) -> String {
+    let manifest = &report.manifest;
+    let threen1 = |trial| {
+        let line = Threen1Line::of(trial)?;
+        Some(Threen1Trial {
+            trial: &trial.spec.id,
+            line,
+        })
+    };
+    let document = Document {
+        format: FORMAT_VERSION,
+        folder: report.folder.to_string_lossy().into_owned(),
+        name: &manifest.name,
+        about: &manifest.about,
+        started_at: &manifest.started_at,
+        host: &manifest.host,
+        end: report.end.as_ref(),
+        left_out: &manifest.left_out,
+        rankings: rankings(manifest, &report.trials),
+        threen1: report.trials.iter().filter_map(threen1).collect(),
+        trials: &report.trials,
+        missing: report
+            .missing()
+            .iter()
+            .map(|spec| spec.id.as_str())
+            .collect(),
+        damaged: report
+            .damaged
+            .iter()
+            .map(|damaged| Damaged {
+                line: damaged.line,
+                message: &damaged.message,
+            })
+            .collect(),
+    };
+    // Only a map with keys other than strings could fail here, and no noun of ours has one.
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,349 @@
+//! What a report says, from top to bottom: the run, the machine, a ranking each, what is missing.
+
+use crate::cells::{Cell, Ranking, rankings};
+use crate::columns::{self, plural};
+use crate::document::Block;
+use crate::report::Report;
+use crate::statistics::FEWEST_REPEATS;
+use crate::threen1::{threen1_header, threen1_line};
+use crate::units::{bytes, number, per_cent, separate, thousands};
+use trueput_record::host::FileSystemFacts;
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, HostFacts, Promise, VerifyLevel};
+
+/// A cell whose repeats differ by more than this part of their median is named.
+const NOTABLE_SPREAD: f64 = 0.25;
+
+/// The whole report.
+pub fn document(report: &Report) -> Vec<Block> {
+    let manifest = &report.manifest;
+    let mut blocks = vec![Block::Heading(1, format!("trueput: {}", manifest.name))];
+    if !manifest.about.is_empty() {
+        blocks.push(Block::Text(manifest.about.clone()));
+    }
+    blocks.push(Block::List(host_lines(report)));
+    blocks.extend(damage(report));
+    if report.trials.is_empty() {
+        let text = "No trial of this run has ended, so there is nothing to rank.";
+        blocks.push(Block::Warning(text.to_owned()));
+    }
+    for ranking in rankings(manifest, &report.trials) {
+        blocks.extend(ranking_blocks(&ranking));
+    }
+    blocks.extend(threen1_lines(report));
+    if !manifest.left_out.is_empty() {
+        blocks.push(Block::Heading(2, "Asked for, but not to be had".to_owned()));
+        blocks.push(Block::List(manifest.left_out.clone()));
+    }
+    blocks.extend(unfinished(report));
+    blocks.push(Block::Text("This run was started with".to_owned()));
+    let command = &manifest.host.program.command;
+    blocks.push(Block::Command(
+        command.iter().map(|word| quoted(word)).collect(),
+    ));
+    blocks
+}
+
+fn host_lines(report: &Report) -> Vec<String> {
+    let host = &report.manifest.host;
+    let mut processor = format!(
+        "{}, {} cores, {} of memory; {}",
+        known(&host.cpu_model),
+        host.cores,
+        bytes(host.memory_bytes as f64),
+        virtualisation(host)
+    );
+    if let Some(governor) = &host.governor {
+        processor += &format!("; governor {governor}");
+    }
+    let load = |load: [f64; 3]| load.map(|average| format!("{average:.2}")).join(" ");
+    let mut loads = format!("load {} at the start", load(host.load_at_start));
+    if let Some(end) = &report.end {
+        loads += &format!(", {} at the end", load(end.load_at_end));
+    }
+    let program = &host.program;
+    vec![
+        processor,
+        file_system(&host.file_system),
+        format!("{}; {}", known(&host.operating_system), known(&host.kernel)),
+        format!("{loads}; latencies from {}", known(&host.clock)),
+        format!(
+            "trueput {} (commit {}, {} build), started {}",
+            known(&program.version),
+            known(&program.commit),
+            known(&program.profile),
+            report.manifest.started_at
+        ),
+    ]
+}
+
+fn known(fact: &str) -> &str {
+    if fact.is_empty() { "unknown" } else { fact }
+}
+
+fn virtualisation(host: &HostFacts) -> String {
+    match host.virtualisation.as_str() {
+        "" => "virtualisation unknown".to_owned(),
+        "none" => "no virtualisation seen".to_owned(),
+        other => format!("virtualised ({other})"),
+    }
+}
+
+fn file_system(facts: &FileSystemFacts) -> String {
+    format!(
+        "databases on {} ({}, {}; {}), {} free of {}",
+        known(&facts.kind),
+        known(&facts.source),
+        known(&facts.mount_point),
+        known(&facts.options),
+        bytes(facts.free_bytes as f64),
+        bytes(facts.size_bytes as f64)
+    )
+}
+
+fn damage(report: &Report) -> Vec<Block> {
+    let line = |damaged: &trueput_record::folder::DamagedLine| {
+        format!(
+            "trials.jsonl, line {}: cannot be read and is left out: {}",
+            damaged.line, damaged.message
+        )
+    };
+    report
+        .damaged
+        .iter()
+        .map(|damaged| Block::Warning(line(damaged)))
+        .collect()
+}
+
+fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let only_harness = ranking.cells.is_empty() && !ranking.harness.is_empty();
+    let subject = if only_harness {
+        "the harness itself"
+    } else {
+        ranking.durability.name()
+    };
+    let heading = format!(
+        "{}, {subject}, {} workers",
+        ranking.workload, ranking.workers
+    );
+    blocks.push(Block::Heading(2, heading));
+    blocks.push(Block::Text(settings(&ranking.settings)));
+    blocks.extend(
+        ranking
+            .notes
+            .iter()
+            .map(|note| Block::Text(format!("Note: {note}"))),
+    );
+    if !only_harness {
+        blocks.push(Block::Text(survival(ranking.durability)));
+    }
+    if !ranking.cells.is_empty() {
+        blocks.push(Block::Table(columns::ranked(ranking)));
+        blocks.push(Block::List(footnotes(ranking)));
+    } else if !only_harness {
+        blocks.push(Block::Warning("No trial here counts.".to_owned()));
+    }
+    if !ranking.harness.is_empty() {
+        let text = "The null engine keeps nothing: these figures are the harness's own cost, \
+                    no contender's, and are not ranked.";
+        blocks.push(Block::Text(text.to_owned()));
+        blocks.push(Block::Table(columns::harness(ranking)));
+    }
+    blocks.extend(unranked(ranking));
+    blocks
+}
+
+fn settings(settings: &Settings) -> String {
+    let one = |(name, value): (&String, &trueput_record::Value)| {
+        format!("{name}={}", separate(&value.to_string()))
+    };
+    let all: Vec<_> = settings.iter().map(one).collect();
+    if all.is_empty() {
+        "no settings".to_owned()
+    } else {
+        all.join(", ")
+    }
+}
+
+/// What a level survives, in a sentence.
+fn survival(durability: Durability) -> String {
+    let (killed, power) = (
+        durability.after_killed_processes(),
+        durability.after_lost_power(),
+    );
+    if durability == Durability::None {
+        return "none: nothing is promised.".to_owned();
+    }
+    if killed == power {
+        return format!("{durability}: {killed} survives killed processes and lost power.");
+    }
+    format!("{durability}: after killed processes, {killed}; after lost power, {power}.")
+}
+
+fn footnotes(ranking: &Ranking) -> Vec<String> {
+    let mut notes: Vec<String> = ranking.cells.iter().filter_map(promise).collect();
+    notes.extend(verification(&ranking.cells));
+    notes.extend(repeats(&ranking.cells));
+    notes.push(format!(
+        "Ranked by the median of the repeats' {}/s. Latencies are service times of a closed loop.",
+        plural(&ranking.headline)
+    ));
+    notes
+}
+
+fn promise(cell: &Cell) -> Option<String> {
+    let Promise {
+        mapped_to, window, ..
+    } = cell.promise.as_ref()?;
+    let mut text = format!("{}: {mapped_to}", cell.contender);
+    if let Some(window) = window {
+        let mut bounds = Vec::new();
+        bounds.extend(window.time_s.map(|time_s| format!("{} s", number(time_s))));
+        bounds.extend(window.bytes.map(|size| bytes(size as f64)));
+        bounds.extend(
+            window
+                .commits
+                .map(|commits| format!("{} commits", thousands(commits))),
+        );
+        bounds.push(format!("until {}", window.until));
+        text += &format!("; can be lost: {}", bounds.join(", "));
+    }
+    Some(text)
+}
+
+fn verification(cells: &[Cell]) -> Option<String> {
+    let named = |level| names(cells, |cell| cell.verified == Some(level));
+    let (full, sample) = (named(VerifyLevel::Full), named(VerifyLevel::Sample));
+    match (full.is_empty(), sample.is_empty()) {
+        (false, true) => Some("Every stored record of every trial was verified.".to_owned()),
+        (true, false) => {
+            Some("Verified: every total, but only a sample of the stored records.".to_owned())
+        }
+        (false, false) => Some(format!(
+            "Verified: every stored record, but only a sample of {}.",
+            sample.join(", ")
+        )),
+        (true, true) => None,
+    }
+}
+
+fn repeats(cells: &[Cell]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let few = names(cells, |cell| cell.repeats < FEWEST_REPEATS);
+    if !few.is_empty() {
+        notes.push(format!(
+            "Fewer than {FEWEST_REPEATS} repeats count of {}: their spread is not known.",
+            few.join(", ")
+        ));
+    }
+    for cell in cells.iter().filter(|cell| cell.repeats >= FEWEST_REPEATS) {
+        let spread = cell.figures.headline_per_s.spread;
+        if spread > NOTABLE_SPREAD {
+            notes.push(format!(
+                "The repeats of {} differ by {} of their median: read no meaning into less.",
+                cell.contender,
+                per_cent(spread)
+            ));
+        }
+    }
+    notes
+}
+
+fn names(cells: &[Cell], chosen: impl Fn(&Cell) -> bool) -> Vec<&str> {
+    cells
+        .iter()
+        .filter(|cell| chosen(cell))
+        .map(|cell| cell.contender.as_str())
+        .collect()
+}
+
+fn unranked(ranking: &Ranking) -> Vec<Block> {
+    if ranking.unranked.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Heading(3, "Not ranked".to_owned())];
+    for trial in &ranking.unranked {
+        let mut text = format!("{} {}: {}", trial.status, trial.id, trial.reason);
+        if let Some(rate) = trial.headline_per_s {
+            text += &format!(" ({} {}/s)", number(rate), plural(&ranking.headline));
+        }
+        blocks.push(if trial.is_bad() {
+            Block::Warning(text)
+        } else {
+            Block::List(vec![text])
+        });
+    }
+    blocks
+}
+
+/// The original program's lines, of trials whose answers can be believed.
+fn threen1_lines(report: &Report) -> Vec<Block> {
+    let believed = report.trials.iter().filter(|trial| trial.is_rankable());
+    let lines: Vec<_> = believed
+        .filter_map(|trial| {
+            Some(format!(
+                "{}: {}",
+                trial.spec.contender(),
+                threen1_line(trial)?
+            ))
+        })
+        .collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let heading = Block::Heading(
+        2,
+        "Each verified trial, as the original prints it".to_owned(),
+    );
+    vec![heading, Block::Text(threen1_header()), Block::List(lines)]
+}
+
+fn unfinished(report: &Report) -> Vec<Block> {
+    let missing = report.missing().len();
+    if report.end.as_ref().is_some_and(|end| end.complete) && missing == 0 {
+        return Vec::new();
+    }
+    let of = report.manifest.trials.len();
+    let state = match &report.end {
+        None => "The run has not ended (it is running, or was cut short)".to_owned(),
+        Some(end) => format!("The run was stopped at {}", end.ended_at),
+    };
+    let text = format!("{state}: {missing} of its {of} trials are missing. To continue it:");
+    let folder = quoted(&report.folder.to_string_lossy());
+    let command = ["trueput", "run", "--resume"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([folder]);
+    vec![Block::Warning(text), Block::Command(command.collect())]
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("--repeat"), "--repeat");
+        assert_eq!(quoted("a plan.toml"), "'a plan.toml'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn what_a_level_survives_is_one_sentence() {
+        let sync = "sync: every acknowledged commit survives killed processes and lost power.";
+        assert_eq!(survival(Durability::Sync), sync);
+        assert!(survival(Durability::Async).contains("after lost power, a consistent prefix"));
+        assert!(survival(Durability::Process).contains("after lost power, nothing is promised"));
+    }
+}

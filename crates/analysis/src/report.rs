@@ -1,0 +1,147 @@
+//! A run folder, read and ready to be written as a report.
+
+use crate::{csv, json, markdown, narrate, terminal};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use trueput_record::folder::{DamagedLine, RunEnd, RunFolder, RunManifest};
+use trueput_record::suggest::did_you_mean;
+use trueput_record::{TrialRecord, TrialSpec};
+
+/// Why a report could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The run folder cannot be read, is none, or is newer than this program.
+    #[error(transparent)]
+    Record(#[from] trueput_record::Error),
+    /// No format has that name.
+    #[error("no report format '{given}'{hint}; the formats are {}", Format::ALL.map(Format::name).join(", "))]
+    UnknownFormat {
+        /// What was given.
+        given: String,
+        /// The nearest name, in words, or nothing.
+        hint: String,
+    },
+}
+
+/// What a report is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Tables for a terminal.
+    Terminal,
+    /// GitHub-flavoured Markdown.
+    Markdown,
+    /// A line per trial, plain numbers, every column.
+    Csv,
+    /// One document: run, host, cells, trials.
+    Json,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Terminal, Self::Markdown, Self::Csv, Self::Json];
+
+    /// The format's name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Markdown => "markdown",
+            Self::Csv => "csv",
+            Self::Json => "json",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| {
+                let hint = did_you_mean(text, Self::ALL.map(Self::name));
+                Error::UnknownFormat {
+                    given: text.to_owned(),
+                    hint,
+                }
+            })
+    }
+}
+
+/// How a report for the terminal looks. The other formats take no notice of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal; `None`: as wide as the tables want to be.
+    pub width: Option<u16>,
+    /// Whether to write colour codes.
+    pub colour: bool,
+}
+
+/// Everything that a run folder says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What was to run, on what machine, by what program.
+    pub manifest: RunManifest,
+    /// The trials that ended, in the order in which they did.
+    pub trials: Vec<TrialRecord>,
+    /// Lines of `trials.jsonl` that could not be read.
+    pub damaged: Vec<DamagedLine>,
+    /// How the run ended; `None` while it runs or where it was cut short.
+    pub end: Option<RunEnd>,
+}
+
+impl Report {
+    /// Reads a run folder.
+    ///
+    /// # Errors
+    /// [`Error::Record`] where it is no run folder, cannot be read, or is of a newer format.
+    /// Damaged lines are no error: they are named in the report and the others are shown.
+    pub fn load(run_folder: &Path) -> Result<Self, Error> {
+        let (folder, manifest) = RunFolder::open(run_folder)?;
+        let stored = folder.trials()?;
+        let end = folder.end()?;
+        Ok(Self {
+            folder: run_folder.to_owned(),
+            manifest,
+            trials: stored.trials,
+            damaged: stored.damaged,
+            end,
+        })
+    }
+
+    /// Writes the report. It ends with a newline.
+    #[must_use]
+    pub fn render(&self, format: Format, style: Style) -> String {
+        match format {
+            Format::Terminal => terminal::render(&narrate::document(self), style),
+            Format::Markdown => markdown::render(&narrate::document(self)),
+            Format::Csv => csv::render(&self.trials),
+            Format::Json => json::render(self),
+        }
+    }
+
+    /// The trials of the plan that have no line yet, interrupted ones included.
+    #[must_use]
+    pub fn missing(&self) -> Vec<&TrialSpec> {
+        let ended = |spec: &TrialSpec| {
+            self.trials.iter().any(|trial| {
+                trial.spec.id == spec.id && trial.outcome != trueput_record::Outcome::Interrupted
+            })
+        };
+        self.manifest
+            .trials
+            .iter()
+            .filter(|spec| !ended(spec))
+            .collect()
+    }
+}

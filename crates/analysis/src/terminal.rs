@@ -1,0 +1,168 @@
+//! A report for a terminal: tables that fit its width, figures to the right.
+
+use crate::document::{Block, Table};
+use crate::report::Style;
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+const BOLD: &str = "\x1b[1m";
+const RED: &str = "\x1b[31m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Narrower terminals than this are written to as if they were this wide.
+const NARROWEST: usize = 40;
+
+/// Writes the blocks, one empty line between two.
+pub fn render(blocks: &[Block], style: Style) -> String {
+    let width = style.width.map_or(usize::MAX, usize::from).max(NARROWEST);
+    let paint = |code: &str, line: &str| match style.colour {
+        true => format!("{code}{line}{PLAIN}"),
+        false => line.to_owned(),
+    };
+    let mut parts = Vec::new();
+    for block in blocks {
+        let lines = match block {
+            Block::Heading(level, text) => {
+                let mut lines: Vec<_> = wrap(text, width, "")
+                    .iter()
+                    .map(|line| paint(BOLD, line))
+                    .collect();
+                if *level == 1 {
+                    let rule = "=".repeat(text.chars().count().min(width));
+                    lines.push(rule);
+                }
+                lines
+            }
+            Block::Text(text) => wrap(text, width, ""),
+            Block::Warning(text) => wrap(text, width, "")
+                .iter()
+                .map(|line| paint(RED, line))
+                .collect(),
+            Block::List(points) => points
+                .iter()
+                .flat_map(|point| wrap(&format!("- {point}"), width, "  "))
+                .collect(),
+            Block::Table(table) => {
+                let mut lines = fitted(table, width);
+                if let Some(header) = lines.first_mut() {
+                    *header = paint(BOLD, header);
+                }
+                lines
+            }
+            Block::Command(words) => command(words, width),
+        };
+        parts.push(lines.join("\n"));
+    }
+    parts.join("\n\n") + "\n"
+}
+
+/// Breaks text at spaces; a word that is too long for a line is cut. Lines after the first begin
+/// with `indent`.
+fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let longest = width.saturating_sub(indent.len()).max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text
+        .split_whitespace()
+        .flat_map(|word| pieces(word, longest))
+    {
+        let empty = line.trim().is_empty();
+        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, indent.to_owned()));
+        } else if !empty {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    lines.push(line);
+    lines
+}
+
+fn pieces(word: &str, longest: usize) -> Vec<String> {
+    let characters: Vec<char> = word.chars().collect();
+    characters
+        .chunks(longest)
+        .map(|piece| piece.iter().collect())
+        .collect()
+}
+
+/// The words of a command over as many lines as needed, each but the last ended as a shell wants it.
+fn command(words: &[String], width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::from(" ");
+    for word in words {
+        let longer = line.chars().count() + 1 + word.chars().count();
+        if longer > width.saturating_sub(2) && line.trim() != "" {
+            lines.push(std::mem::replace(&mut line, String::from("   ")) + " \\");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+/// The table with as many columns as there is room for, and a line that names those left out. Where
+/// even those that must stay are too wide, their cells are broken over lines.
+fn fitted(table: &Table, width: usize) -> Vec<String> {
+    let mut left_out = Vec::new();
+    let mut kept = table.clone();
+    let mut lines = draw(&kept, None);
+    while widest(&lines) > width {
+        let Some((narrower, title)) = kept.without_most_dispensable() else {
+            lines = draw(&kept, Some(width));
+            break;
+        };
+        left_out.push(title);
+        kept = narrower;
+        lines = draw(&kept, None);
+    }
+    if !left_out.is_empty() {
+        // In the order in which they would stand in the table.
+        let titles = table.columns.iter().map(|column| column.title.as_str());
+        let titles: Vec<_> = titles
+            .filter(|title| left_out.iter().any(|t| t == title))
+            .collect();
+        let note = format!(
+            "Left out to fit {width} columns: {}. A wider terminal or --format csv shows them.",
+            titles.join(", ")
+        );
+        lines.extend(wrap(&note, width, ""));
+    }
+    lines
+}
+
+fn draw(table: &Table, width: Option<usize>) -> Vec<String> {
+    let mut drawn = comfy_table::Table::new();
+    drawn
+        .load_preset(presets::NOTHING)
+        .set_style(comfy_table::TableComponent::HeaderLines, '-');
+    drawn.set_header(table.columns.iter().map(|column| column.title.as_str()));
+    for row in &table.rows {
+        drawn.add_row(row);
+    }
+    for (column, described) in drawn.column_iter_mut().zip(&table.columns) {
+        column.set_padding((0, 2));
+        if described.figures {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    match width {
+        None => drawn.set_content_arrangement(ContentArrangement::Disabled),
+        Some(width) => drawn
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(u16::try_from(width).unwrap_or(u16::MAX)),
+    };
+    let lines = drawn.to_string();
+    lines
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+fn widest(lines: &[String]) -> usize {
+    lines
+        .iter()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or_default()
+}

@@ -1,9 +1,14 @@
 //! Drivers: each speaks one engine's own public API. A new engine is one file and one row here.
 
+mod lmdb;
+mod refuse;
+
+pub use lmdb::Lmdb;
+
 use trueput_engine::{Engine, Null};
 
 /// Every engine that this program can drive, the null engine first.
 #[must_use]
 pub fn registry() -> &'static [&'static dyn Engine] {
-    &[&Null]
+    &[&Null, &Lmdb]
 }

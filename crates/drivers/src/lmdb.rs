@@ -1,0 +1,230 @@
+//! LMDB, compiled in through `lmdb-master-sys`: its C API, called directly.
+
+mod environment;
+mod error;
+mod session;
+
+use crate::refuse;
+use environment::Environment;
+use lmdb_master_sys as ffi;
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
+    Resolved, Result, Session, Value, Window,
+};
+
+/// The LMDB driver.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lmdb;
+
+const GIB: u64 = 1 << 30;
+const SOURCE: &str = "http://www.lmdb.tech/doc/group__mdb.html#ga32a193c6bf4d7d5c5d579e71f22e9340";
+
+const KNOBS: &[Knob] = &[
+    Knob {
+        name: "map_size",
+        summary: "Size of the memory map, and so the most that the database can grow to; the file \
+                  is sparse. Every process must use the same",
+        gives_up: "Smaller: a put that finds no free page fails as full. Larger: address space only",
+        kind: Kind::Bytes {
+            default: 64 * GIB,
+            min: 1 << 20,
+            max: 64 * 1024 * GIB,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "writemap",
+        summary: "Writes pages through a writable map instead of write calls (MDB_WRITEMAP)",
+        gives_up: "Protection from stray pointers; a full disk kills the process (SIGBUS) instead \
+                   of failing the put; the file's length is the whole map at once",
+        kind: Kind::Boolean { default: false },
+        unit: "",
+    },
+    Knob {
+        name: "max_readers",
+        summary: "Slots in the table of readers, one per session of every process",
+        gives_up: "More: each commit looks through a longer table. Fewer: a session that finds no \
+                   slot fails as full",
+        kind: Kind::Integer {
+            default: 126,
+            min: 1,
+            max: 65_536,
+        },
+        unit: "sessions",
+    },
+    Knob {
+        name: "no_read_ahead",
+        summary: "Tells the kernel not to read ahead in the map (MDB_NORDAHEAD)",
+        gives_up: "Speed of scans and of warming up; random reads of a database larger than memory \
+                   gain",
+        kind: Kind::Boolean { default: false },
+        unit: "",
+    },
+    Knob {
+        name: "no_mem_init",
+        summary: "Does not clear fresh pages before it fills them (MDB_NOMEMINIT)",
+        gives_up: "Privacy: leftovers of the process's memory can reach the file",
+        kind: Kind::Boolean { default: false },
+        unit: "",
+    },
+];
+
+impl Engine for Lmdb {
+    fn info(&self) -> Info {
+        Info {
+            name: "lmdb",
+            title: "LMDB",
+            summary: "B+tree, copy on write, memory-mapped; one writer, readers never wait",
+            license: "OLDAP-2.8",
+            homepage: "http://www.lmdb.tech/doc/",
+            install: "compiled in",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        let nowhere = std::ptr::null_mut();
+        // SAFETY: null pointers mean that the parts of the version are not wanted; the text that is
+        // returned is static and ends in a zero byte.
+        let version = unsafe { CStr::from_ptr(ffi::mdb_version(nowhere, nowhere, nowhere)) };
+        Ok(Build {
+            version: version.to_string_lossy().into_owned(),
+            library: None,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        static MAX_KEY_BYTES: OnceLock<usize> = OnceLock::new();
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: *MAX_KEY_BYTES.get_or_init(environment::max_key_bytes),
+            max_value_bytes: u32::MAX as usize,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let (mapped_to, window) = match durability {
+            Durability::Sync => ("flags=MDB_NOTLS", None),
+            Durability::Async => (
+                "flags=MDB_NOMETASYNC|MDB_NOTLS",
+                Some(Window {
+                    time_s: None,
+                    bytes: None,
+                    commits: Some(1),
+                    until: "the next commit, which flushes the last one's meta page".to_owned(),
+                }),
+            ),
+            Durability::Process => ("flags=MDB_NOSYNC|MDB_NOTLS", None),
+            Durability::Buffered | Durability::None => return None,
+        };
+        let mapped_to = mapped_to.to_owned();
+        Some(Promise {
+            durability,
+            mapped_to,
+            window,
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let flags = durability_flags(spec.durability)? | knob_flags(spec.knobs);
+        let readers = spec.knobs.unsigned("max_readers");
+        if readers < u64::from(spec.sessions) {
+            return Err(Error::Unsupported(format!(
+                "{} sessions need as many reader slots, but max_readers is {readers}",
+                spec.sessions
+            )));
+        }
+        let readers = u32::try_from(readers).unwrap_or(u32::MAX);
+        let map_bytes = spec.knobs.unsigned("map_size") as usize;
+        Ok(Box::new(Environment::open(
+            spec.directory,
+            flags,
+            map_bytes,
+            readers,
+        )?))
+    }
+}
+
+/// What the level asks of LMDB. Sessions may move between threads' reader slots, so `MDB_NOTLS` is
+/// always on: a slot belongs to its session's transaction.
+fn durability_flags(durability: Durability) -> Result<u32> {
+    match durability {
+        Durability::Sync => Ok(ffi::MDB_NOTLS),
+        Durability::Async => Ok(ffi::MDB_NOTLS | ffi::MDB_NOMETASYNC),
+        Durability::Process => Ok(ffi::MDB_NOTLS | ffi::MDB_NOSYNC),
+        Durability::Buffered | Durability::None => Err(refuse::no_durability("lmdb", durability)),
+    }
+}
+
+fn knob_flags(knobs: &Resolved) -> u32 {
+    [
+        ("writemap", ffi::MDB_WRITEMAP),
+        ("no_read_ahead", ffi::MDB_NORDAHEAD),
+        ("no_mem_init", ffi::MDB_NOMEMINIT),
+    ]
+    .into_iter()
+    .filter(|(name, _)| knobs.boolean(name))
+    .fold(0, |flags, (_, flag)| flags | flag)
+}
+
+impl Database for Environment {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(session::LmdbSession::new(self)?))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let (stat, info) = (self.stat()?, self.information()?);
+        let counters = [
+            ("ms_depth", u64::from(stat.ms_depth)),
+            ("ms_branch_pages", stat.ms_branch_pages as u64),
+            ("ms_leaf_pages", stat.ms_leaf_pages as u64),
+            ("ms_overflow_pages", stat.ms_overflow_pages as u64),
+            ("ms_entries", stat.ms_entries as u64),
+            ("me_last_pgno", info.me_last_pgno as u64),
+            ("me_last_txnid", info.me_last_txnid as u64),
+            ("me_numreaders", u64::from(info.me_numreaders)),
+            (
+                "stale_readers_cleared_at_open",
+                u64::from(self.stale_readers),
+            ),
+        ];
+        Ok(counters
+            .map(|(name, count)| (name.to_owned(), Value::from(count)))
+            .into())
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let (stat, info) = (self.stat()?, self.information()?);
+        Ok(BTreeMap::from([
+            (
+                "flags".to_owned(),
+                Value::from(environment::flag_names(self.flags()?)),
+            ),
+            ("me_mapsize".to_owned(), Value::from(info.me_mapsize as u64)),
+            (
+                "me_maxreaders".to_owned(),
+                Value::from(u64::from(info.me_maxreaders)),
+            ),
+            ("ms_psize".to_owned(), Value::from(u64::from(stat.ms_psize))),
+            (
+                "maxkeysize".to_owned(),
+                Value::from(self.max_key_bytes() as u64),
+            ),
+        ]))
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.flush()
+    }
+}

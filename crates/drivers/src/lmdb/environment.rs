@@ -1,0 +1,247 @@
+//! An open LMDB environment: one per folder and process.
+
+use super::error::{check, error, is_opening_race};
+use lmdb_master_sys as ffi;
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use trueput_engine::{Error, Result};
+
+/// How often an opening that met another process's opening or closing is tried again, and after how
+/// long. LMDB's documentation says that such a meeting can fail.
+const OPENING_TRIES: u32 = 200;
+const OPENING_PAUSE: Duration = Duration::from_millis(10);
+
+/// LMDB forbids opening one database twice in a process: closing either would drop the locks of
+/// both. So the folders that are open are remembered.
+static OPEN_FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn open_folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    OPEN_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An open environment and its main database.
+pub(super) struct Environment {
+    handle: *mut ffi::MDB_env,
+    folder: PathBuf,
+    /// The main, unnamed database.
+    pub(super) dbi: ffi::MDB_dbi,
+    /// Reader slots of killed processes that were freed at opening.
+    pub(super) stale_readers: u32,
+    /// The thread of this process that has the write transaction, as [`thread_token`]; else 0.
+    writer: AtomicUsize,
+}
+
+// SAFETY: LMDB's environment handle may be used by any thread at any time; only opening and closing
+// need one thread, and those happen in `open` and `drop`.
+unsafe impl Send for Environment {}
+// SAFETY: as above.
+unsafe impl Sync for Environment {}
+
+impl Environment {
+    /// Opens the database in `folder`, making it if it is not there.
+    pub(super) fn open(folder: &Path, flags: u32, map_bytes: usize, readers: u32) -> Result<Self> {
+        let folder = folder.canonicalize().map_err(Error::engine)?;
+        let path = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;
+        // Held throughout, so that an opening never meets a closing of this process.
+        let mut folders = open_folders();
+        if folders.contains(&folder) {
+            let folder = folder.display();
+            return Err(Error::Unsupported(format!(
+                "lmdb opens a database once per process, and {folder} is open in this one"
+            )));
+        }
+        let handle = open_handle(&path, flags, map_bytes, readers)?;
+        let prepared = prepare(handle);
+        if prepared.is_err() {
+            // SAFETY: the handle was opened above and nothing else knows it.
+            unsafe { ffi::mdb_env_close(handle) };
+        }
+        let (dbi, stale_readers) = prepared?;
+        folders.insert(folder.clone());
+        Ok(Self {
+            handle,
+            folder,
+            dbi,
+            stale_readers,
+            writer: AtomicUsize::new(0),
+        })
+    }
+
+    /// LMDB's handle, valid as long as this lives.
+    pub(super) fn handle(&self) -> *mut ffi::MDB_env {
+        self.handle
+    }
+
+    /// Whether the calling thread has this database's write transaction: to begin another would
+    /// wait for itself for ever.
+    #[inline]
+    pub(super) fn is_writer(&self) -> bool {
+        self.writer.load(Ordering::Relaxed) == thread_token()
+    }
+
+    /// Notes that the calling thread has the write transaction, or is about to end it. Called only
+    /// while it holds LMDB's writer lock.
+    #[inline]
+    pub(super) fn set_writer(&self, writing: bool) {
+        self.writer
+            .store(if writing { thread_token() } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// Statistics of the main database.
+    pub(super) fn stat(&self) -> Result<ffi::MDB_stat> {
+        let mut stat = MaybeUninit::uninit();
+        // SAFETY: the handle is open; LMDB fills the struct before it returns success.
+        unsafe {
+            check(ffi::mdb_env_stat(self.handle, stat.as_mut_ptr()))?;
+            Ok(stat.assume_init())
+        }
+    }
+
+    /// What LMDB says of the environment.
+    pub(super) fn information(&self) -> Result<ffi::MDB_envinfo> {
+        let mut information = MaybeUninit::uninit();
+        // SAFETY: the handle is open; LMDB fills the struct before it returns success.
+        unsafe {
+            check(ffi::mdb_env_info(self.handle, information.as_mut_ptr()))?;
+            Ok(information.assume_init())
+        }
+    }
+
+    /// The flags that are in force.
+    pub(super) fn flags(&self) -> Result<u32> {
+        let mut flags = 0;
+        // SAFETY: the handle is open and `flags` can be written.
+        check(unsafe { ffi::mdb_env_get_flags(self.handle, &raw mut flags) })?;
+        Ok(flags)
+    }
+
+    /// Longest key, bytes.
+    pub(super) fn max_key_bytes(&self) -> usize {
+        // SAFETY: the handle is open.
+        usize::try_from(unsafe { ffi::mdb_env_get_maxkeysize(self.handle) }).unwrap_or(0)
+    }
+
+    /// Flushes everything committed so far, whatever the flags.
+    pub(super) fn flush(&self) -> Result<()> {
+        // SAFETY: the handle is open.
+        check(unsafe { ffi::mdb_env_sync(self.handle, 1) })
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        let mut folders = open_folders();
+        // SAFETY: sessions borrow this, so none is left, and with them went every transaction.
+        unsafe { ffi::mdb_env_close(self.handle) };
+        folders.remove(&self.folder);
+    }
+}
+
+/// A number that no other living thread has, and that is not 0.
+#[inline]
+fn thread_token() -> usize {
+    thread_local!(static TOKEN: u8 = const { 0 });
+    TOKEN.with(|token| ptr::from_ref(token).addr())
+}
+
+/// The longest key of this build of LMDB, bytes; 0 if it cannot say.
+pub(super) fn max_key_bytes() -> usize {
+    let mut handle = ptr::null_mut();
+    // SAFETY: the handle is used only if it was made, and is closed before it is forgotten. The
+    // limit is asked of an environment that need not be open.
+    unsafe {
+        if ffi::mdb_env_create(&raw mut handle) != ffi::MDB_SUCCESS {
+            return 0;
+        }
+        let bytes = ffi::mdb_env_get_maxkeysize(handle);
+        ffi::mdb_env_close(handle);
+        usize::try_from(bytes).unwrap_or(0)
+    }
+}
+
+fn open_handle(
+    path: &CString,
+    flags: u32,
+    map_bytes: usize,
+    readers: u32,
+) -> Result<*mut ffi::MDB_env> {
+    let mut tries = 1;
+    loop {
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` can be written; afterwards it is a handle that is not open yet, which is
+        // closed when opening it fails, as LMDB demands. `path` ends in a zero byte.
+        let code = unsafe {
+            check(ffi::mdb_env_create(&raw mut handle))?;
+            let mut code = ffi::mdb_env_set_mapsize(handle, map_bytes);
+            if code == ffi::MDB_SUCCESS {
+                code = ffi::mdb_env_set_maxreaders(handle, readers);
+            }
+            if code == ffi::MDB_SUCCESS {
+                code = ffi::mdb_env_open(handle, path.as_ptr(), flags, 0o644);
+            }
+            if code != ffi::MDB_SUCCESS {
+                ffi::mdb_env_close(handle);
+            }
+            code
+        };
+        if code == ffi::MDB_SUCCESS {
+            return Ok(handle);
+        }
+        if !is_opening_race(code) || tries == OPENING_TRIES {
+            return Err(error(code));
+        }
+        tries += 1;
+        std::thread::sleep(OPENING_PAUSE);
+    }
+}
+
+/// Frees the reader slots of killed processes, which would hold back the reuse of pages, and opens
+/// the main database.
+fn prepare(handle: *mut ffi::MDB_env) -> Result<(ffi::MDB_dbi, u32)> {
+    let mut stale = 0;
+    let mut transaction = ptr::null_mut();
+    let mut dbi = 0;
+    // SAFETY: the handle is open and used by this thread only; the transaction is ended on every
+    // way out, and a name of null means the main database.
+    unsafe {
+        check(ffi::mdb_reader_check(handle, &raw mut stale))?;
+        let read_only = ffi::MDB_RDONLY;
+        check(ffi::mdb_txn_begin(
+            handle,
+            ptr::null_mut(),
+            read_only,
+            &raw mut transaction,
+        ))?;
+        let opened = ffi::mdb_dbi_open(transaction, ptr::null(), 0, &raw mut dbi);
+        if opened != ffi::MDB_SUCCESS {
+            ffi::mdb_txn_abort(transaction);
+            return Err(error(opened));
+        }
+        check(ffi::mdb_txn_commit(transaction))?;
+    }
+    Ok((dbi, u32::try_from(stale).unwrap_or(0)))
+}
+
+/// Flags by LMDB's own names, joined by `|`.
+pub(super) fn flag_names(flags: u32) -> String {
+    let names = [
+        ("MDB_NOSYNC", ffi::MDB_NOSYNC),
+        ("MDB_NOMETASYNC", ffi::MDB_NOMETASYNC),
+        ("MDB_WRITEMAP", ffi::MDB_WRITEMAP),
+        ("MDB_MAPASYNC", ffi::MDB_MAPASYNC),
+        ("MDB_NOTLS", ffi::MDB_NOTLS),
+        ("MDB_NOLOCK", ffi::MDB_NOLOCK),
+        ("MDB_NORDAHEAD", ffi::MDB_NORDAHEAD),
+        ("MDB_NOMEMINIT", ffi::MDB_NOMEMINIT),
+        ("MDB_RDONLY", ffi::MDB_RDONLY),
+    ];
+    let set = names.iter().filter(|(_, flag)| flags & flag != 0);
+    set.map(|(name, _)| *name).collect::<Vec<_>>().join("|")
+}

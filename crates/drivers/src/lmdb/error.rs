@@ -1,0 +1,90 @@
+//! LMDB's return codes as the contract's errors.
+
+use lmdb_master_sys as ffi;
+use std::ffi::{CStr, c_int};
+use std::io::ErrorKind;
+use trueput_engine::{Error, Result};
+
+/// Success, or the error that `code` stands for.
+#[inline]
+pub(super) fn check(code: c_int) -> Result<()> {
+    if code == ffi::MDB_SUCCESS {
+        Ok(())
+    } else {
+        Err(error(code))
+    }
+}
+
+/// Whether another process was opening or closing the database at the same moment.
+pub(super) fn is_opening_race(code: c_int) -> bool {
+    code > 0 && std::io::Error::from_raw_os_error(code).kind() == ErrorKind::WouldBlock
+}
+
+/// The contract's error for `code`, with LMDB's own code and words.
+#[cold]
+pub(super) fn error(code: c_int) -> Error {
+    // SAFETY: mdb_strerror accepts every code and returns text that ends in a zero byte: a static
+    // one for its own codes, strerror's otherwise, which is copied before anything else runs.
+    let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(code)) }
+        .to_string_lossy()
+        .into_owned();
+    match code {
+        ffi::MDB_MAP_FULL => Error::Full(format!("{text} (code {code}); map_size is the limit")),
+        ffi::MDB_READERS_FULL => {
+            Error::Full(format!("{text} (code {code}); max_readers is the limit"))
+        }
+        ffi::MDB_TXN_FULL => Error::Full(format!("{text} (code {code})")),
+        ffi::MDB_BAD_VALSIZE => Error::Unsupported(format!("{text} (code {code})")),
+        ffi::MDB_MAP_RESIZED => Error::Engine {
+            code: i64::from(code),
+            text: format!(
+                "{text}: another process opened this database with a larger map_size; every \
+                 process must use the same"
+            ),
+        },
+        _ if is_no_space(code) => Error::Full(format!("{text} (code {code})")),
+        _ => Error::Engine {
+            code: i64::from(code),
+            text,
+        },
+    }
+}
+
+fn is_no_space(code: c_int) -> bool {
+    let full = [
+        ErrorKind::StorageFull,
+        ErrorKind::QuotaExceeded,
+        ErrorKind::FileTooLarge,
+    ];
+    code > 0 && full.contains(&std::io::Error::from_raw_os_error(code).kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_full_and_name_the_knob() {
+        assert!(matches!(error(ffi::MDB_MAP_FULL), Error::Full(text) if text.contains("map_size")));
+        let readers = error(ffi::MDB_READERS_FULL);
+        assert!(matches!(readers, Error::Full(text) if text.contains("max_readers")));
+        let disk = std::io::Error::from(ErrorKind::StorageFull)
+            .raw_os_error()
+            .unwrap_or(28);
+        assert!(matches!(error(disk), Error::Full(_)));
+    }
+
+    #[test]
+    fn other_codes_keep_their_number_and_words() {
+        let Error::Engine { code, text } = error(ffi::MDB_CORRUPTED) else {
+            unreachable!("a corrupted page is the engine's error")
+        };
+        assert_eq!(code, i64::from(ffi::MDB_CORRUPTED));
+        assert!(text.contains("MDB_CORRUPTED"), "{text}");
+    }
+
+    #[test]
+    fn a_map_that_another_process_grew_is_explained() {
+        assert!(error(ffi::MDB_MAP_RESIZED).to_string().contains("map_size"));
+    }
+}

@@ -1,0 +1,23 @@
+//! What every driver refuses in the same words: calls out of turn, levels that it has not.
+
+use trueput_engine::{Durability, Error};
+
+/// A begin while a transaction is open.
+pub(crate) fn already_open() -> Error {
+    Error::Unsupported("a transaction is open already".to_owned())
+}
+
+/// Anything but a begin while no transaction is open.
+pub(crate) fn no_transaction() -> Error {
+    Error::Unsupported("no transaction is open".to_owned())
+}
+
+/// A put or delete in a read transaction.
+pub(crate) fn write_in_read() -> Error {
+    Error::Unsupported("a write in a read transaction".to_owned())
+}
+
+/// A level of durability that `engine` has not.
+pub(crate) fn no_durability(engine: &str, durability: Durability) -> Error {
+    Error::Unsupported(format!("{engine} has no durability '{durability}'"))
+}

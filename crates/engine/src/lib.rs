@@ -20,7 +20,7 @@ pub use trueput_record::{Durability, Promise, Value, Window};
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A storage engine under test: what it is, what it can do, and how to open a database of it.
 pub trait Engine: Send + Sync {
@@ -32,6 +32,23 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
     fn build(&self) -> Result<Build>;
+
+    /// The library files of this engine that are on this machine, the default one first; none for
+    /// an engine that is compiled in.
+    fn found(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// This engine as the given library file has it, so that two builds can stand in one plan.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for an engine that is compiled in; one line that says what is wrong
+    /// with the library otherwise: missing, of another engine or machine, without a needed symbol.
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let name = self.info().name;
+        let library = library.display();
+        Err(Error::Unsupported(format!("{name} is compiled in and takes no library ({library})")))
+    }
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
@@ -73,7 +90,7 @@ pub struct Build {
     /// The version that the library itself reports.
     pub version: String,
     /// The library's file; `None` where the engine is compiled into this program.
-    pub library: Option<std::path::PathBuf>,
+    pub library: Option<PathBuf>,
 }
 
 /// What an engine can do, as far as a workload or the runner must know.

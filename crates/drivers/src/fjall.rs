@@ -1,0 +1,628 @@
+//! fjall: a log-structured merge tree with a journal, written in Rust.
+//!
+//! One process has the folder open. Write transactions take turns (`single-writer`), or overlap and
+//! may be told to try again when they commit (`optimistic`), as a knob says.
+
+use crate::refuse;
+use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
+use ::fjall::{
+    CompressionType, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, OptimisticTxDatabase,
+    OptimisticTxKeyspace, OptimisticWriteTx, PersistMode, Readable, SingleWriterTxDatabase,
+    SingleWriterTxKeyspace, SingleWriterWriteTx, Snapshot,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use trueput_engine::{
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Kind,
+    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Window,
+};
+
+/// The fjall driver.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fjall;
+
+const KEYSPACE: &str = "records";
+/// What fjall's journal and tables can hold: lengths are kept in 16 and 32 bits.
+const MAX_KEY_BYTES: usize = u16::MAX as usize;
+const MAX_VALUE_BYTES: usize = u32::MAX as usize;
+
+const KNOBS: &[Knob] = &[
+    Knob {
+        name: "concurrency",
+        summary: "Whether write transactions take turns or overlap and are checked for conflicts \
+                  at commit.",
+        gives_up: "optimistic: reads of a write transaction are remembered, and commits may \
+                   conflict and have to be tried again",
+        kind: Kind::Choice {
+            default: "single-writer",
+            choices: &["single-writer", "optimistic"],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "persist_mode",
+        summary: "How a commit at durability 'sync' flushes the journal: fsync (SyncAll) or \
+                  fdatasync (SyncData).",
+        gives_up: "sync_data: the journal's timestamps; nothing where fdatasync keeps what \
+                   reading the file needs, as on Linux",
+        kind: Kind::Choice {
+            default: "sync_all",
+            choices: &["sync_all", "sync_data"],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "cache_size",
+        summary: "Memory for blocks of tables; fjall advises a fifth to a quarter of memory.",
+        gives_up: "memory of the host; a smaller cache reads blocks more often",
+        kind: Kind::Bytes {
+            default: 32 << 20,
+            min: 1 << 20,
+            max: 1 << 40,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "max_memtable_size",
+        summary: "Size at which the write buffer is sealed and written out as a table. Fixed when \
+                  the database is made.",
+        gives_up: "larger: memory, a longer journal to replay, a wider window at 'async' and \
+                   'buffered'; smaller: more compaction",
+        kind: Kind::Bytes {
+            default: 64 << 20,
+            min: 1 << 20,
+            max: 4 << 30,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "max_journaling_size",
+        summary: "Size of all journals together above which memtables are written out early.",
+        gives_up: "larger: disk and time to replay after a crash",
+        kind: Kind::Bytes {
+            default: 512 << 20,
+            min: 64 << 20,
+            max: 1 << 40,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "worker_threads",
+        summary: "Threads that write out memtables and compact; 0 is fjall's default, the number \
+                  of cores, at most 4.",
+        gives_up: "more: processor time of the sessions; fewer: writers wait for compaction",
+        kind: Kind::Integer {
+            default: 0,
+            min: 0,
+            max: 256,
+        },
+        unit: "threads",
+    },
+    Knob {
+        name: "compression",
+        summary: "Compression of data blocks; by-level is fjall's default: none in the upper two \
+                  levels, lz4 below. Fixed when the database is made.",
+        gives_up: "lz4: processor time; none: disk and cache",
+        kind: Kind::Choice {
+            default: "by-level",
+            choices: &["by-level", "none", "lz4"],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "data_block_size",
+        summary: "Size of a data block before compression. Fixed when the database is made.",
+        gives_up: "larger: reading more than asked for; smaller: more index in memory",
+        kind: Kind::Bytes {
+            default: 4 << 10,
+            min: 1 << 10,
+            max: 1 << 20,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "expect_point_read_hits",
+        summary: "Build no filter for the last level. Fixed when the database is made.",
+        gives_up: "on: speed of looking for keys that are not there",
+        kind: Kind::Boolean { default: false },
+        unit: "",
+    },
+    Knob {
+        name: "separation_threshold",
+        summary: "Keep values of this size or more apart from the tree, in blob files; 0 keeps \
+                  every value in the tree. Fixed when the database is made.",
+        gives_up: "on: a second read per value, and space until blobs are collected",
+        kind: Kind::Bytes {
+            default: 0,
+            min: 0,
+            max: 1 << 30,
+        },
+        unit: "bytes",
+    },
+];
+
+const PERSIST_SOURCE: &str = "https://docs.rs/fjall/latest/fjall/enum.PersistMode.html";
+
+/// Opens a database of the given type with the settings that concern all of it. A macro, since the
+/// trait that its two types share is private to fjall.
+macro_rules! open_configured {
+    ($database:ident, $spec:expr) => {{
+        let knobs = $spec.knobs;
+        let builder = $database::builder($spec.directory)
+            .cache_size(knobs.unsigned("cache_size"))
+            .max_journaling_size(knobs.unsigned("max_journaling_size"))
+            .manual_journal_persist($spec.durability == Durability::Buffered);
+        let builder = match usize::try_from(knobs.integer("worker_threads")) {
+            Ok(threads) if threads > 0 => builder.worker_threads(threads),
+            _ => builder,
+        };
+        builder
+            .open()
+            .map_err(|error| open_error($spec.directory, error))
+    }};
+}
+
+impl Engine for Fjall {
+    fn info(&self) -> Info {
+        Info {
+            name: "fjall",
+            title: "fjall",
+            summary: "log-structured merge tree, journal, in Rust",
+            license: "MIT OR Apache-2.0",
+            homepage: "https://docs.rs/fjall",
+            install: "compiled in",
+        }
+    }
+
+    /// fjall does not report its version when it runs: this is what Cargo locked.
+    fn build(&self) -> Result<Build> {
+        Ok(Build {
+            version: env!("TRUEPUT_FJALL_VERSION").to_owned(),
+            library: None,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: false,
+            // With its default knobs; `concurrency=optimistic` lets them overlap.
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: MAX_KEY_BYTES,
+            max_value_bytes: MAX_VALUE_BYTES,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let window = |until: &str| {
+            Some(Window {
+                time_s: None,
+                bytes: None,
+                commits: None,
+                until: until.to_owned(),
+            })
+        };
+        let (mapped_to, window, source) = match durability {
+            Durability::Sync => (
+                "durability=persist_mode at each commit",
+                None,
+                PERSIST_SOURCE,
+            ),
+            Durability::Async => (
+                "durability=Buffer at each commit",
+                window(
+                    "the kernel writes the journal back, or fjall flushes it to write out a \
+                     memtable of max_memtable_size",
+                ),
+                PERSIST_SOURCE,
+            ),
+            Durability::Buffered => (
+                "manual_journal_persist=true, durability=None",
+                window(
+                    "the journal's buffer of 8 KiB in the process fills; then, for lost power, as \
+                     at async",
+                ),
+                "https://docs.rs/fjall/latest/fjall/struct.DatabaseBuilder.html\
+                 #method.manual_journal_persist; JOURNAL_BUFFER_BYTES in src/journal/writer.rs",
+            ),
+            Durability::Process | Durability::None => return None,
+        };
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: source.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let commit_mode = match spec.durability {
+            Durability::Sync if spec.knobs.text("persist_mode") == "sync_data" => {
+                Some(PersistMode::SyncData)
+            }
+            Durability::Sync => Some(PersistMode::SyncAll),
+            Durability::Async => Some(PersistMode::Buffer),
+            Durability::Buffered => None,
+            other => return Err(refuse::no_durability("fjall", other)),
+        };
+        let options = || keyspace_options(spec.knobs);
+        let handle = if spec.knobs.text("concurrency") == "optimistic" {
+            let database = open_configured!(OptimisticTxDatabase, spec)?;
+            let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
+            Handle::Optimistic(database, records)
+        } else {
+            let database = open_configured!(SingleWriterTxDatabase, spec)?;
+            let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
+            Handle::SingleWriter(database, records)
+        };
+        Ok(Box::new(Opened {
+            handle,
+            commit_mode,
+        }))
+    }
+}
+
+/// The settings of the one keyspace; fjall keeps those that it was made with.
+fn keyspace_options(knobs: &Resolved) -> KeyspaceCreateOptions {
+    let block_size = u32::try_from(knobs.unsigned("data_block_size")).unwrap_or(u32::MAX);
+    let options = KeyspaceCreateOptions::default()
+        .max_memtable_size(knobs.unsigned("max_memtable_size"))
+        .data_block_size_policy(BlockSizePolicy::all(block_size))
+        .expect_point_read_hits(knobs.boolean("expect_point_read_hits"));
+    let compression = match knobs.text("compression") {
+        "none" => Some(CompressionType::None),
+        "lz4" => Some(CompressionType::Lz4),
+        _ => None,
+    };
+    let options = match compression {
+        Some(kind) => options.data_block_compression_policy(CompressionPolicy::all(kind)),
+        None => options,
+    };
+    match u32::try_from(knobs.unsigned("separation_threshold")) {
+        Ok(bytes) if bytes > 0 => options.with_kv_separation(Some(
+            KvSeparationOptions::default()
+                .separation_threshold(bytes)
+                .compression(compression.unwrap_or(CompressionType::Lz4)),
+        )),
+        _ => options,
+    }
+}
+
+fn open_error(directory: &Path, error: ::fjall::Error) -> Error {
+    match error {
+        ::fjall::Error::Locked => Error::engine(format!(
+            "fjall: {} is open already; fjall allows one opening at a time",
+            directory.display()
+        )),
+        other => convert(other),
+    }
+}
+
+fn convert(error: ::fjall::Error) -> Error {
+    let (::fjall::Error::Io(io) | ::fjall::Error::Storage(::fjall::LsmError::Io(io))) = &error
+    else {
+        return Error::engine(error);
+    };
+    match io.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            Error::Full(io.to_string())
+        }
+        _ => Error::Engine {
+            code: io.raw_os_error().unwrap_or(0).into(),
+            text: format!("fjall: {io}"),
+        },
+    }
+}
+
+enum Handle {
+    SingleWriter(SingleWriterTxDatabase, SingleWriterTxKeyspace),
+    Optimistic(OptimisticTxDatabase, OptimisticTxKeyspace),
+}
+
+struct Opened {
+    handle: Handle,
+    /// What each commit asks of the journal; `None` leaves it in the process's buffer.
+    commit_mode: Option<PersistMode>,
+}
+
+impl Opened {
+    fn engine(&self) -> &::fjall::Database {
+        match &self.handle {
+            Handle::SingleWriter(engine, _) => engine.inner(),
+            Handle::Optimistic(engine, _) => engine.inner(),
+        }
+    }
+
+    fn records(&self) -> &Keyspace {
+        match &self.handle {
+            Handle::SingleWriter(_, records) => records.inner(),
+            Handle::Optimistic(_, records) => records.inner(),
+        }
+    }
+}
+
+impl Database for Opened {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(FjallSession {
+            database: self,
+            transaction: None,
+        }))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let (engine, records) = (self.engine(), self.records());
+        let compacting_us = u64::try_from(engine.time_compacting().as_micros());
+        let counts = [
+            ("write_buffer_size", engine.write_buffer_size()),
+            ("outstanding_flushes", engine.outstanding_flushes() as u64),
+            ("time_compacting_us", compacting_us.unwrap_or(u64::MAX)),
+            ("active_compactions", engine.active_compactions() as u64),
+            (
+                "compactions_completed",
+                engine.compactions_completed() as u64,
+            ),
+            ("journal_count", engine.journal_count() as u64),
+            (
+                "journal_disk_space",
+                engine.journal_disk_space().map_err(convert)?,
+            ),
+            ("cache_size", engine.cache_size()),
+            ("disk_space", records.disk_space()),
+            ("approximate_len", records.approximate_len() as u64),
+            (
+                "sealed_memtable_count",
+                records.sealed_memtable_count() as u64,
+            ),
+            ("l0_table_count", records.l0_table_count() as u64),
+            ("table_count", records.table_count() as u64),
+            ("blob_file_count", records.blob_file_count() as u64),
+            ("fragmented_blob_bytes", records.fragmented_blob_bytes()),
+        ];
+        Ok(counts
+            .map(|(name, count)| (name.to_owned(), Value::from(count)))
+            .into())
+    }
+
+    /// What fjall reports: the cache's capacity, and the settings that the keyspace was made with,
+    /// as read from its own metadata when the database is opened again. The sizes of memtable and
+    /// journals, the worker threads and the mode of commits cannot be read back.
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let options = &self.records().config;
+        let list = |words: Vec<String>| Value::Text(words.join(","));
+        let block_sizes = options
+            .data_block_size_policy
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let compressions = options
+            .data_block_compression_policy
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let mut settings = BTreeMap::from([
+            (
+                "cache_capacity".to_owned(),
+                Value::from(self.engine().cache_capacity()),
+            ),
+            ("data_block_size_policy".to_owned(), list(block_sizes)),
+            (
+                "data_block_compression_policy".to_owned(),
+                list(compressions),
+            ),
+            (
+                "expect_point_read_hits".to_owned(),
+                Value::from(options.expect_point_read_hits),
+            ),
+            (
+                "is_kv_separated".to_owned(),
+                Value::from(self.records().is_kv_separated()),
+            ),
+        ]);
+        if let Some(blobs) = &options.kv_separation_opts {
+            let threshold = i64::from(blobs.separation_threshold);
+            settings.insert("separation_threshold".to_owned(), Value::from(threshold));
+        }
+        Ok(settings)
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.engine().persist(PersistMode::SyncAll).map_err(convert)
+    }
+}
+
+enum Writing<'db> {
+    SingleWriter(SingleWriterWriteTx<'db>, &'db SingleWriterTxKeyspace),
+    Optimistic(OptimisticWriteTx, &'db OptimisticTxKeyspace),
+}
+
+impl<'db> Writing<'db> {
+    fn begin(database: &'db Opened) -> Result<Self> {
+        let mode = database.commit_mode;
+        match &database.handle {
+            Handle::SingleWriter(engine, records) => Ok(Self::SingleWriter(
+                engine.write_tx().durability(mode),
+                records,
+            )),
+            Handle::Optimistic(engine, records) => {
+                let transaction = engine.write_tx().map_err(convert)?;
+                Ok(Self::Optimistic(transaction.durability(mode), records))
+            }
+        }
+    }
+
+    fn insert(&mut self, key: &[u8], value: &[u8]) {
+        match self {
+            Self::SingleWriter(transaction, records) => transaction.insert(records, key, value),
+            Self::Optimistic(transaction, records) => transaction.insert(records, key, value),
+        }
+    }
+
+    fn remove(&mut self, key: &[u8]) {
+        match self {
+            Self::SingleWriter(transaction, records) => transaction.remove(records, key),
+            Self::Optimistic(transaction, records) => transaction.remove(records, key),
+        }
+    }
+
+    fn commit(self) -> Result<()> {
+        match self {
+            Self::SingleWriter(transaction, _) => transaction.commit().map_err(convert),
+            Self::Optimistic(transaction, _) => transaction
+                .commit()
+                .map_err(convert)?
+                .map_err(|conflict| Error::Conflict(format!("fjall: {conflict}"))),
+        }
+    }
+}
+
+enum Transaction<'db> {
+    Read(Snapshot),
+    Write(Writing<'db>),
+}
+
+struct FjallSession<'db> {
+    database: &'db Opened,
+    transaction: Option<Transaction<'db>>,
+}
+
+impl<'db> FjallSession<'db> {
+    fn writing(&mut self) -> Result<&mut Writing<'db>> {
+        match &mut self.transaction {
+            Some(Transaction::Write(writing)) => Ok(writing),
+            Some(Transaction::Read(_)) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+}
+
+impl Session for FjallSession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.transaction.is_some() {
+            return Err(refuse::already_open());
+        }
+        self.transaction = Some(match mode {
+            Mode::Read => Transaction::Read(self.database.engine().snapshot()),
+            Mode::Write => Transaction::Write(Writing::begin(self.database)?),
+        });
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let records = self.database.records();
+        let found = match &self.transaction {
+            Some(Transaction::Read(snapshot)) => snapshot.get(records, key),
+            Some(Transaction::Write(Writing::SingleWriter(reader, _))) => reader.get(records, key),
+            Some(Transaction::Write(Writing::Optimistic(reader, _))) => reader.get(records, key),
+            None => return Err(refuse::no_transaction()),
+        };
+        let found = found.map_err(convert)?;
+        if let Some(value) = &found {
+            visitor(value);
+        }
+        Ok(found.is_some())
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let writing = self.writing()?;
+        check_lengths(key, value)?;
+        writing.insert(key, value);
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let writing = self.writing()?;
+        // A key that cannot be put is not there, and fjall panics on it.
+        if check_lengths(key, &[]).is_ok() {
+            writing.remove(key);
+        }
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let records = self.database.records();
+        match &self.transaction {
+            None => Err(refuse::no_transaction()),
+            // fjall panics where the bounds are reversed.
+            Some(_) if range.is_empty() => Ok(0),
+            Some(Transaction::Read(snapshot)) => {
+                show_records(snapshot, records, range, direction, visitor)
+            }
+            Some(Transaction::Write(Writing::SingleWriter(reader, _))) => {
+                show_records(reader, records, range, direction, visitor)
+            }
+            Some(Transaction::Write(Writing::Optimistic(reader, _))) => {
+                show_records(reader, records, range, direction, visitor)
+            }
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        match self.transaction.take() {
+            Some(Transaction::Write(writing)) => writing.commit(),
+            Some(Transaction::Read(_)) => Ok(()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        // A transaction that is dropped is rolled back.
+        self.transaction
+            .take()
+            .map(drop)
+            .ok_or_else(refuse::no_transaction)
+    }
+}
+
+/// Refuses what fjall would panic on.
+fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
+    if key.is_empty() || key.len() > MAX_KEY_BYTES {
+        let length = key.len();
+        return Err(Error::Unsupported(format!(
+            "fjall: a key of {length} bytes; it may have 1 to {MAX_KEY_BYTES}"
+        )));
+    }
+    if value.len() > MAX_VALUE_BYTES {
+        let length = value.len();
+        return Err(Error::Unsupported(format!(
+            "fjall: a value of {length} bytes; it may have up to {MAX_VALUE_BYTES}"
+        )));
+    }
+    Ok(())
+}
+
+fn show_records(
+    reader: &impl Readable,
+    records: &Keyspace,
+    range: KeyRange<'_>,
+    direction: Direction,
+    visitor: &mut RecordVisitor<'_>,
+) -> Result<u64> {
+    let mut found = reader.range::<&[u8], _>(records, (range.lower, range.upper));
+    let mut shown = 0;
+    loop {
+        let record = match direction {
+            Direction::Forward => found.next(),
+            Direction::Backward => found.next_back(),
+        };
+        let Some(record) = record else {
+            return Ok(shown);
+        };
+        let (key, value) = record.into_inner().map_err(convert)?;
+        shown += 1;
+        if visitor(&key, &value).is_break() {
+            return Ok(shown);
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! redb: a copy-on-write B+tree in one file, written in Rust.
+//!
+//! One process has the file open; within it, write transactions take turns and read transactions
+//! never wait. The table stays open for as long as its transaction.
+
+use crate::refuse;
+use ::redb::{
+    Builder, Database as RedbDatabase, Durability as RedbDurability, ReadOnlyTable,
+    ReadableDatabase, ReadableTable, ReadableTableMetadata, Table, TableDefinition, TableError,
+    WriteTransaction,
+};
+use self_cell::self_cell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use trueput_engine::{
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Kind,
+    Knob, Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor, Window,
+};
+
+/// The redb driver.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Redb;
+
+type Bytes = &'static [u8];
+type WriteTable<'txn> = Table<'txn, Bytes, Bytes>;
+
+const RECORDS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("records");
+const FILE_NAME: &str = "data.redb";
+
+/// redb's limit on a key and on a value: `MAX_VALUE_LENGTH` in its `page_store/base.rs`.
+const MAX_BYTES: usize = 3 << 30;
+const COMMITS_PER_SYNC_DEFAULT: i64 = 1000;
+
+const KNOBS: &[Knob] = &[
+    Knob {
+        name: "cache_size",
+        summary: "Memory for cached pages and for pages not yet written.",
+        gives_up: "memory of the host; a smaller cache reads and writes pages more often",
+        kind: Kind::Bytes {
+            default: 1 << 30,
+            min: 1 << 20,
+            max: 1 << 40,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "two_phase_commit",
+        summary: "Flush the pages before the byte that makes them current, and again after it.",
+        gives_up: "a second flush per durable commit",
+        kind: Kind::Boolean { default: false },
+        unit: "",
+    },
+    Knob {
+        name: "quick_repair",
+        summary: "Save the allocator's state in each durable commit, so that opening after a \
+                  crash need not walk the file. Implies two_phase_commit.",
+        gives_up: "a second flush and more writing per durable commit",
+        kind: Kind::Boolean { default: false },
+        unit: "",
+    },
+    Knob {
+        name: "commits_per_sync",
+        summary: "At durability 'buffered', make every n-th commit durable; no effect at 'sync'.",
+        gives_up: "a larger number loses more commits in a crash and lets the file grow further, \
+                   since pages of the last durable commit are not reused before the next",
+        kind: Kind::Integer {
+            default: COMMITS_PER_SYNC_DEFAULT,
+            min: 2,
+            max: 1_000_000,
+        },
+        unit: "commits",
+    },
+];
+
+impl Engine for Redb {
+    fn info(&self) -> Info {
+        Info {
+            name: "redb",
+            title: "redb",
+            summary: "B+tree, copy on write, one file, in Rust",
+            license: "MIT OR Apache-2.0",
+            homepage: "https://docs.rs/redb",
+            install: "compiled in",
+        }
+    }
+
+    /// redb does not report its version when it runs: this is what Cargo locked.
+    fn build(&self) -> Result<Build> {
+        Ok(Build {
+            version: env!("TRUEPUT_REDB_VERSION").to_owned(),
+            library: None,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: false,
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: MAX_BYTES,
+            max_value_bytes: MAX_BYTES,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let (mapped_to, window, source) = match durability {
+            Durability::Sync => (
+                "durability=Immediate",
+                None,
+                "https://docs.rs/redb/latest/redb/enum.Durability.html#variant.Immediate",
+            ),
+            Durability::Buffered => (
+                "durability=None, every commits_per_sync-th commit Immediate",
+                Some(Window {
+                    time_s: None,
+                    bytes: None,
+                    commits: Some(COMMITS_PER_SYNC_DEFAULT.unsigned_abs() - 1),
+                    until: "the next Immediate commit: every commits_per_sync-th, a checkpoint, \
+                            or closing the database; the figure is for the default"
+                        .to_owned(),
+                }),
+                "docs/design.md in the crate, 'Non-durable commits'; \
+                 https://docs.rs/redb/latest/redb/enum.Durability.html#variant.None",
+            ),
+            Durability::Async | Durability::Process | Durability::None => return None,
+        };
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: source.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let commits_per_sync = match spec.durability {
+            Durability::Sync => 1,
+            Durability::Buffered => spec.knobs.unsigned("commits_per_sync"),
+            other => return Err(refuse::no_durability("redb", other)),
+        };
+        let path = spec.directory.join(FILE_NAME);
+        let cache_size = usize::try_from(spec.knobs.unsigned("cache_size"))
+            .map_err(|_| Error::Unsupported("redb.cache_size exceeds memory".to_owned()))?;
+        let engine = Builder::new()
+            .set_cache_size(cache_size)
+            .create(&path)
+            .map_err(|error| open_error(&path, error))?;
+        make_table(&engine)?;
+        sync_folder(spec.directory)?;
+        Ok(Box::new(Opened {
+            engine,
+            path,
+            two_phase_commit: spec.knobs.boolean("two_phase_commit"),
+            quick_repair: spec.knobs.boolean("quick_repair"),
+            commits_per_sync,
+            commits_since_sync: AtomicU64::new(0),
+        }))
+    }
+}
+
+/// Makes the table where it is not there yet, so that read transactions find it.
+fn make_table(engine: &RedbDatabase) -> Result<()> {
+    match engine.begin_read().map_err(convert)?.open_table(RECORDS) {
+        Ok(_) => Ok(()),
+        Err(TableError::TableDoesNotExist(_)) => {
+            let transaction = engine.begin_write().map_err(convert)?;
+            transaction.open_table(RECORDS).map(drop).map_err(convert)?;
+            transaction.commit().map_err(convert)
+        }
+        Err(error) => Err(convert(error)),
+    }
+}
+
+/// Makes the file's name durable: redb flushes the file, but not the folder that names it.
+fn sync_folder(directory: &Path) -> Result<()> {
+    let synced = File::open(directory).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| io_error(&error))
+}
+
+fn open_error(path: &Path, error: ::redb::DatabaseError) -> Error {
+    match error {
+        ::redb::DatabaseError::DatabaseAlreadyOpen => Error::engine(format!(
+            "redb: {} is open already; redb allows one opening at a time",
+            path.display()
+        )),
+        other => convert(other),
+    }
+}
+
+fn io_error(error: &std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            Error::Full(error.to_string())
+        }
+        _ => Error::Engine {
+            code: error.raw_os_error().unwrap_or(0).into(),
+            text: format!("redb: {error}"),
+        },
+    }
+}
+
+fn convert(error: impl Into<::redb::Error>) -> Error {
+    match error.into() {
+        ::redb::Error::Io(error) => io_error(&error),
+        error @ ::redb::Error::ValueTooLarge(_) => Error::Unsupported(format!("redb: {error}")),
+        other => Error::engine(format!("redb: {other}")),
+    }
+}
+
+struct Opened {
+    engine: RedbDatabase,
+    path: PathBuf,
+    two_phase_commit: bool,
+    quick_repair: bool,
+    /// 1 at `sync`.
+    commits_per_sync: u64,
+    /// Written only by the one open write transaction.
+    commits_since_sync: AtomicU64,
+}
+
+impl Opened {
+    fn begin_write(&self) -> Result<WriteTransaction> {
+        let mut transaction = self.engine.begin_write().map_err(convert)?;
+        transaction.set_two_phase_commit(self.two_phase_commit);
+        transaction.set_quick_repair(self.quick_repair);
+        Ok(transaction)
+    }
+
+    fn commit(&self, mut transaction: WriteTransaction) -> Result<()> {
+        let since_sync = self.commits_since_sync.load(Ordering::Relaxed) + 1;
+        let is_durable = since_sync >= self.commits_per_sync;
+        let durability = if is_durable {
+            RedbDurability::Immediate
+        } else {
+            RedbDurability::None
+        };
+        transaction.set_durability(durability).map_err(convert)?;
+        // Counted before the commit: the next writer may load it as soon as the commit returns.
+        let counted = if is_durable { 0 } else { since_sync };
+        self.commits_since_sync.store(counted, Ordering::Relaxed);
+        transaction.commit().map_err(convert)
+    }
+
+    /// The fixed part of the file's header, as `docs/design.md` in the crate lays it out.
+    fn header(&self) -> Result<[u8; 16]> {
+        let mut header = [0; 16];
+        File::open(&self.path)
+            .and_then(|mut file| file.read_exact(&mut header))
+            .map_err(|error| io_error(&error))?;
+        Ok(header)
+    }
+}
+
+impl Database for Opened {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(RedbSession {
+            database: self,
+            transaction: None,
+        }))
+    }
+
+    /// The number of records. redb's other statistics walk the whole tree, which would disturb what
+    /// is measured, and its cache counters are compiled in only with a feature that slows it.
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let transaction = self.engine.begin_read().map_err(convert)?;
+        let records = transaction
+            .open_table(RECORDS)
+            .map_err(convert)?
+            .len()
+            .map_err(convert)?;
+        Ok(BTreeMap::from([("len".to_owned(), Value::from(records))]))
+    }
+
+    /// What the file's header says. redb has no call that reports a setting: the size of its cache
+    /// and the durability of its commits cannot be read back.
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let header = self.header()?;
+        let page_size = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
+        let flags = header[9];
+        Ok(BTreeMap::from([
+            ("page_size".to_owned(), Value::from(i64::from(page_size))),
+            (
+                "two_phase_commit of the last durable commit".to_owned(),
+                (flags & 4 != 0).into(),
+            ),
+        ]))
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        let mut transaction = self.begin_write()?;
+        transaction
+            .set_durability(RedbDurability::Immediate)
+            .map_err(convert)?;
+        self.commits_since_sync.store(0, Ordering::Relaxed);
+        transaction.commit().map_err(convert)
+    }
+}
+
+self_cell!(
+    /// A write transaction and the table that it keeps open.
+    struct Writing {
+        owner: WriteTransaction,
+        #[not_covariant]
+        dependent: WriteTable,
+    }
+);
+
+enum Transaction {
+    /// The table alone keeps the snapshot alive.
+    Read(ReadOnlyTable<Bytes, Bytes>),
+    Write(Writing),
+}
+
+struct RedbSession<'db> {
+    database: &'db Opened,
+    transaction: Option<Transaction>,
+}
+
+impl RedbSession<'_> {
+    fn writing(&mut self) -> Result<&mut Writing> {
+        match &mut self.transaction {
+            Some(Transaction::Write(writing)) => Ok(writing),
+            Some(Transaction::Read(_)) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+}
+
+impl Session for RedbSession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.transaction.is_some() {
+            return Err(refuse::already_open());
+        }
+        self.transaction = Some(match mode {
+            Mode::Read => {
+                let transaction = self.database.engine.begin_read().map_err(convert)?;
+                Transaction::Read(transaction.open_table(RECORDS).map_err(convert)?)
+            }
+            Mode::Write => {
+                let transaction = self.database.begin_write()?;
+                let opened = Writing::try_new(transaction, |owner| owner.open_table(RECORDS));
+                Transaction::Write(opened.map_err(convert)?)
+            }
+        });
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        match &self.transaction {
+            Some(Transaction::Read(table)) => show_value(table, key, visitor),
+            Some(Transaction::Write(writing)) => {
+                writing.with_dependent(|_, table| show_value(table, key, visitor))
+            }
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let inserted = |table: &mut WriteTable<'_>| table.insert(key, value).map(drop);
+        self.writing()?
+            .with_dependent_mut(|_, table| inserted(table))
+            .map_err(convert)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let removed = |table: &mut WriteTable<'_>| table.remove(key).map(drop);
+        self.writing()?
+            .with_dependent_mut(|_, table| removed(table))
+            .map_err(convert)
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        match &self.transaction {
+            Some(Transaction::Read(table)) => show_records(table, range, direction, visitor),
+            Some(Transaction::Write(writing)) => {
+                writing.with_dependent(|_, table| show_records(table, range, direction, visitor))
+            }
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        match self.transaction.take() {
+            Some(Transaction::Write(writing)) => self.database.commit(writing.into_owner()),
+            Some(Transaction::Read(_)) => Ok(()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        match self.transaction.take() {
+            Some(Transaction::Write(writing)) => writing.into_owner().abort().map_err(convert),
+            Some(Transaction::Read(_)) => Ok(()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+}
+
+fn show_value(
+    table: &impl ReadableTable<Bytes, Bytes>,
+    key: &[u8],
+    visitor: &mut ValueVisitor<'_>,
+) -> Result<bool> {
+    let found = table.get(key).map_err(convert)?;
+    if let Some(value) = &found {
+        visitor(value.value());
+    }
+    Ok(found.is_some())
+}
+
+fn show_records(
+    table: &impl ReadableTable<Bytes, Bytes>,
+    range: KeyRange<'_>,
+    direction: Direction,
+    visitor: &mut RecordVisitor<'_>,
+) -> Result<u64> {
+    if range.is_empty() {
+        return Ok(0);
+    }
+    let mut records = table
+        .range::<&[u8]>((range.lower, range.upper))
+        .map_err(convert)?;
+    let mut shown = 0;
+    loop {
+        let record = match direction {
+            Direction::Forward => records.next(),
+            Direction::Backward => records.next_back(),
+        };
+        let Some(record) = record else {
+            return Ok(shown);
+        };
+        let (key, value) = record.map_err(convert)?;
+        shown += 1;
+        if visitor(key.value(), value.value()).is_break() {
+            return Ok(shown);
+        }
+    }
+}

@@ -29,7 +29,10 @@ pub enum Error {
 impl Error {
     /// An engine's error that comes without a code.
     pub fn engine(text: impl std::fmt::Display) -> Self {
-        Self::Engine { code: 0, text: text.to_string() }
+        Self::Engine {
+            code: 0,
+            text: text.to_string(),
+        }
     }
 
     /// Whether the transaction is to be tried again.

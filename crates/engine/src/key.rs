@@ -24,7 +24,10 @@ impl KeyBuffer {
     /// An empty key.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bytes: [0; MAX_KEY_BYTES], length: 0 }
+        Self {
+            bytes: [0; MAX_KEY_BYTES],
+            length: 0,
+        }
     }
 
     /// Starts anew.
@@ -98,7 +101,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn key(text: &[u8], signed: i64, unsigned: u64) -> Vec<u8> {
-        KeyBuffer::new().bytes(text).i64(signed).u64(unsigned).as_bytes().to_vec()
+        KeyBuffer::new()
+            .bytes(text)
+            .i64(signed)
+            .u64(unsigned)
+            .as_bytes()
+            .to_vec()
     }
 
     proptest! {

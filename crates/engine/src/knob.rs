@@ -24,7 +24,10 @@ pub struct Knob {
 
 /// A setting's type, with its range and default.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[allow(missing_docs, reason = "the fields are what they are named for, in the knob's unit")]
+#[allow(
+    missing_docs,
+    reason = "the fields are what they are named for, in the knob's unit"
+)]
 pub enum Kind {
     /// A whole number within bounds, both included.
     Integer { default: i64, min: i64, max: i64 },
@@ -33,7 +36,10 @@ pub enum Kind {
     /// On or off.
     Boolean { default: bool },
     /// One word of several.
-    Choice { default: &'static str, choices: &'static [&'static str] },
+    Choice {
+        default: &'static str,
+        choices: &'static [&'static str],
+    },
 }
 
 impl Kind {
@@ -52,7 +58,9 @@ impl Kind {
     #[must_use]
     pub fn range(&self) -> String {
         match *self {
-            Self::Integer { min, max: i64::MAX, .. } => format!("{min} or more"),
+            Self::Integer {
+                min, max: i64::MAX, ..
+            } => format!("{min} or more"),
             Self::Integer { min, max, .. } => format!("{min} to {max}"),
             Self::Bytes { min, max, .. } => {
                 format!("{} to {}", format_bytes(min), format_bytes(max))
@@ -90,13 +98,17 @@ impl Kind {
                 let word = given.to_string();
                 let known = choices.contains(&word.as_str());
                 let hint = did_you_mean(&word, choices.iter().copied());
-                known
-                    .then(|| Value::Text(word.clone()))
-                    .ok_or_else(|| format!("no such choice '{word}'{hint}; it is one of {}", self.range()))
+                known.then(|| Value::Text(word.clone())).ok_or_else(|| {
+                    format!(
+                        "no such choice '{word}'{hint}; it is one of {}",
+                        self.range()
+                    )
+                })
             }
-            (Self::Integer { .. }, _) => {
-                Err(format!("'{given}' is not a whole number ({})", self.range()))
-            }
+            (Self::Integer { .. }, _) => Err(format!(
+                "'{given}' is not a whole number ({})",
+                self.range()
+            )),
             (Self::Boolean { .. }, _) => Err(format!("'{given}' is neither on nor off")),
             (Self::Bytes { .. }, _) => Err(format!("'{given}' is not a size ({})", self.range())),
         }
@@ -114,7 +126,10 @@ impl Resolved {
     /// Where the knob is not in the list that was resolved, or is of another type: a mistake of the
     /// driver that its own tests meet at once.
     #[must_use]
-    #[allow(clippy::panic, reason = "a driver asking for a knob that it does not list is a bug")]
+    #[allow(
+        clippy::panic,
+        reason = "a driver asking for a knob that it does not list is a bug"
+    )]
     pub fn integer(&self, name: &str) -> i64 {
         match self.0.get(name) {
             Some(Value::Integer(number)) => *number,
@@ -136,7 +151,10 @@ impl Resolved {
     /// # Panics
     /// As [`Resolved::integer`].
     #[must_use]
-    #[allow(clippy::panic, reason = "a driver asking for a knob that it does not list is a bug")]
+    #[allow(
+        clippy::panic,
+        reason = "a driver asking for a knob that it does not list is a bug"
+    )]
     pub fn boolean(&self, name: &str) -> bool {
         match self.0.get(name) {
             Some(Value::Boolean(value)) => *value,
@@ -149,7 +167,10 @@ impl Resolved {
     /// # Panics
     /// As [`Resolved::integer`].
     #[must_use]
-    #[allow(clippy::panic, reason = "a driver asking for a knob that it does not list is a bug")]
+    #[allow(
+        clippy::panic,
+        reason = "a driver asking for a knob that it does not list is a bug"
+    )]
     pub fn text(&self, name: &str) -> &str {
         match self.0.get(name) {
             Some(Value::Text(word)) => word,
@@ -175,16 +196,23 @@ pub fn resolve(what: &str, knobs: &[Knob], given: &Settings) -> Result<Resolved,
         if !knobs.iter().any(|knob| knob.name == name) {
             let hint = did_you_mean(name, knobs.iter().map(|knob| knob.name));
             let names: Vec<_> = knobs.iter().map(|knob| knob.name).collect();
-            let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            return Err(format!("{what} has no setting '{name}'{hint}; it has {has}"));
+            let has = if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            };
+            return Err(format!(
+                "{what} has no setting '{name}'{hint}; it has {has}"
+            ));
         }
     }
     let mut resolved = BTreeMap::new();
     for knob in knobs {
         let value = match given.get(knob.name) {
-            Some(value) => {
-                knob.kind.admit(value).map_err(|why| format!("{what}.{}: {why}", knob.name))?
-            }
+            Some(value) => knob
+                .kind
+                .admit(value)
+                .map_err(|why| format!("{what}.{}: {why}", knob.name))?,
             None => knob.kind.default_value(),
         };
         resolved.insert(knob.name.to_owned(), value);
@@ -201,14 +229,21 @@ mod tests {
             name: "cache_size",
             summary: "Memory for pages.",
             gives_up: "",
-            kind: Kind::Bytes { default: 1 << 20, min: 1 << 10, max: 1 << 30 },
+            kind: Kind::Bytes {
+                default: 1 << 20,
+                min: 1 << 10,
+                max: 1 << 30,
+            },
             unit: "bytes",
         },
         Knob {
             name: "mode",
             summary: "How.",
             gives_up: "safety",
-            kind: Kind::Choice { default: "slow", choices: &["slow", "fast"] },
+            kind: Kind::Choice {
+                default: "slow",
+                choices: &["slow", "fast"],
+            },
             unit: "",
         },
     ];

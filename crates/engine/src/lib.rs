@@ -47,7 +47,9 @@ pub trait Engine: Send + Sync {
     fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let name = self.info().name;
         let library = library.display();
-        Err(Error::Unsupported(format!("{name} is compiled in and takes no library ({library})")))
+        Err(Error::Unsupported(format!(
+            "{name} is compiled in and takes no library ({library})"
+        )))
     }
 
     /// What it can do.
@@ -181,19 +183,27 @@ pub struct KeyRange<'a> {
 
 impl<'a> KeyRange<'a> {
     /// Every key.
-    pub const ALL: KeyRange<'static> =
-        KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+    pub const ALL: KeyRange<'static> = KeyRange {
+        lower: Bound::Unbounded,
+        upper: Bound::Unbounded,
+    };
 
     /// From `lower` on, that key included.
     #[must_use]
     pub fn from(lower: &'a [u8]) -> Self {
-        Self { lower: Bound::Included(lower), upper: Bound::Unbounded }
+        Self {
+            lower: Bound::Included(lower),
+            upper: Bound::Unbounded,
+        }
     }
 
     /// From `lower`, included, to `upper`, excluded.
     #[must_use]
     pub fn between(lower: &'a [u8], upper: &'a [u8]) -> Self {
-        Self { lower: Bound::Included(lower), upper: Bound::Excluded(upper) }
+        Self {
+            lower: Bound::Included(lower),
+            upper: Bound::Excluded(upper),
+        }
     }
 
     /// Whether no key can lie in it, so that a driver need not ask its engine (several refuse or

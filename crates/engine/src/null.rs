@@ -1,8 +1,8 @@
 //! The engine that does nothing, as fast as can be: what is measured on it is the harness.
 
 use crate::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob, Mode,
-    OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob,
+    Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
 
@@ -23,7 +23,10 @@ impl Engine for Null {
     }
 
     fn build(&self) -> Result<Build> {
-        Ok(Build { version: env!("CARGO_PKG_VERSION").to_owned(), library: None })
+        Ok(Build {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            library: None,
+        })
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -55,7 +58,10 @@ impl Engine for Null {
         if spec.durability == Durability::None {
             Ok(Box::new(Nothing))
         } else {
-            Err(Error::Unsupported(format!("null has no durability '{}'", spec.durability)))
+            Err(Error::Unsupported(format!(
+                "null has no durability '{}'",
+                spec.durability
+            )))
         }
     }
 }
@@ -89,7 +95,9 @@ impl NullSession {
     fn need_write(&self) -> Result<()> {
         match self.open {
             Some(Mode::Write) => Ok(()),
-            Some(Mode::Read) => Err(Error::Unsupported("a write in a read transaction".to_owned())),
+            Some(Mode::Read) => Err(Error::Unsupported(
+                "a write in a read transaction".to_owned(),
+            )),
             None => Err(no_transaction()),
         }
     }
@@ -107,7 +115,9 @@ impl Session for NullSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         match self.open.replace(mode) {
             None => Ok(()),
-            Some(_) => Err(Error::Unsupported("a transaction is open already".to_owned())),
+            Some(_) => Err(Error::Unsupported(
+                "a transaction is open already".to_owned(),
+            )),
         }
     }
 

@@ -1,0 +1,272 @@
+//! The conformance suite: what every engine must do before anything of it is measured.
+//!
+//! It runs when a plan runs, on every contender and level, so it is quick (about a hundred commits)
+//! and reports instead of panicking. No check holds a transaction open while it waits without limit
+//! for another one, so engines that make writers or readers queue cannot deadlock it. What it
+//! cannot cut short is an engine that never returns from one call; the caller's process can.
+//!
+//! Two processes on one database are not tried here: that takes the runner.
+
+mod protocol;
+mod records;
+mod scans;
+mod sessions;
+mod support;
+mod transactions;
+
+use crate::{Capabilities, Database, Durability, Engine, OpenSpec, Resolved};
+use std::path::{Path, PathBuf};
+use support::{At, Fault, Outcome, guarded};
+use trueput_record::measurement::Check;
+
+/// The most sessions that any check has at once.
+const SESSIONS: u32 = 5;
+
+/// Runs every check that applies to an engine at a level, each on a fresh database in a subfolder
+/// of `directory`, which exists; the subfolders are made and removed here.
+///
+/// A check that a capability rules out is left out of the list. Where the engine has not the level
+/// at all, the list is that one failed check. A panic in the engine is a failed check.
+#[must_use]
+pub fn run(
+    engine: &dyn Engine,
+    directory: &Path,
+    durability: Durability,
+    knobs: &Resolved,
+) -> Vec<Check> {
+    let described = guarded(|| Ok((engine.capabilities(), engine.promise(durability).is_some())));
+    let (capabilities, offered) = match described {
+        Ok(described) => described,
+        Err(Fault(text)) => return vec![Check::new(DESCRIBED, false, text)],
+    };
+    if !offered {
+        let detail = format!("{} has no durability '{durability}'", engine.info().name);
+        return vec![Check::new(DESCRIBED, false, detail)];
+    }
+    let entries = ENTRIES.iter().enumerate();
+    let applicable = entries.filter(|(_, entry)| entry.needs.met_by(capabilities));
+    let examine = |(index, entry): (usize, &Entry)| {
+        let folder = directory.join(format!("check-{index:02}"));
+        let subject = Subject {
+            engine,
+            folder,
+            durability,
+            knobs,
+            capabilities,
+        };
+        match examine(entry, &subject) {
+            Ok(detail) => Check::new(entry.claim, true, detail),
+            Err(Fault(text)) => Check::new(entry.claim, false, text),
+        }
+    };
+    applicable.map(examine).collect()
+}
+
+/// Makes the folder, runs the check whatever it does, removes the folder.
+fn examine(entry: &Entry, subject: &Subject<'_>) -> Outcome {
+    let failed = |what: &str, error: std::io::Error| {
+        Fault(format!(
+            "cannot {what} {}: {error}",
+            subject.folder.display()
+        ))
+    };
+    std::fs::create_dir(&subject.folder).map_err(|error| failed("make", error))?;
+    let outcome = guarded(|| (entry.check)(subject));
+    let removed = std::fs::remove_dir_all(&subject.folder);
+    let detail = outcome?;
+    removed.map_err(|error| failed("remove", error))?;
+    Ok(detail)
+}
+
+/// The engine under test, as it will be measured, and a folder for one database of it.
+struct Subject<'a> {
+    engine: &'a dyn Engine,
+    folder: PathBuf,
+    durability: Durability,
+    knobs: &'a Resolved,
+    capabilities: Capabilities,
+}
+
+impl Subject<'_> {
+    fn open(&self) -> Outcome<Box<dyn Database>> {
+        let spec = OpenSpec {
+            directory: &self.folder,
+            durability: self.durability,
+            knobs: self.knobs,
+            sessions: SESSIONS,
+        };
+        self.engine.open(&spec).at("open")
+    }
+}
+
+/// What an engine must claim for a check to apply.
+#[derive(Clone, Copy)]
+enum Needs {
+    /// Nothing: every engine.
+    Nothing,
+    /// It keeps what it is given.
+    Data,
+    /// Its transactions take effect together or not at all.
+    Atomicity,
+    /// Its read transactions see one state.
+    Snapshots,
+}
+
+impl Needs {
+    fn met_by(self, capabilities: Capabilities) -> bool {
+        let data = capabilities.retains_data;
+        match self {
+            Self::Nothing => true,
+            Self::Data => data,
+            Self::Atomicity => data && capabilities.atomic_transactions,
+            Self::Snapshots => data && capabilities.snapshot_reads,
+        }
+    }
+}
+
+/// One check: the claim that it tests, and how.
+struct Entry {
+    claim: &'static str,
+    needs: Needs,
+    check: fn(&Subject<'_>) -> Outcome,
+}
+
+const fn entry(claim: &'static str, needs: Needs, check: fn(&Subject<'_>) -> Outcome) -> Entry {
+    Entry {
+        claim,
+        needs,
+        check,
+    }
+}
+
+const DESCRIBED: &str = "the promise names its level, settings and source";
+
+const ENTRIES: &[Entry] = &[
+    entry(DESCRIBED, Needs::Nothing, protocol::promise),
+    entry(
+        "a level without a promise is refused",
+        Needs::Nothing,
+        protocol::levels_refused,
+    ),
+    entry(
+        "calls without a transaction are refused",
+        Needs::Nothing,
+        protocol::no_transaction,
+    ),
+    entry(
+        "a second begin is refused",
+        Needs::Nothing,
+        protocol::second_begin,
+    ),
+    entry(
+        "a write in a read transaction is refused",
+        Needs::Nothing,
+        protocol::read_only,
+    ),
+    entry(
+        "settings, counters and checkpoints work",
+        Needs::Nothing,
+        protocol::housekeeping,
+    ),
+    entry("what is put can be got", Needs::Data, records::round_trip),
+    entry(
+        "a later put replaces an earlier one",
+        Needs::Data,
+        records::overwrite,
+    ),
+    entry("a missing key is absent", Needs::Data, records::missing),
+    entry("what is deleted is gone", Needs::Data, records::delete),
+    entry(
+        "deleting what is not there is no error",
+        Needs::Data,
+        records::delete_missing,
+    ),
+    entry("an empty value is kept", Needs::Data, records::empty_value),
+    entry(
+        "an empty key is kept or refused",
+        Needs::Data,
+        records::empty_key,
+    ),
+    entry(
+        "keys of maximal length are kept",
+        Needs::Data,
+        records::longest_key,
+    ),
+    entry(
+        "a value of maximal length is kept",
+        Needs::Data,
+        records::longest_value,
+    ),
+    entry(
+        "a key or value too long is refused",
+        Needs::Data,
+        records::too_long,
+    ),
+    entry("keys are in unsigned byte order", Needs::Data, scans::order),
+    entry("a scan keeps its bounds", Needs::Data, scans::bounds),
+    entry(
+        "a scan ends where its visitor breaks",
+        Needs::Data,
+        scans::breaks,
+    ),
+    entry(
+        "a scan sees its transaction's own writes",
+        Needs::Data,
+        scans::own_writes,
+    ),
+    entry(
+        "a transaction sees its own writes",
+        Needs::Data,
+        transactions::own_writes,
+    ),
+    entry(
+        "an abort undoes everything",
+        Needs::Atomicity,
+        transactions::abort,
+    ),
+    entry(
+        "a large transaction is atomic",
+        Needs::Atomicity,
+        transactions::large,
+    ),
+    entry(
+        "a dropped session abandons its transaction",
+        Needs::Atomicity,
+        transactions::dropped,
+    ),
+    entry(
+        "a reopened database holds what was committed",
+        Needs::Data,
+        transactions::reopen,
+    ),
+    entry(
+        "random operations agree with a model",
+        Needs::Data,
+        transactions::random,
+    ),
+    entry(
+        "an uncommitted write is invisible to others",
+        Needs::Atomicity,
+        sessions::uncommitted,
+    ),
+    entry(
+        "a read transaction keeps its snapshot",
+        Needs::Snapshots,
+        sessions::snapshot,
+    ),
+    entry(
+        "of two overlapping updates none is lost",
+        Needs::Atomicity,
+        sessions::two_updates,
+    ),
+    entry(
+        "no update of a shared counter is lost",
+        Needs::Atomicity,
+        sessions::counter,
+    ),
+    entry(
+        "two sessions work in two threads",
+        Needs::Data,
+        sessions::two_threads,
+    ),
+];

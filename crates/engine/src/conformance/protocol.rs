@@ -1,0 +1,177 @@
+//! Calls out of turn are refused and do no harm; an engine says what it is.
+
+use super::support::{At, Fault, Outcome, ensure, get, read, same_value, store, write};
+use super::{SESSIONS, Subject};
+use crate::{Direction, Durability, Error, KeyRange, Mode, OpenSpec, Session};
+use std::ops::ControlFlow;
+
+pub fn promise(subject: &Subject<'_>) -> Outcome {
+    let level = subject.durability;
+    let promise = subject.engine.promise(level);
+    let promise = promise.ok_or_else(|| Fault(format!("there is no promise for '{level}'")))?;
+    ensure(promise.durability == level, || {
+        format!("asked for '{level}', promised '{}'", promise.durability)
+    })?;
+    ensure(!promise.mapped_to.is_empty(), || {
+        "it names no settings".to_owned()
+    })?;
+    ensure(!promise.source.is_empty(), || {
+        "it names no source".to_owned()
+    })?;
+    let may_lose = matches!(level, Durability::Async | Durability::Buffered);
+    ensure(!may_lose || promise.window.is_some(), || {
+        format!("'{level}' may lose commits, but no window says how many")
+    })?;
+    Ok(promise.mapped_to)
+}
+
+pub fn levels_refused(subject: &Subject<'_>) -> Outcome {
+    let promised = |level: &Durability| subject.engine.promise(*level).is_some();
+    let (_, refused): (Vec<_>, Vec<_>) = Durability::ALL.into_iter().partition(promised);
+    for &durability in &refused {
+        let directory = subject.folder.join(durability.name());
+        std::fs::create_dir(&directory).map_err(|error| Fault(error.to_string()))?;
+        let knobs = subject.knobs;
+        let spec = OpenSpec {
+            directory: &directory,
+            durability,
+            knobs,
+            sessions: SESSIONS,
+        };
+        match subject.engine.open(&spec) {
+            Err(Error::Unsupported(_)) => {}
+            Err(error) => {
+                return Err(Fault(format!(
+                    "'{durability}': expected 'unsupported', found: {error}"
+                )));
+            }
+            Ok(_) => {
+                return Err(Fault(format!(
+                    "'{durability}' has no promise and was opened"
+                )));
+            }
+        }
+    }
+    let names: Vec<_> = refused.iter().map(|level| level.name()).collect();
+    Ok(if names.is_empty() {
+        "it has every level".to_owned()
+    } else {
+        names.join(", ")
+    })
+}
+
+/// A call out of turn must give an error, and none that says "try again".
+fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
+    match answer {
+        Err(Error::Conflict(text)) => Err(Fault(format!(
+            "{call} is refused as a conflict, which invites retries: {text}"
+        ))),
+        Err(_) => Ok(()),
+        Ok(_) => Err(Fault(format!("{call} should be refused, and was not"))),
+    }
+}
+
+/// As [`refused`], with the error that the contract names.
+fn unsupported(call: &str, answer: crate::Result<()>) -> Outcome<()> {
+    match answer {
+        Err(Error::Unsupported(_)) => Ok(()),
+        Err(error) => Err(Fault(format!(
+            "{call}: expected 'unsupported', found: {error}"
+        ))),
+        Ok(()) => Err(Fault(format!("{call} should be refused, and was not"))),
+    }
+}
+
+/// The session still does what it should, after whatever came before.
+fn works_on(subject: &Subject<'_>, session: &mut dyn Session) -> Outcome<()> {
+    write(session, |session| session.put(b"after", b"value"))?;
+    let found = read(session, |session| get(session, b"after"))?;
+    let expected = subject
+        .capabilities
+        .retains_data
+        .then_some(b"value".as_slice());
+    same_value("a put after refused calls", expected, found.as_deref())
+}
+
+pub fn no_transaction(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut session = database.session().at("session")?;
+    let everything = &mut |_: &[u8], _: &[u8]| ControlFlow::Continue(());
+    for moment in ["at first", "after a commit", "after an abort"] {
+        let call = |name: &str| format!("{name} {moment}");
+        refused(&call("get"), session.get(b"key", &mut |_| ()))?;
+        refused(&call("put"), session.put(b"key", b"value"))?;
+        refused(&call("delete"), session.delete(b"key"))?;
+        refused(
+            &call("scan"),
+            session.scan(KeyRange::ALL, Direction::Forward, everything),
+        )?;
+        refused(&call("commit"), session.commit())?;
+        refused(&call("abort"), session.abort())?;
+        works_on(subject, session.as_mut())?;
+        if moment == "after a commit" {
+            session.begin(Mode::Write).at("begin")?;
+            session.abort().at("abort")?;
+        }
+    }
+    let found = read(session.as_mut(), |session| get(session, b"key"))?;
+    same_value("a key whose put was refused", None, found.as_deref())?;
+    Ok("get, put, delete, scan, commit, abort".to_owned())
+}
+
+pub fn second_begin(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut session = database.session().at("session")?;
+    let modes = [Mode::Read, Mode::Write];
+    for (first, second) in modes
+        .into_iter()
+        .flat_map(|first| modes.map(|second| (first, second)))
+    {
+        session.begin(first).at("begin")?;
+        refused(
+            &format!("begin({second:?}) after begin({first:?})"),
+            session.begin(second),
+        )?;
+        session.abort().at("abort after a refused begin")?;
+        works_on(subject, session.as_mut())?;
+    }
+    Ok("every pair of modes".to_owned())
+}
+
+pub fn read_only(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut session = database.session().at("session")?;
+    store(session.as_mut(), &[(b"kept".to_vec(), b"value".to_vec())])?;
+    session.begin(Mode::Read).at("begin")?;
+    unsupported("put in a read transaction", session.put(b"key", b"value"))?;
+    session.abort().at("abort after a refused put")?;
+    session.begin(Mode::Read).at("begin")?;
+    unsupported("delete in a read transaction", session.delete(b"kept"))?;
+    session.abort().at("abort after a refused delete")?;
+    works_on(subject, session.as_mut())?;
+    let found = read(session.as_mut(), |session| {
+        Ok((get(session, b"key")?, get(session, b"kept")?))
+    })?;
+    same_value("a key whose put was refused", None, found.0.as_deref())?;
+    let kept = subject
+        .capabilities
+        .retains_data
+        .then_some(b"value".as_slice());
+    same_value("a key whose delete was refused", kept, found.1.as_deref())?;
+    Ok("put, delete".to_owned())
+}
+
+pub fn housekeeping(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut session = database.session().at("session")?;
+    works_on(subject, session.as_mut())?;
+    let settings = database.settings().at("settings")?;
+    let counters = database.counters().at("counters")?;
+    database.checkpoint().at("checkpoint")?;
+    works_on(subject, session.as_mut())?;
+    Ok(format!(
+        "{} settings, {} counters",
+        settings.len(),
+        counters.len()
+    ))
+}

@@ -1,0 +1,205 @@
+//! Several sessions at once: what one sees of another, and that no update gets lost.
+
+use super::Subject;
+use super::support::{
+    At, Fault, Outcome, Record, beside, count, ensure, get, guarded, read, same_records,
+    same_value, scan, store, write,
+};
+use crate::{Database, Direction, KeyRange, Mode, Session};
+use std::thread;
+
+pub fn uncommitted(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut session = database.session().at("session")?;
+    store(session.as_mut(), &[(b"old".to_vec(), b"before".to_vec())])?;
+    session.begin(Mode::Write).at("begin")?;
+    session.put(b"old", b"after").at("put")?;
+    session.put(b"new", b"after").at("put")?;
+    let look = |other: &mut dyn Session| {
+        read(other, |other| {
+            Ok((get(other, b"old")?, get(other, b"new")?, count(other)?))
+        })
+    };
+    let own = move |waiting| session.abort().at("abort").map(|()| waiting);
+    let (waiting, (old, new, records)) = beside(&*database, look, own)?;
+    same_value("a changed record", Some(b"before"), old.as_deref())?;
+    same_value("a new record", None, new.as_deref())?;
+    ensure(records == 1, || {
+        format!("a scan showed {records} records instead of 1")
+    })?;
+    Ok(if waiting {
+        "the reader waited for the writer"
+    } else {
+        "by get and by scan"
+    }
+    .to_owned())
+}
+
+pub fn snapshot(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut session = database.session().at("session")?;
+    let before = [b"a", b"b", b"c"].map(|key| (key.to_vec(), b"before".to_vec()));
+    store(session.as_mut(), &before)?;
+    session.begin(Mode::Read).at("begin")?;
+    let first = get(session.as_mut(), b"a").at("get")?;
+    same_value("the first read", Some(b"before"), first.as_deref())?;
+    let change = |other: &mut dyn Session| {
+        write(other, |other| {
+            other.put(b"a", b"after")?;
+            other.delete(b"b")?;
+            other.put(b"d", b"after")
+        })
+    };
+    let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
+    let own = |waiting| {
+        let mut session = session;
+        let again = get(session.as_mut(), b"a").at("get")?;
+        let seen = all(session.as_mut()).at("scan")?;
+        session.commit().at("commit")?;
+        same_value(
+            "get after another's commit",
+            Some(b"before"),
+            again.as_deref(),
+        )?;
+        same_records("scan after another's commit", &before, &seen)?;
+        Ok(waiting)
+    };
+    let (waiting, ()) = beside(&*database, change, own)?;
+    let mut session = database.session().at("session")?;
+    let after = [b"a", b"c", b"d"].map(|key| {
+        (
+            key.to_vec(),
+            if key == b"c" {
+                b"before".to_vec()
+            } else {
+                b"after".to_vec()
+            },
+        )
+    });
+    same_records(
+        "the next transaction",
+        &after,
+        &read(session.as_mut(), all)?,
+    )?;
+    let detail = if waiting {
+        "the writer waited for the reader"
+    } else {
+        "a put, a change and a delete"
+    };
+    Ok(detail.to_owned())
+}
+
+/// Reads the counter, lets others go, writes it one higher.
+fn increment(session: &mut dyn Session) -> crate::Result<()> {
+    let number = current(session)?;
+    thread::yield_now();
+    session.put(b"counter", &(number + 1).to_le_bytes())
+}
+
+fn current(session: &mut dyn Session) -> crate::Result<u64> {
+    let value = get(session, b"counter")?;
+    Ok(value
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, u64::from_le_bytes))
+}
+
+/// The counter stands at the number of increments that were acknowledged.
+fn counted(database: &dyn Database, acknowledged: u64) -> Outcome<()> {
+    let mut session = database.session().at("session")?;
+    let found = read(session.as_mut(), current)?;
+    ensure(found == acknowledged, || {
+        format!("{acknowledged} increments were acknowledged, the counter stands at {found}")
+    })
+}
+
+pub fn two_updates(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut session = database.session().at("session")?;
+    store(
+        session.as_mut(),
+        &[(b"counter".to_vec(), 0_u64.to_le_bytes().to_vec())],
+    )?;
+    session.begin(Mode::Write).at("begin")?;
+    let number = current(session.as_mut()).at("get")?;
+    let other = |other: &mut dyn Session| write(other, increment);
+    let own = move |waiting| {
+        let written = session.put(b"counter", &(number + 1).to_le_bytes());
+        let ended = match written {
+            Ok(()) => session.commit(),
+            Err(error) => {
+                // The first error is the one to tell.
+                let _ = session.abort();
+                Err(error)
+            }
+        };
+        match ended {
+            Ok(()) if waiting => Ok((1, "the second waited for the first")),
+            Ok(()) => Ok((1, "both were let through")),
+            Err(error) if error.is_conflict() => Ok((0, "a conflict was reported")),
+            Err(error) => Err(Fault(format!("the first transaction: {error}"))),
+        }
+    };
+    let ((own, how), ()) = beside(&*database, other, own)?;
+    counted(&*database, own + 1)?;
+    Ok(how.to_owned())
+}
+
+pub fn counter(subject: &Subject<'_>) -> Outcome {
+    const THREADS: u64 = 4;
+    const INCREMENTS: u64 = 8;
+    let database = subject.open()?;
+    let database = &*database;
+    let worker = || {
+        let mut session = database.session().at("session")?;
+        (0..INCREMENTS).try_for_each(|_| write(session.as_mut(), increment))
+    };
+    on_threads(THREADS, |_| worker())?;
+    counted(database, THREADS * INCREMENTS)?;
+    Ok(format!("{THREADS} threads, {INCREMENTS} increments each"))
+}
+
+/// Runs `work` on several threads, each told its number from 0.
+fn on_threads(threads: u64, work: impl Fn(u64) -> Outcome<()> + Sync) -> Outcome<()> {
+    let work = &work;
+    thread::scope(|scope| {
+        let spawn = |number| scope.spawn(move || guarded(|| work(number)));
+        let handles: Vec<_> = (0..threads).map(spawn).collect();
+        handles.into_iter().try_for_each(|handle| {
+            handle
+                .join()
+                .unwrap_or_else(|_| Err(Fault("a thread died".to_owned())))
+        })
+    })
+}
+
+pub fn two_threads(subject: &Subject<'_>) -> Outcome {
+    const EACH: u64 = 10;
+    let database = subject.open()?;
+    let record = |thread: u64, number: u64| -> Record {
+        (
+            format!("{number:02} of {thread}").into_bytes(),
+            vec![thread as u8; 50],
+        )
+    };
+    on_threads(2, |thread| {
+        let mut session = database.session().at("session")?;
+        for number in 0..EACH {
+            let (key, value) = record(thread, number);
+            store(session.as_mut(), &[(key.clone(), value.clone())])?;
+            let found = read(session.as_mut(), |session| get(session, &key))?;
+            same_value("a thread's own record", Some(&value), found.as_deref())?;
+        }
+        Ok(())
+    })?;
+    let mut session = database.session().at("session")?;
+    let expected: Vec<Record> = (0..EACH)
+        .flat_map(|number| [record(0, number), record(1, number)])
+        .collect();
+    let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
+    same_records(
+        "the records of both",
+        &expected,
+        &read(session.as_mut(), all)?,
+    )?;
+    Ok(format!("{EACH} transactions each"))
+}

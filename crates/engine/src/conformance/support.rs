@@ -1,0 +1,253 @@
+//! What the checks share: outcomes, transactions with retries, a second session on a thread.
+
+use crate::{Database, Direction, Error, KeyRange, Mode, Session};
+use std::any::Any;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a check keeps its own transaction open for another session that may be queueing behind
+/// it.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long a transaction is tried again after conflicts.
+const RETRY_LIMIT: Duration = Duration::from_secs(2);
+
+/// What was expected and what was found instead.
+pub struct Fault(pub String);
+
+/// What a check found: in words where it passed.
+pub type Outcome<T = String> = Result<T, Fault>;
+
+/// A record as a check sees it.
+pub type Record = (Vec<u8>, Vec<u8>);
+
+/// Says at which step the engine gave an error that it should not give.
+pub trait At<T> {
+    fn at(self, step: &str) -> Outcome<T>;
+}
+
+impl<T> At<T> for crate::Result<T> {
+    fn at(self, step: &str) -> Outcome<T> {
+        self.map_err(|error| Fault(format!("{step}: {error}")))
+    }
+}
+
+/// A fault unless `holds`.
+pub fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome<()> {
+    if holds { Ok(()) } else { Err(Fault(fault())) }
+}
+
+/// Runs `work`; a panic in it becomes a fault.
+pub fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panicked(payload.as_ref())))
+}
+
+fn panicked(payload: &(dyn Any + Send)) -> Fault {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    Fault(format!("panicked: {}", text.unwrap_or("no message")))
+}
+
+/// Runs `work` in a write transaction and commits it, again after conflicts.
+pub fn write<T>(
+    session: &mut dyn Session,
+    work: impl FnMut(&mut dyn Session) -> crate::Result<T>,
+) -> Outcome<T> {
+    transact(session, Mode::Write, work).at("a write transaction")
+}
+
+/// Runs `work` in a read transaction, again after conflicts.
+pub fn read<T>(
+    session: &mut dyn Session,
+    work: impl FnMut(&mut dyn Session) -> crate::Result<T>,
+) -> Outcome<T> {
+    transact(session, Mode::Read, work).at("a read transaction")
+}
+
+fn transact<T>(
+    session: &mut dyn Session,
+    mode: Mode,
+    mut work: impl FnMut(&mut dyn Session) -> crate::Result<T>,
+) -> crate::Result<T> {
+    let deadline = Instant::now() + RETRY_LIMIT;
+    loop {
+        match attempt(session, mode, &mut work) {
+            Err(error) if error.is_conflict() && Instant::now() < deadline => thread::yield_now(),
+            ended => return ended,
+        }
+    }
+}
+
+/// One transaction from begin to commit, or to abort where anything in it went wrong.
+fn attempt<T>(
+    session: &mut dyn Session,
+    mode: Mode,
+    work: &mut impl FnMut(&mut dyn Session) -> crate::Result<T>,
+) -> crate::Result<T> {
+    session.begin(mode)?;
+    match work(session) {
+        Ok(value) => session.commit().map(|()| value),
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = session.abort();
+            Err(error)
+        }
+    }
+}
+
+/// Puts every record in one committed transaction.
+pub fn store(session: &mut dyn Session, records: &[Record]) -> Outcome<()> {
+    write(session, |session| {
+        records
+            .iter()
+            .try_for_each(|(key, value)| session.put(key, value))
+    })
+}
+
+/// The value of `key`. It is an error where the visitor was not called just when it should be.
+pub fn get(session: &mut dyn Session, key: &[u8]) -> crate::Result<Option<Vec<u8>>> {
+    let mut seen = Vec::new();
+    let found = session.get(key, &mut |value| seen.push(value.to_vec()))?;
+    if seen.len() != usize::from(found) {
+        let shown = seen.len();
+        let text = format!("get answered {found} but showed a value {shown} times");
+        return Err(Error::engine(text));
+    }
+    Ok(seen.pop())
+}
+
+/// The records of a scan. It is an error where the count answered is not that of the records shown.
+pub fn scan(
+    session: &mut dyn Session,
+    range: KeyRange<'_>,
+    direction: Direction,
+) -> crate::Result<Vec<Record>> {
+    scan_until(session, range, direction, usize::MAX)
+}
+
+/// As [`scan`], breaking at the record that makes `most`.
+pub fn scan_until(
+    session: &mut dyn Session,
+    range: KeyRange<'_>,
+    direction: Direction,
+    most: usize,
+) -> crate::Result<Vec<Record>> {
+    let mut seen = Vec::new();
+    let count = session.scan(range, direction, &mut |key, value| {
+        seen.push((key.to_vec(), value.to_vec()));
+        if seen.len() >= most {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    if count != seen.len() as u64 {
+        let text = format!("scan answered {count} but showed {} records", seen.len());
+        return Err(Error::engine(text));
+    }
+    Ok(seen)
+}
+
+/// How many records there are.
+pub fn count(session: &mut dyn Session) -> crate::Result<u64> {
+    session.scan(KeyRange::ALL, Direction::Forward, &mut |_, _| {
+        ControlFlow::Continue(())
+    })
+}
+
+/// Both ends of a second session at work beside an open transaction of the caller.
+///
+/// `other` runs on a thread with a session of its own. Once it has ended, or after [`PATIENCE`],
+/// because it may be queueing behind the caller, `own` is called with whether it is still waiting;
+/// it holds the caller's session and ends its transaction, so both come to an end.
+pub fn beside<R, T: Send>(
+    database: &dyn Database,
+    other: impl FnOnce(&mut dyn Session) -> Outcome<T> + Send,
+    own: impl FnOnce(bool) -> Outcome<R>,
+) -> Outcome<(R, T)> {
+    thread::scope(|scope| {
+        let (ended, wait) = channel::<()>();
+        let other = scope.spawn(move || {
+            let _ended = ended;
+            guarded(|| other(database.session().at("a second session")?.as_mut()))
+        });
+        let waiting = wait.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        let own = guarded(|| own(waiting));
+        let other = other
+            .join()
+            .unwrap_or_else(|payload| Err(panicked(payload.as_ref())));
+        Ok((own?, other?))
+    })
+}
+
+/// A fault unless the engine gave `expected` for `what`.
+pub fn same_value(what: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
+    let text = |value: Option<&[u8]>| value.map_or_else(|| "nothing".to_owned(), shown);
+    ensure(expected == found, || {
+        format!("{what}: expected {}, found {}", text(expected), text(found))
+    })
+}
+
+/// A fault unless the engine gave the `expected` records in their order.
+pub fn same_records(what: &str, expected: &[Record], found: &[Record]) -> Outcome<()> {
+    ensure(expected == found, || {
+        let same = expected
+            .iter()
+            .zip(found)
+            .take_while(|(a, b)| a == b)
+            .count();
+        let text = |records: &[Record]| match records.get(same) {
+            Some((key, value)) => format!("{} = {}", shown(key), shown(value)),
+            None => "the end".to_owned(),
+        };
+        format!(
+            "{what}: expected {} records, found {}; record {} should be {}, is {}",
+            expected.len(),
+            found.len(),
+            same + 1,
+            text(expected),
+            text(found)
+        )
+    })
+}
+
+/// Bytes for people: long ones are cut, with their length.
+pub fn shown(bytes: &[u8]) -> String {
+    const MOST: usize = 24;
+    if bytes.len() <= MOST {
+        format!("'{}'", bytes.escape_ascii())
+    } else {
+        format!(
+            "'{}…' ({} bytes)",
+            bytes[..MOST].escape_ascii(),
+            bytes.len()
+        )
+    }
+}
+
+/// The generator `SplitMix64`: the same numbers in every run, so that a failure comes again.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Less than `limit`, which is not 0.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// A byte string of 1 to `longest` bytes, of few different ones so that prefixes are shared.
+    pub fn key(&mut self, longest: usize) -> Vec<u8> {
+        const BYTES: [u8; 8] = [0x00, 0x01, b'a', b'b', 0x7F, 0x80, 0xFE, 0xFF];
+        let length = 1 + self.below(longest as u64);
+        (0..length).map(|_| BYTES[self.below(8) as usize]).collect()
+    }
+}

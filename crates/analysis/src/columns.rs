@@ -4,10 +4,13 @@ use crate::cells::{Cell, OperationFigures, Ranking};
 use crate::document::{Column, Table};
 use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
 
-/// A column with the way to fill it. The rank is the row's place, from 1.
+/// Writes a row's cell. The number is the row's rank, from 1.
+type Value<'a> = Box<dyn Fn(usize, &Cell) -> String + 'a>;
+
+/// A column with the way to fill it.
 struct Filled<'a> {
     column: Column,
-    value: Box<dyn Fn(usize, &Cell) -> String + 'a>,
+    value: Value<'a>,
 }
 
 /// The table of the ranked cells, best first.

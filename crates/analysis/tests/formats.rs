@@ -1,0 +1,292 @@
+//! The same run as terminal tables, Markdown, CSV and JSON.
+
+mod support;
+
+use std::io::Write;
+use support::{everything, folder, null, report, settings, spec, terminal, valid};
+use trueput_analysis::{Format, Report, Style, threen1_header, threen1_line};
+use trueput_record::{Durability, TrialRecord, VerifyLevel};
+
+const PLAIN: Style = Style {
+    width: None,
+    colour: false,
+};
+
+/// Reads RFC 4180, strictly enough for a test.
+fn parse_csv(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell, mut inside) = (vec![], vec![], String::new(), false);
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match (character, inside) {
+            ('"', true) if rest.peek() == Some(&'"') => cell.extend(rest.next()),
+            ('"', _) => inside = !inside,
+            (',', false) => row.push(std::mem::take(&mut cell)),
+            ('\r', false) => {}
+            ('\n', false) => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            (other, _) => cell.push(other),
+        }
+    }
+    assert!(
+        !inside && cell.is_empty() && row.is_empty(),
+        "the file ends within a row"
+    );
+    rows
+}
+
+fn at_position(text: &str, part: &str) -> usize {
+    text.find(part)
+        .unwrap_or_else(|| panic!("'{part}' is not in:\n{text}"))
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let mut trials = everything();
+    trials[0].spec.build = Some("/opt/a/rather/long/path/to/some/library/liblmdb.so.0.9.70".into());
+    let report = report(trials);
+    for width in [40, 80, 120, 200] {
+        let text = terminal(&report, width);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= usize::from(width), "{widest} > {width}:\n{text}");
+    }
+}
+
+#[test]
+fn a_narrow_terminal_gets_fewer_columns_and_is_told_which() {
+    let report = report(everything());
+    let (narrow, wide) = (terminal(&report, 80), terminal(&report, 400));
+    assert!(
+        narrow.contains("Left out to fit 80 columns: version"),
+        "{narrow}"
+    );
+    assert!(!wide.contains("Left out to fit"), "{wide}");
+    for text in [&narrow, &wide] {
+        assert!(text.contains("contender") && text.contains("updates/s"));
+    }
+    assert!(wide.contains("conflicts") && wide.contains("update p99"));
+}
+
+#[test]
+fn colour_codes_are_written_only_where_they_are_wanted() {
+    let report = report(everything());
+    assert!(!terminal(&report, 80).contains('\x1b'));
+    let coloured = report.render(
+        Format::Terminal,
+        Style {
+            width: Some(80),
+            colour: true,
+        },
+    );
+    assert!(coloured.contains("\x1b[31mINVALID"), "{coloured}");
+    let stripped = coloured
+        .replace("\x1b[1m", "")
+        .replace("\x1b[31m", "")
+        .replace("\x1b[0m", "");
+    assert_eq!(
+        stripped,
+        terminal(&report, 80),
+        "colour changes nothing else"
+    );
+}
+
+#[test]
+fn a_report_says_what_was_measured_on_what_and_how_to_repeat_it() {
+    let text = terminal(&report(everything()), 200);
+    let parts = [
+        "Model 9000, 2 cores, 24.0 GiB of memory; virtualised (kvm)",
+        "ext4 (/dev/vda1, /; rw,relatime)",
+        "Debian 12; Linux 6.18.0",
+        "load 0.10 0.20 0.30 at the start, 2.00 1.50 1.00 at the end",
+        "trueput 0.1.0 (commit 0123abc, release build)",
+        "sync: every acknowledged commit survives killed processes and lost power.",
+        "lmdb: lmdb_flags=sync",
+        "Every stored record of every trial was verified.",
+        "The repeats of lmdb differ by 333 % of their median",
+        "INVALID 0005-fjall-async-w4-r1: longest sequence: expected 350, found 349",
+        "FAILED 0006-sqlite-async-w4-r1: worker 2 was killed by SIGKILL",
+        "the harness's own cost",
+        "redb has no durability 'process'",
+        "trueput run 'plans/first look.toml'",
+    ];
+    for part in parts {
+        at_position(&text, part);
+    }
+    assert!(at_position(&text, "threen1, sync, 4 workers") < at_position(&text, "threen1, async"));
+    assert!(
+        !text.contains("999,000,000"),
+        "an invalid trial's rate is not shown"
+    );
+    assert!(!text.contains("has not ended"), "{text}");
+}
+
+#[test]
+fn a_shorter_range_is_announced_at_its_table() {
+    let mut short = spec(0, "lmdb", Durability::Sync, 1);
+    short.settings = settings(2_000);
+    short.note = Some("a shorter range, because sync flushes at each commit".to_owned());
+    let text = terminal(&report(vec![valid(short, 2_000.0)]), 200);
+    assert!(text.contains("Note: a shorter range, because"), "{text}");
+    assert!(text.contains("finish=2,000"), "{text}");
+    assert!(
+        text.contains("Fewer than 3 repeats count of lmdb"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_sampled_verification_says_so() {
+    let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
+    trial.verification.as_mut().unwrap().level = VerifyLevel::Sample;
+    let text = terminal(&report(vec![trial]), 200);
+    assert!(
+        text.contains("only a sample of the stored records"),
+        "{text}"
+    );
+}
+
+#[test]
+fn markdown_has_a_table_per_ranking_and_aligned_figures() {
+    let text = report(everything()).render(Format::Markdown, PLAIN);
+    assert!(text.starts_with("# trueput: first-look\n"));
+    assert_eq!(text.matches("\n|  | contender |").count(), 2, "{text}");
+    assert!(
+        text.contains("| 1 | redb | redb 1.2.3 | processes | 3,000 | 2,900–3,100 |"),
+        "{text}"
+    );
+    assert!(text.contains("---:"));
+    assert!(text.contains("```sh\ntrueput run 'plans/first look.toml'\n```"));
+}
+
+#[test]
+fn csv_gives_back_every_trial_as_plain_numbers() {
+    let trials = everything();
+    let rows = parse_csv(&report(trials.clone()).render(Format::Csv, PLAIN));
+    let (header, rows) = rows.split_first().unwrap();
+    assert_eq!(rows.len(), trials.len());
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+    let column = |name: &str| header.iter().position(|title| title == name).unwrap();
+    for (row, trial) in rows.iter().zip(&trials) {
+        assert_eq!(row[column("trial")], trial.spec.id);
+        assert_eq!(row[column("rankable")], trial.is_rankable().to_string());
+        assert_eq!(row[column("setting.finish")], "100000");
+        let rate: Option<f64> = row[column("update_per_s")].parse().ok();
+        let update = trial
+            .measurement
+            .as_ref()
+            .and_then(|m| m.operation("update"));
+        assert_eq!(rate, update.map(|update| update.per_s));
+    }
+    assert_eq!(rows[15][column("status")], "invalid");
+    assert_eq!(
+        rows[15][column("reason")],
+        "longest sequence: expected 350, found 349"
+    );
+    assert_eq!(rows[0][column("result.largest")], "1570824736");
+}
+
+#[test]
+fn json_gives_back_every_trial_and_the_rankings() {
+    let trials = everything();
+    let text = report(trials.clone()).render(Format::Json, PLAIN);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let back: Vec<TrialRecord> = serde_json::from_value(document["trials"].clone()).unwrap();
+    assert!(back == trials, "the trials read back as other ones");
+    assert_eq!(document["host"]["cores"], 2);
+    assert_eq!(document["rankings"][0]["cells"][0]["contender"], "redb");
+    assert_eq!(
+        document["rankings"][0]["cells"][0]["figures"]["headline_per_s"]["median"],
+        3_000.0
+    );
+    assert_eq!(document["threen1"][0]["largest_number"], 1_570_824_736_u64);
+    assert_eq!(document["damaged"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_damaged_line_is_named_and_the_rest_is_shown() {
+    let trials = everything();
+    let (_results, folder) = folder(&trials);
+    let file = folder.path().join("trials.jsonl");
+    let mut lines = std::fs::OpenOptions::new().append(true).open(file).unwrap();
+    lines
+        .write_all(b"{\"format\":1,\"spec\":{\"id\":\"torn")
+        .unwrap();
+    folder.finish(&support::end()).unwrap();
+    let report = Report::load(folder.path()).unwrap();
+    assert!(
+        report.trials == trials,
+        "the trials read back as other ones"
+    );
+    let text = terminal(&report, 200);
+    assert!(
+        text.contains("trials.jsonl, line 18: cannot be read and is left out"),
+        "{text}"
+    );
+    assert!(text.contains("redb"));
+}
+
+#[test]
+fn a_run_that_has_not_ended_says_how_to_continue_it() {
+    let trials = everything();
+    let (_results, folder) = folder(&trials[..4]);
+    let report = Report::load(folder.path()).unwrap();
+    let text = terminal(&report, 400);
+    let command = format!("trueput run --resume {}", folder.path().display());
+    assert!(text.contains(&command), "{text}");
+    assert!(text.contains("0 of its 4 trials are missing"), "{text}");
+}
+
+#[test]
+fn a_run_folder_without_trials_says_so_in_every_format() {
+    let (_results, folder) = folder(&[]);
+    let report = Report::load(folder.path()).unwrap();
+    assert!(terminal(&report, 80).contains("No trial of this run has ended"));
+    assert!(
+        report
+            .render(Format::Markdown, PLAIN)
+            .contains("No trial of this run has ended")
+    );
+    assert_eq!(
+        parse_csv(&report.render(Format::Csv, PLAIN)).len(),
+        1,
+        "the header alone"
+    );
+    let json = report.render(Format::Json, PLAIN);
+    serde_json::from_str::<serde_json::Value>(&json).unwrap();
+}
+
+#[test]
+fn what_is_no_run_folder_and_a_format_without_a_name_are_refused() {
+    let empty = tempfile::tempdir().unwrap();
+    let message = Report::load(empty.path()).unwrap_err().to_string();
+    assert!(message.contains("not a run folder"), "{message}");
+    let message = "markdwon".parse::<Format>().unwrap_err().to_string();
+    assert!(message.contains("did you mean 'markdown'"), "{message}");
+    for format in Format::ALL {
+        assert_eq!(format.name().parse::<Format>().unwrap(), format);
+    }
+}
+
+#[test]
+fn the_originals_line_has_every_figure_in_its_order() {
+    let trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_172.11);
+    let line = threen1_line(&trial).unwrap();
+    let expected = "1  100,000  4  5,000  350  1,570,824,736  100 s  217,211  317,211  \
+                    2,172/s  3,172/s  150 s";
+    assert_eq!(line, expected);
+    assert_eq!(
+        threen1_header().split(", ").count(),
+        line.split("  ").count()
+    );
+}
+
+#[test]
+fn another_workload_and_an_unmeasured_trial_have_no_such_line() {
+    let mut other = valid(spec(0, "lmdb", Durability::Sync, 1), 1_000.0);
+    other.spec.workload = "micro".to_owned();
+    assert_eq!(threen1_line(&other), None);
+    let mut answerless = null(spec(0, "null", Durability::None, 1), 1_000.0);
+    answerless.measurement.as_mut().unwrap().results.clear();
+    assert_eq!(threen1_line(&answerless), None);
+}

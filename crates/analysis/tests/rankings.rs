@@ -1,0 +1,221 @@
+//! What may stand in a ranking, in which order, and what becomes of the rest.
+
+mod support;
+
+use support::{everything, failed, invalid, manifest, null, report, settings, spec, valid};
+use trueput_analysis::cells::{Ranking, rankings};
+use trueput_record::measurement::{Check, Verification};
+use trueput_record::{Durability, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind};
+
+fn rank(trials: &[TrialRecord]) -> Vec<Ranking> {
+    rankings(&manifest(trials), trials)
+}
+
+fn contenders(ranking: &Ranking) -> Vec<&str> {
+    ranking
+        .cells
+        .iter()
+        .map(|cell| cell.contender.as_str())
+        .collect()
+}
+
+#[test]
+fn contenders_stand_in_the_order_of_their_median_not_of_their_best_repeat() {
+    let rankings = rank(&everything());
+    let sync = rankings
+        .iter()
+        .find(|ranking| ranking.durability == Durability::Sync)
+        .unwrap();
+    assert_eq!(contenders(sync), ["redb", "lmdb"]);
+    let lmdb = &sync.cells[1].figures.headline_per_s;
+    assert_eq!(
+        (lmdb.median, lmdb.min, lmdb.max),
+        (2_100.0, 2_000.0, 9_000.0)
+    );
+    assert_eq!(sync.cells[1].relative_to_best, Some(0.7));
+    assert_eq!(sync.cells[0].relative_to_best, Some(1.0));
+}
+
+#[test]
+fn levels_of_durability_never_share_a_ranking() {
+    let rankings = rank(&everything());
+    let levels: Vec<_> = rankings.iter().map(|ranking| ranking.durability).collect();
+    assert_eq!(
+        levels,
+        [Durability::Sync, Durability::Async, Durability::None]
+    );
+    assert_eq!(contenders(&rankings[1]), ["lmdb", "redb"]);
+}
+
+#[test]
+fn ranges_commits_keys_and_numbers_of_workers_never_share_a_ranking() {
+    let base = spec(0, "lmdb", Durability::Sync, 1);
+    let mut others = vec![base.clone(); 4];
+    others[0].settings = settings(1_000);
+    others[1]
+        .settings
+        .insert("commit".to_owned(), Value::from("start"));
+    others[2]
+        .settings
+        .insert("keys".to_owned(), Value::from("words"));
+    others[3].workers = 2;
+    let mut trials = vec![valid(base, 1_000.0)];
+    for (cell, spec) in (1..).zip(&mut others) {
+        spec.cell = cell;
+        trials.push(valid(spec.clone(), 2_000.0));
+    }
+    let rankings = rank(&trials);
+    assert_eq!(rankings.len(), 5);
+    assert!(rankings.iter().all(|ranking| ranking.cells.len() == 1));
+}
+
+#[test]
+fn what_is_invalid_or_failed_is_never_ranked_and_its_reason_is_kept() {
+    let rankings = rank(&everything());
+    let unranked = &rankings[1].unranked;
+    assert_eq!(unranked[0].status, "INVALID");
+    assert!(unranked[0].reason.contains("expected 350, found 349"));
+    assert_eq!(
+        unranked[0].headline_per_s, None,
+        "a doubtful number is not shown"
+    );
+    assert_eq!(
+        (unranked[1].status, unranked[1].contender.as_str()),
+        ("FAILED", "sqlite")
+    );
+    assert!(
+        unranked
+            .iter()
+            .all(trueput_analysis::cells::Unranked::is_bad)
+    );
+}
+
+#[test]
+fn the_null_engine_stands_apart_even_where_another_engine_promises_nothing_either() {
+    let trials = [
+        valid(spec(0, "memory", Durability::None, 1), 1_000.0),
+        null(spec(1, "null", Durability::None, 1), 9_000_000.0),
+    ];
+    let rankings = rank(&trials);
+    assert_eq!(contenders(&rankings[0]), ["memory"]);
+    assert_eq!(rankings[0].cells[0].relative_to_best, Some(1.0));
+    let harness = &rankings[0].harness[0];
+    let cpu_s = 1.5 * 217_211.0 / 9_000_000.0;
+    let expected_ns = cpu_s * 1e9 / f64::from(217_211 + 317_211);
+    assert!((harness.figures.cpu_ns_per_operation.unwrap() - expected_ns).abs() < 1e-6);
+}
+
+#[test]
+fn a_null_trial_on_a_debug_build_does_not_count_either() {
+    let spec = spec(0, "null", Durability::None, 1);
+    let rankings = rank(&[invalid(spec, 1_000.0, "a debug build")]);
+    assert!(rankings[0].harness.is_empty());
+    assert_eq!(rankings[0].unranked[0].reason, "a debug build");
+}
+
+#[test]
+fn resumed_and_unverified_trials_are_shown_apart_with_their_rate() {
+    let resumed = TrialRecord {
+        resumed: true,
+        ..valid(spec(0, "lmdb", Durability::Sync, 1), 1_000.0)
+    };
+    let unverified = null(spec(1, "redb", Durability::Sync, 1), 2_000.0);
+    let rankings = rank(&[resumed, unverified]);
+    assert!(rankings[0].cells.is_empty());
+    let shown: Vec<_> = rankings[0]
+        .unranked
+        .iter()
+        .map(|trial| (trial.status, trial.headline_per_s))
+        .collect();
+    assert_eq!(
+        shown,
+        [("resumed", Some(1_000.0)), ("unverified", Some(2_000.0))]
+    );
+}
+
+#[test]
+fn a_line_that_says_valid_but_whose_checks_failed_is_not_believed() {
+    let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 1_000.0);
+    let check = Check::equal("largest number", &7, &8);
+    trial.verification = Some(Verification::from_checks(
+        VerifyLevel::Full,
+        vec![check],
+        0.1,
+    ));
+    let rankings = rank(&[trial]);
+    assert_eq!(rankings[0].unranked[0].status, "INVALID");
+    assert!(
+        rankings[0].unranked[0]
+            .reason
+            .contains("expected 7, found 8")
+    );
+}
+
+#[test]
+fn an_interrupted_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
+    let spec = spec(0, "lmdb", Durability::Sync, 1);
+    let stopped = TrialRecord {
+        outcome: Outcome::Interrupted,
+        measurement: None,
+        ..valid(spec.clone(), 1.0)
+    };
+    let alone = rank(std::slice::from_ref(&stopped));
+    assert_eq!(alone[0].unranked[0].status, "interrupted");
+    assert!(
+        report(vec![stopped.clone()]).missing().len() == 1,
+        "it is to be run again"
+    );
+    let again = rank(&[stopped, valid(spec, 1_000.0)]);
+    assert!(again[0].unranked.is_empty());
+    assert_eq!(again[0].cells[0].repeats, 1);
+}
+
+#[test]
+fn cells_of_one_engine_are_told_apart_by_the_knob_that_differs() {
+    let small = spec(0, "lmdb", Durability::Sync, 1);
+    let mut large = spec(1, "lmdb", Durability::Sync, 1);
+    large.knobs.insert("map_size".to_owned(), Value::Integer(7));
+    let mut threads = spec(2, "redb", Durability::Sync, 1);
+    threads.worker_kind = WorkerKind::Threads;
+    let processes = spec(3, "redb", Durability::Sync, 1);
+    let trials = [(small, 4.0), (large, 3.0), (threads, 2.0), (processes, 1.0)];
+    let rankings = rank(&trials.map(|(spec, rate)| valid(spec, rate)));
+    let expected = [
+        "lmdb (map_size=1073741824)",
+        "lmdb (map_size=7)",
+        "redb (threads)",
+        "redb (processes)",
+    ];
+    assert_eq!(contenders(&rankings[0]), expected);
+}
+
+#[test]
+fn without_a_stated_headline_the_first_kind_of_operation_ranks() {
+    let trials = everything();
+    let mut manifest = manifest(&trials);
+    manifest.headlines.clear();
+    assert!(
+        rankings(&manifest, &trials)
+            .iter()
+            .all(|ranking| ranking.headline == "read")
+    );
+    manifest
+        .headlines
+        .insert("threen1".to_owned(), "delete".to_owned());
+    let rankings = rankings(&manifest, &trials);
+    assert!(
+        rankings.iter().all(|ranking| ranking.cells.is_empty()),
+        "no trial has it"
+    );
+}
+
+#[test]
+fn a_failed_trial_takes_no_part_in_its_cells_figures() {
+    let trials = [
+        valid(spec(0, "lmdb", Durability::Sync, 1), 1_000.0),
+        failed(spec(0, "lmdb", Durability::Sync, 2), "no space left"),
+    ];
+    let rankings = rank(&trials);
+    assert_eq!(rankings[0].cells[0].repeats, 1);
+    assert_eq!(rankings[0].unranked.len(), 1);
+}

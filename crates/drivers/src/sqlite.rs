@@ -1,0 +1,300 @@
+//! SQLite, compiled in through `rusqlite`'s bundled library: its C API, called directly.
+
+mod connection;
+mod session;
+mod setup;
+
+use connection::Connection;
+use rusqlite::ffi;
+use setup::Setup;
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Info, Kind, Knob, OpenSpec, Promise, Result,
+    Session, Value, Window,
+};
+
+/// The SQLite driver: one table, keys and values as blobs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sqlite;
+
+/// `SQLITE_MAX_LENGTH` of the bundled library: the most that a row may take, bytes.
+const MAX_ROW_BYTES: usize = 1_000_000_000;
+
+/// SQLite's own default of `wal_autocheckpoint`, pages, and of the page size, bytes.
+const USUAL_CHECKPOINT_PAGES: u64 = 1000;
+const USUAL_PAGE_BYTES: u64 = 4096;
+
+const KNOBS: &[Knob] = &[
+    Knob {
+        name: "journal_mode",
+        summary: "Where what a crash would need is kept; auto is wal, or memory at level none",
+        gives_up: "delete, truncate, persist: readers and writers keep each other out, and async \
+                   cannot be kept; memory, off: level none only, a killed process can leave a \
+                   corrupt database; off also cannot abort",
+        kind: Kind::Choice {
+            default: "auto",
+            choices: &[
+                "auto", "wal", "delete", "truncate", "persist", "memory", "off",
+            ],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "page_size",
+        summary: "Size of a page of a new database",
+        gives_up: "Larger: more is written for a small change. Smaller: a deeper tree, and large \
+                   values spill to more pages",
+        kind: Kind::Choice {
+            default: "4096",
+            choices: &[
+                "512", "1024", "2048", "4096", "8192", "16384", "32768", "65536",
+            ],
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "cache_size",
+        summary: "Page cache of each connection",
+        gives_up: "Memory, once per session",
+        kind: Kind::Bytes {
+            default: 2000 * 1024,
+            min: 64 * 1024,
+            max: 1 << 40,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "mmap_size",
+        summary: "How much of the database file is read through a memory map; 0 is none",
+        gives_up: "An I/O error kills the process (SIGBUS) instead of failing the read",
+        kind: Kind::Bytes {
+            default: 0,
+            min: 0,
+            max: 0x7fff_0000,
+        },
+        unit: "bytes",
+    },
+    Knob {
+        name: "wal_autocheckpoint",
+        summary: "Pages in the write-ahead log at which a commit also checkpoints; 0 is never",
+        gives_up: "More: a longer log, slower reads and, at async, a larger window. Fewer: more \
+                   flushes and the same page written more often",
+        kind: Kind::Integer {
+            default: 1000,
+            min: 0,
+            max: i32::MAX as i64,
+        },
+        unit: "pages",
+    },
+    Knob {
+        name: "busy_timeout",
+        summary: "How long a transaction waits for another's lock before it is a conflict",
+        gives_up: "Shorter: more conflicts to retry. Longer: a transaction that would do better to \
+                   retry waits",
+        kind: Kind::Integer {
+            default: 5000,
+            min: 0,
+            max: 3_600_000,
+        },
+        unit: "ms",
+    },
+    Knob {
+        name: "busy_wait",
+        summary: "How it waits: sqlite is the library's own handler (sleeps of 1 to 100 ms), short \
+                  is this driver's (50 us to 1 ms)",
+        gives_up: "short: CPU time, spent on asking for the lock more often",
+        kind: Kind::Choice {
+            default: "sqlite",
+            choices: &["sqlite", "short"],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "without_rowid",
+        summary: "Keeps records in the key's own B-tree (WITHOUT ROWID), not in a table plus index",
+        gives_up: "Off: each get and put searches two trees; large values scan better",
+        kind: Kind::Boolean { default: true },
+        unit: "",
+    },
+];
+
+impl Engine for Sqlite {
+    fn info(&self) -> Info {
+        Info {
+            name: "sqlite",
+            title: "SQLite",
+            summary: "SQL, B-tree with a write-ahead log or a rollback journal; one writer",
+            license: "blessing",
+            homepage: "https://sqlite.org/docs.html",
+            install: "compiled in",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        // SAFETY: both return static text that ends in a zero byte.
+        let (version, source) = unsafe {
+            (
+                CStr::from_ptr(ffi::sqlite3_libversion()),
+                CStr::from_ptr(ffi::sqlite3_sourceid()),
+            )
+        };
+        let version = format!("{} {}", version.to_string_lossy(), source.to_string_lossy());
+        Ok(Build {
+            version,
+            library: None,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            // Key and value share a row, and a few bytes of it are its header.
+            max_key_bytes: MAX_ROW_BYTES / 2 - 64,
+            max_value_bytes: MAX_ROW_BYTES / 2 - 64,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let (mapped_to, source) = match durability {
+            Durability::Sync => (
+                "journal_mode=wal, synchronous=FULL",
+                "https://sqlite.org/pragma.html#pragma_synchronous",
+            ),
+            Durability::Async => (
+                "journal_mode=wal, synchronous=NORMAL",
+                "https://sqlite.org/wal.html#performance_considerations",
+            ),
+            Durability::Process => (
+                "journal_mode=wal, synchronous=OFF",
+                "https://sqlite.org/pragma.html#pragma_synchronous",
+            ),
+            Durability::None => (
+                "journal_mode=memory, synchronous=OFF",
+                "https://sqlite.org/pragma.html#pragma_journal_mode",
+            ),
+            Durability::Buffered => return None,
+        };
+        let window = (durability == Durability::Async).then(|| Window {
+            time_s: None,
+            bytes: Some(USUAL_CHECKPOINT_PAGES * USUAL_PAGE_BYTES),
+            commits: None,
+            until: "the next checkpoint, which flushes the log: due at wal_autocheckpoint pages \
+                    (1000 by default), put off while another connection checkpoints"
+                .to_owned(),
+        });
+        let (mapped_to, source) = (mapped_to.to_owned(), source.to_owned());
+        Some(Promise {
+            durability,
+            mapped_to,
+            window,
+            source,
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let setup = Setup::new(spec)?;
+        let control = Mutex::new(setup.connect()?);
+        let counters = Mutex::new([0; COUNTERS.len()]);
+        Ok(Box::new(SqliteDatabase {
+            setup,
+            control,
+            counters,
+        }))
+    }
+}
+
+/// Counters of a connection, which are summed over the sessions that have ended.
+const COUNTERS: [(&str, i32); 4] = [
+    ("cache_hit", ffi::SQLITE_DBSTATUS_CACHE_HIT),
+    ("cache_miss", ffi::SQLITE_DBSTATUS_CACHE_MISS),
+    ("cache_write", ffi::SQLITE_DBSTATUS_CACHE_WRITE),
+    ("cache_spill", ffi::SQLITE_DBSTATUS_CACHE_SPILL),
+];
+
+/// Settings that are read back, each by the PRAGMA of its name.
+const SETTINGS: [&str; 9] = [
+    "journal_mode",
+    "synchronous",
+    "page_size",
+    "cache_size",
+    "mmap_size",
+    "wal_autocheckpoint",
+    "busy_timeout",
+    "locking_mode",
+    "auto_vacuum",
+];
+
+/// An open database: how to connect, and a connection that asks and checkpoints.
+struct SqliteDatabase {
+    setup: Setup,
+    control: Mutex<Connection>,
+    counters: Mutex<[u64; COUNTERS.len()]>,
+}
+
+impl SqliteDatabase {
+    fn control(&self) -> MutexGuard<'_, Connection> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the counters of a connection that is about to be closed. One that cannot be read counts
+    /// nothing.
+    fn add_counters(&self, connection: &Connection) {
+        let mut totals = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        for (total, (_, counter)) in totals.iter_mut().zip(COUNTERS) {
+            *total += connection.status(counter).unwrap_or(0);
+        }
+    }
+}
+
+impl Database for SqliteDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(session::SqliteSession::new(
+            self,
+            self.setup.connect()?,
+        )?))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let totals = *self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counters = BTreeMap::new();
+        for ((name, _), total) in COUNTERS.into_iter().zip(totals) {
+            counters.insert(name.to_owned(), Value::from(total));
+        }
+        let control = self.control();
+        for name in ["page_count", "freelist_count"] {
+            if let Some(count) = control.query(&format!("PRAGMA {name}"))? {
+                counters.insert(name.to_owned(), count);
+            }
+        }
+        Ok(counters)
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let control = self.control();
+        let mut settings = BTreeMap::new();
+        for name in SETTINGS {
+            if let Some(value) = control.query(&format!("PRAGMA {name}"))? {
+                settings.insert(name.to_owned(), value);
+            }
+        }
+        let schema = "SELECT sql FROM sqlite_schema WHERE name='record'";
+        if let Some(sql) = control.query(schema)? {
+            settings.insert("schema".to_owned(), sql);
+        }
+        Ok(settings)
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.control().checkpoint()
+    }
+}

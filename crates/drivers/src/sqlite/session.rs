@@ -1,0 +1,266 @@
+//! A session: one connection and its prepared statements.
+
+use super::SqliteDatabase;
+use super::connection::{Connection, Statement};
+use crate::refuse;
+use rusqlite::ffi;
+use std::ops::Bound;
+use trueput_engine::{
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Value, ValueVisitor,
+};
+
+/// Directions times three kinds of each end.
+const SCANS: usize = 2 * 3 * 3;
+
+/// One worker's way into a database. The statements stand before the connection, so that they are
+/// finalized before it is closed.
+pub(super) struct SqliteSession<'d> {
+    open: Option<Mode>,
+    get: Statement,
+    put: Statement,
+    delete: Statement,
+    /// By [`scan_index`]; prepared when first used.
+    scans: [Option<Statement>; SCANS],
+    snapshot: Statement,
+    begin_write: Statement,
+    commit: Statement,
+    rollback: Statement,
+    connection: Connection,
+    database: &'d SqliteDatabase,
+}
+
+impl<'d> SqliteSession<'d> {
+    pub(super) fn new(database: &'d SqliteDatabase, connection: Connection) -> Result<Self> {
+        let table = connection.query("SELECT sql FROM sqlite_schema WHERE name='record'")?;
+        let is_clustered =
+            table.is_some_and(|sql| matches!(sql, Value::Text(sql) if sql.ends_with("ROWID")));
+        // Without a row number REPLACE is one search that overwrites; with one it would delete the
+        // row and number it anew.
+        let put = if is_clustered {
+            "REPLACE INTO record(key, value) VALUES (?1, ?2)"
+        } else {
+            "INSERT INTO record(key, value) VALUES (?1, ?2) \
+             ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+        };
+        Ok(Self {
+            open: None,
+            get: connection.prepare("SELECT value FROM record WHERE key = ?1")?,
+            put: connection.prepare(put)?,
+            delete: connection.prepare("DELETE FROM record WHERE key = ?1")?,
+            scans: std::array::from_fn(|_| None),
+            // A statement that stands on a row holds a read transaction: the table's own entry is a
+            // row that is always there. So a read needs no BEGIN and no COMMIT, and its snapshot is
+            // that of its beginning, not of its first get.
+            snapshot: connection.prepare("SELECT 1 FROM sqlite_schema")?,
+            begin_write: connection.prepare("BEGIN IMMEDIATE")?,
+            commit: connection.prepare("COMMIT")?,
+            rollback: connection.prepare("ROLLBACK")?,
+            connection,
+            database,
+        })
+    }
+
+    #[inline]
+    fn need_open(&self) -> Result<()> {
+        if self.open.is_none() {
+            Err(refuse::no_transaction())
+        } else {
+            Ok(())
+        }
+    }
+
+    #[inline]
+    fn need_write(&self) -> Result<()> {
+        match self.open {
+            Some(Mode::Write) => Ok(()),
+            Some(Mode::Read) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    /// Ends a write transaction, unless SQLite has rolled it back by itself after an error.
+    fn roll_back(&self) -> Result<()> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
+        self.connection.check(self.rollback.run())
+    }
+
+    fn prepare_scan(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<&Statement> {
+        let slot = &mut self.scans[scan_index(range, direction)];
+        match slot {
+            Some(statement) => Ok(statement),
+            None => Ok(slot.insert(self.connection.prepare(&scan_sql(range, direction))?)),
+        }
+    }
+}
+
+/// Where a scan's statement is kept.
+fn scan_index(range: &KeyRange<'_>, direction: Direction) -> usize {
+    let end = |bound: &Bound<&[u8]>| match bound {
+        Bound::Unbounded => 0,
+        Bound::Included(_) => 1,
+        Bound::Excluded(_) => 2,
+    };
+    let direction = usize::from(direction == Direction::Backward);
+    (direction * 3 + end(&range.lower)) * 3 + end(&range.upper)
+}
+
+fn scan_sql(range: &KeyRange<'_>, direction: Direction) -> String {
+    let lower = match range.lower {
+        Bound::Unbounded => "1",
+        Bound::Included(_) => "key >= ?1",
+        Bound::Excluded(_) => "key > ?1",
+    };
+    let upper = match range.upper {
+        Bound::Unbounded => "1",
+        Bound::Included(_) => "key <= ?2",
+        Bound::Excluded(_) => "key < ?2",
+    };
+    let order = match direction {
+        Direction::Forward => "ASC",
+        Direction::Backward => "DESC",
+    };
+    format!("SELECT key, value FROM record WHERE {lower} AND {upper} ORDER BY key {order}")
+}
+
+/// Shows the rows of a bound scan and says how many, or SQLite's code.
+fn show(statement: &Statement, visitor: &mut RecordVisitor<'_>) -> std::result::Result<u64, i32> {
+    let mut shown = 0;
+    loop {
+        match statement.step() {
+            ffi::SQLITE_ROW => {
+                shown += 1;
+                // SAFETY: the statement stands on a row until its next step.
+                let (key, value) = unsafe { (statement.blob(0), statement.blob(1)) };
+                if visitor(key, value).is_break() {
+                    return Ok(shown);
+                }
+            }
+            ffi::SQLITE_DONE => return Ok(shown),
+            code => return Err(code),
+        }
+    }
+}
+
+impl Session for SqliteSession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        match mode {
+            Mode::Read => match self.snapshot.step() {
+                ffi::SQLITE_ROW => {}
+                code => {
+                    let error = self.connection.error(code);
+                    self.snapshot.reset();
+                    return Err(error);
+                }
+            },
+            Mode::Write => self.connection.check(self.begin_write.run())?,
+        }
+        self.open = Some(mode);
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.need_open()?;
+        // SAFETY: the key outlives this call, and the statement is bound anew before its next step.
+        self.connection.check(unsafe { self.get.bind(1, key) })?;
+        let code = self.get.step();
+        if code == ffi::SQLITE_ROW {
+            // SAFETY: the statement stands on a row until it is reset below.
+            visitor(unsafe { self.get.blob(0) });
+        }
+        let outcome = match code {
+            ffi::SQLITE_ROW => Ok(true),
+            ffi::SQLITE_DONE => Ok(false),
+            code => Err(self.connection.error(code)),
+        };
+        self.get.reset();
+        outcome
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.need_write()?;
+        // SAFETY: key and value outlive this call, and the statement is bound anew before its next
+        // step.
+        unsafe {
+            self.connection.check(self.put.bind(1, key))?;
+            self.connection.check(self.put.bind(2, value))?;
+        }
+        self.connection.check(self.put.run())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.need_write()?;
+        // SAFETY: the key outlives this call, and the statement is bound anew before its next step.
+        self.connection.check(unsafe { self.delete.bind(1, key) })?;
+        self.connection.check(self.delete.run())
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        self.need_open()?;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let statement = self.prepare_scan(&range, direction)?;
+        let mut code = ffi::SQLITE_OK;
+        for (index, bound) in [(1, range.lower), (2, range.upper)] {
+            if let (Bound::Included(key) | Bound::Excluded(key), ffi::SQLITE_OK) = (bound, code) {
+                // SAFETY: the range outlives this call, and the statement is bound anew before its
+                // next step after it.
+                code = unsafe { statement.bind(index, key) };
+            }
+        }
+        let shown = if code == ffi::SQLITE_OK {
+            show(statement, visitor)
+        } else {
+            Err(code)
+        };
+        statement.reset();
+        shown.map_err(|code| self.connection.error(code))
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        match self.open.take().ok_or_else(refuse::no_transaction)? {
+            Mode::Read => {
+                self.snapshot.reset();
+                Ok(())
+            }
+            Mode::Write => {
+                let outcome = self.connection.check(self.commit.run());
+                if outcome.is_err() {
+                    // A commit that finds readers in its way leaves the transaction open.
+                    self.roll_back()?;
+                }
+                outcome
+            }
+        }
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        match self.open.take().ok_or_else(refuse::no_transaction)? {
+            Mode::Read => {
+                self.snapshot.reset();
+                Ok(())
+            }
+            Mode::Write => self.roll_back(),
+        }
+    }
+}
+
+impl Drop for SqliteSession<'_> {
+    fn drop(&mut self) {
+        if self.open.is_some() {
+            // Closing rolls back whatever this could not.
+            let _: std::result::Result<(), Error> = self.abort();
+        }
+        self.database.add_counters(&self.connection);
+    }
+}

@@ -3,19 +3,20 @@
 //! One process has the folder open. Write transactions take turns (`single-writer`), or overlap and
 //! may be told to try again when they commit (`optimistic`), as a knob says.
 
+mod session;
+
 use crate::refuse;
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use ::fjall::{
     CompressionType, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, OptimisticTxDatabase,
-    OptimisticTxKeyspace, OptimisticWriteTx, PersistMode, Readable, SingleWriterTxDatabase,
-    SingleWriterTxKeyspace, SingleWriterWriteTx, Snapshot,
+    OptimisticTxKeyspace, PersistMode, SingleWriterTxDatabase, SingleWriterTxKeyspace,
 };
+use session::FjallSession;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Kind,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
-    Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
+    Resolved, Result, Session, Value, Window,
 };
 
 /// The fjall driver.
@@ -350,10 +351,7 @@ impl Opened {
 
 impl Database for Opened {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(FjallSession {
-            database: self,
-            transaction: None,
-        }))
+        Ok(Box::new(FjallSession::new(self)))
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
@@ -434,195 +432,5 @@ impl Database for Opened {
 
     fn checkpoint(&self) -> Result<()> {
         self.engine().persist(PersistMode::SyncAll).map_err(convert)
-    }
-}
-
-enum Writing<'db> {
-    SingleWriter(SingleWriterWriteTx<'db>, &'db SingleWriterTxKeyspace),
-    Optimistic(OptimisticWriteTx, &'db OptimisticTxKeyspace),
-}
-
-impl<'db> Writing<'db> {
-    fn begin(database: &'db Opened) -> Result<Self> {
-        let mode = database.commit_mode;
-        match &database.handle {
-            Handle::SingleWriter(engine, records) => Ok(Self::SingleWriter(
-                engine.write_tx().durability(mode),
-                records,
-            )),
-            Handle::Optimistic(engine, records) => {
-                let transaction = engine.write_tx().map_err(convert)?;
-                Ok(Self::Optimistic(transaction.durability(mode), records))
-            }
-        }
-    }
-
-    fn insert(&mut self, key: &[u8], value: &[u8]) {
-        match self {
-            Self::SingleWriter(transaction, records) => transaction.insert(records, key, value),
-            Self::Optimistic(transaction, records) => transaction.insert(records, key, value),
-        }
-    }
-
-    fn remove(&mut self, key: &[u8]) {
-        match self {
-            Self::SingleWriter(transaction, records) => transaction.remove(records, key),
-            Self::Optimistic(transaction, records) => transaction.remove(records, key),
-        }
-    }
-
-    fn commit(self) -> Result<()> {
-        match self {
-            Self::SingleWriter(transaction, _) => transaction.commit().map_err(convert),
-            Self::Optimistic(transaction, _) => transaction
-                .commit()
-                .map_err(convert)?
-                .map_err(|conflict| Error::Conflict(format!("fjall: {conflict}"))),
-        }
-    }
-}
-
-enum Transaction<'db> {
-    Read(Snapshot),
-    Write(Writing<'db>),
-}
-
-struct FjallSession<'db> {
-    database: &'db Opened,
-    transaction: Option<Transaction<'db>>,
-}
-
-impl<'db> FjallSession<'db> {
-    fn writing(&mut self) -> Result<&mut Writing<'db>> {
-        match &mut self.transaction {
-            Some(Transaction::Write(writing)) => Ok(writing),
-            Some(Transaction::Read(_)) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-}
-
-impl Session for FjallSession<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.transaction.is_some() {
-            return Err(refuse::already_open());
-        }
-        self.transaction = Some(match mode {
-            Mode::Read => Transaction::Read(self.database.engine().snapshot()),
-            Mode::Write => Transaction::Write(Writing::begin(self.database)?),
-        });
-        Ok(())
-    }
-
-    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        let records = self.database.records();
-        let found = match &self.transaction {
-            Some(Transaction::Read(snapshot)) => snapshot.get(records, key),
-            Some(Transaction::Write(Writing::SingleWriter(reader, _))) => reader.get(records, key),
-            Some(Transaction::Write(Writing::Optimistic(reader, _))) => reader.get(records, key),
-            None => return Err(refuse::no_transaction()),
-        };
-        let found = found.map_err(convert)?;
-        if let Some(value) = &found {
-            visitor(value);
-        }
-        Ok(found.is_some())
-    }
-
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let writing = self.writing()?;
-        check_lengths(key, value)?;
-        writing.insert(key, value);
-        Ok(())
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        let writing = self.writing()?;
-        // A key that cannot be put is not there, and fjall panics on it.
-        if check_lengths(key, &[]).is_ok() {
-            writing.remove(key);
-        }
-        Ok(())
-    }
-
-    fn scan(
-        &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> Result<u64> {
-        let records = self.database.records();
-        match &self.transaction {
-            None => Err(refuse::no_transaction()),
-            // fjall panics where the bounds are reversed.
-            Some(_) if range.is_empty() => Ok(0),
-            Some(Transaction::Read(snapshot)) => {
-                show_records(snapshot, records, range, direction, visitor)
-            }
-            Some(Transaction::Write(Writing::SingleWriter(reader, _))) => {
-                show_records(reader, records, range, direction, visitor)
-            }
-            Some(Transaction::Write(Writing::Optimistic(reader, _))) => {
-                show_records(reader, records, range, direction, visitor)
-            }
-        }
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        match self.transaction.take() {
-            Some(Transaction::Write(writing)) => writing.commit(),
-            Some(Transaction::Read(_)) => Ok(()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        // A transaction that is dropped is rolled back.
-        self.transaction
-            .take()
-            .map(drop)
-            .ok_or_else(refuse::no_transaction)
-    }
-}
-
-/// Refuses what fjall would panic on.
-fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
-    if key.is_empty() || key.len() > MAX_KEY_BYTES {
-        let length = key.len();
-        return Err(Error::Unsupported(format!(
-            "fjall: a key of {length} bytes; it may have 1 to {MAX_KEY_BYTES}"
-        )));
-    }
-    if value.len() > MAX_VALUE_BYTES {
-        let length = value.len();
-        return Err(Error::Unsupported(format!(
-            "fjall: a value of {length} bytes; it may have up to {MAX_VALUE_BYTES}"
-        )));
-    }
-    Ok(())
-}
-
-fn show_records(
-    reader: &impl Readable,
-    records: &Keyspace,
-    range: KeyRange<'_>,
-    direction: Direction,
-    visitor: &mut RecordVisitor<'_>,
-) -> Result<u64> {
-    let mut found = reader.range::<&[u8], _>(records, (range.lower, range.upper));
-    let mut shown = 0;
-    loop {
-        let record = match direction {
-            Direction::Forward => found.next(),
-            Direction::Backward => found.next_back(),
-        };
-        let Some(record) = record else {
-            return Ok(shown);
-        };
-        let (key, value) = record.into_inner().map_err(convert)?;
-        shown += 1;
-        if visitor(&key, &value).is_break() {
-            return Ok(shown);
-        }
     }
 }

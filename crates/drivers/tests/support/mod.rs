@@ -1,0 +1,194 @@
+//! What the drivers' tests share: opening, one-line transactions, and a process that dies.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use trueput_engine::{
+    Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value, knob,
+};
+
+/// Settings for [`open`] from pairs.
+pub fn settings(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
+}
+
+/// Opens a database, as the runner would.
+pub fn open(
+    engine: &dyn Engine,
+    directory: &Path,
+    durability: Durability,
+    given: &[(&str, Value)],
+) -> Result<Box<dyn Database>> {
+    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
+    engine.open(&OpenSpec {
+        directory,
+        durability,
+        knobs: &knobs,
+        sessions: 8,
+    })
+}
+
+/// The value of `key` in the open transaction.
+pub fn get(session: &mut dyn Session, key: &[u8]) -> Option<Vec<u8>> {
+    let mut found = None;
+    let is_there = session
+        .get(key, &mut |value| found = Some(value.to_vec()))
+        .unwrap();
+    assert_eq!(is_there, found.is_some());
+    found
+}
+
+/// The value of `key` in a read transaction of its own.
+pub fn read(database: &dyn Database, key: &[u8]) -> Option<Vec<u8>> {
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Read).unwrap();
+    let found = get(session.as_mut(), key);
+    session.commit().unwrap();
+    found
+}
+
+/// Stores one record in a write transaction of its own.
+pub fn write(database: &dyn Database, key: &[u8], value: &[u8]) {
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    session.put(key, value).unwrap();
+    session.commit().unwrap();
+}
+
+/// The keys of a scan in the open transaction, at most `limit`.
+pub fn keys(
+    session: &mut dyn Session,
+    range: KeyRange<'_>,
+    direction: Direction,
+    limit: usize,
+) -> Vec<Vec<u8>> {
+    let mut keys = Vec::new();
+    let shown = session.scan(range, direction, &mut |key, value| {
+        assert_eq!(key, value, "these tests store each key under itself");
+        keys.push(key.to_vec());
+        if keys.len() == limit {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    assert_eq!(shown.unwrap(), keys.len() as u64);
+    keys
+}
+
+/// The bounds in every combination give what a model gives, in both directions.
+pub fn scans_keep_to_their_bounds(database: &dyn Database) {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let stored: Vec<&[u8]> = vec![b"a", b"b", b"b\0", b"c", b"d", b"\xff\xff"];
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    for key in &stored {
+        session.put(key, key).unwrap();
+    }
+    // Once over the transaction's own writes, once over the committed records.
+    for mode in [Mode::Write, Mode::Read] {
+        let ends: [&[u8]; 4] = [b"a", b"b", b"bb", b"d"];
+        let lowers = ends.iter().flat_map(|end| [Included(*end), Excluded(*end)]);
+        for lower in lowers.chain([Unbounded]) {
+            let uppers = ends.iter().flat_map(|end| [Included(*end), Excluded(*end)]);
+            for upper in uppers.chain([Unbounded]) {
+                let range = KeyRange { lower, upper };
+                let mut expected: Vec<Vec<u8>> = stored
+                    .iter()
+                    .filter(|key| range.admits_from_below(key) && range.admits_from_above(key))
+                    .map(|key| key.to_vec())
+                    .collect();
+                let session = session.as_mut();
+                assert_eq!(
+                    keys(session, range, Direction::Forward, 99),
+                    expected,
+                    "{range:?}"
+                );
+                expected.reverse();
+                assert_eq!(
+                    keys(session, range, Direction::Backward, 99),
+                    expected,
+                    "{range:?}"
+                );
+                expected.truncate(2);
+                assert_eq!(
+                    keys(session, range, Direction::Backward, 2),
+                    expected,
+                    "{range:?}"
+                );
+            }
+        }
+        session.commit().unwrap();
+        if mode == Mode::Write {
+            session.begin(Mode::Read).unwrap();
+        }
+    }
+}
+
+const DIRECTORY_VARIABLE: &str = "TRUEPUT_TEST_CRASH_DIRECTORY";
+const DURABILITY_VARIABLE: &str = "TRUEPUT_TEST_CRASH_DURABILITY";
+/// Commits that the process makes before it dies.
+pub const CRASH_COMMITS: u64 = 2500;
+
+/// In the process that [`crash`] starts: commits one record after the other, says so, and dies with
+/// the database open and a transaction unfinished. In any other process: does nothing.
+pub fn die_if_asked(engine: &dyn Engine, given: &[(&str, Value)]) {
+    let Ok(directory) = std::env::var(DIRECTORY_VARIABLE) else {
+        return;
+    };
+    let durability = std::env::var(DURABILITY_VARIABLE).unwrap().parse().unwrap();
+    let database = open(engine, Path::new(&directory), durability, given).unwrap();
+    for number in 0..CRASH_COMMITS {
+        write(database.as_ref(), &number.to_be_bytes(), b"committed");
+    }
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    session
+        .put(&CRASH_COMMITS.to_be_bytes(), b"never committed")
+        .unwrap();
+    std::fs::write(Path::new(&directory).with_extension("acknowledged"), b"all").unwrap();
+    std::process::abort();
+}
+
+/// Runs this test program's `die_in_child`, then counts what a new process finds. What it finds is
+/// a prefix of the commits, and the database takes new ones.
+pub fn crash(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("database");
+    std::fs::create_dir(&directory).unwrap();
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "die_in_child", "--nocapture"])
+        .env(DIRECTORY_VARIABLE, &directory)
+        .env(DURABILITY_VARIABLE, durability.name())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(!status.success() && directory.with_extension("acknowledged").exists());
+    let database = open(engine, &directory, durability, given).unwrap();
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Read).unwrap();
+    let mut found = 0_u64;
+    let scanned = session.scan(KeyRange::ALL, Direction::Forward, &mut |key, value| {
+        assert_eq!(
+            (key, value),
+            (found.to_be_bytes().as_slice(), b"committed".as_slice())
+        );
+        found += 1;
+        ControlFlow::Continue(())
+    });
+    assert_eq!(scanned, Ok(found));
+    session.commit().unwrap();
+    write(database.as_ref(), b"afterwards", b"works");
+    assert_eq!(
+        read(database.as_ref(), b"afterwards").as_deref(),
+        Some(b"works".as_slice())
+    );
+    found
+}

@@ -19,7 +19,7 @@ pub fn ranked(ranking: &Ranking) -> Table {
     columns.extend(identity());
     columns.extend(rates(ranking));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
-    columns.push(figure("of best", 1, of_best));
+    columns.push(figure("of best", 2, of_best));
     columns.extend(latencies(ranking));
     columns.extend(processor(7));
     columns.extend(storage());
@@ -58,8 +58,8 @@ fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
 fn identity<'a>() -> Vec<Filled<'a>> {
     vec![
         text("contender", 0, |_, cell| cell.contender.clone()),
-        text("version", 10, |_, cell| cell.version.clone()),
-        text("workers are", 8, |_, cell| cell.worker_kind.to_string()),
+        text("version", 2, |_, cell| cell.version.clone()),
+        text("workers", 1, |_, cell| cell.worker_kind.to_string()),
     ]
 }
 
@@ -69,12 +69,12 @@ fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
         figure(&format!("{headline}/s"), 0, |_, cell| {
             number(cell.figures.headline_per_s.median)
         }),
-        figure("min–max", 3, |_, cell| {
+        figure("min–max", 4, |_, cell| {
             let rate = cell.figures.headline_per_s;
             format!("{}–{}", number(rate.min), number(rate.max))
         }),
-        figure("repeats", 5, |_, cell| cell.repeats.to_string()),
-        figure("elapsed", 2, |_, cell| {
+        figure("repeats", 6, |_, cell| cell.repeats.to_string()),
+        figure("elapsed", 3, |_, cell| {
             seconds(cell.figures.elapsed_s.median)
         }),
     ];

@@ -7,8 +7,8 @@ pub enum Block {
     Heading(u8, String),
     /// A paragraph.
     Text(String),
-    /// Something that the reader must not overlook.
-    Warning(String),
+    /// What the reader must not overlook, one sentence or so each.
+    Warnings(Vec<String>),
     /// Points, one each.
     List(Vec<String>),
     /// A table.

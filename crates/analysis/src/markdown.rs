@@ -14,7 +14,13 @@ fn block(block: &Block) -> String {
             format!("{} {}", "#".repeat(usize::from(*level)), escaped(text))
         }
         Block::Text(text) => escaped(text),
-        Block::Warning(text) => format!("> **{}**", escaped(text)),
+        Block::Warnings(texts) => {
+            let texts: Vec<_> = texts
+                .iter()
+                .map(|text| format!("> **{}**", escaped(text)))
+                .collect();
+            texts.join("\n>\n")
+        }
         Block::List(points) => {
             let points: Vec<_> = points
                 .iter()

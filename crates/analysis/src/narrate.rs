@@ -1,18 +1,24 @@
 //! What a report says, from top to bottom: the run, the machine, a ranking each, what is missing.
 
-use crate::cells::{Cell, Ranking, rankings};
+use crate::cells::{Cell, Ranking, Unranked, rankings};
 use crate::columns::{self, plural};
 use crate::document::Block;
 use crate::report::Report;
 use crate::statistics::FEWEST_REPEATS;
-use crate::threen1::{threen1_header, threen1_line};
 use crate::units::{bytes, number, per_cent, separate, thousands};
+use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, HostFacts, Promise, VerifyLevel};
+use trueput_record::{Durability, HostFacts, Promise, Value, VerifyLevel};
 
 /// A cell whose repeats differ by more than this part of their median is named.
 const NOTABLE_SPREAD: f64 = 0.25;
+
+const NOTHING_ENDED: &str = "No trial of this run has ended, so there is nothing to rank.";
+
+const HOW_TO_READ: &str = "Contenders are ranked by the median rate of their repeats, and only \
+    against those with the same settings, workers and promise. Latencies are service times of a \
+    closed loop: they say nothing of the wait that users at a fixed rate would see.";
 
 /// The whole report.
 pub fn document(report: &Report) -> Vec<Block> {
@@ -23,14 +29,17 @@ pub fn document(report: &Report) -> Vec<Block> {
     }
     blocks.push(Block::List(host_lines(report)));
     blocks.extend(damage(report));
-    if report.trials.is_empty() {
-        let text = "No trial of this run has ended, so there is nothing to rank.";
-        blocks.push(Block::Warning(text.to_owned()));
-    }
+    blocks.push(Block::Text(
+        if report.trials.is_empty() {
+            NOTHING_ENDED
+        } else {
+            HOW_TO_READ
+        }
+        .to_owned(),
+    ));
     for ranking in rankings(manifest, &report.trials) {
         blocks.extend(ranking_blocks(&ranking));
     }
-    blocks.extend(threen1_lines(report));
     if !manifest.left_out.is_empty() {
         blocks.push(Block::Heading(2, "Asked for, but not to be had".to_owned()));
         blocks.push(Block::List(manifest.left_out.clone()));
@@ -101,18 +110,13 @@ fn file_system(facts: &FileSystemFacts) -> String {
     )
 }
 
-fn damage(report: &Report) -> Vec<Block> {
-    let line = |damaged: &trueput_record::folder::DamagedLine| {
-        format!(
-            "trials.jsonl, line {}: cannot be read and is left out: {}",
-            damaged.line, damaged.message
-        )
+fn damage(report: &Report) -> Option<Block> {
+    let line = |damaged: &DamagedLine| {
+        let (line, message) = (damaged.line, &damaged.message);
+        format!("trials.jsonl, line {line}: cannot be read and is left out: {message}")
     };
-    report
-        .damaged
-        .iter()
-        .map(|damaged| Block::Warning(line(damaged)))
-        .collect()
+    let lines: Vec<_> = report.damaged.iter().map(line).collect();
+    (!lines.is_empty()).then_some(Block::Warnings(lines))
 }
 
 fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
@@ -142,7 +146,7 @@ fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
         blocks.push(Block::Table(columns::ranked(ranking)));
         blocks.push(Block::List(footnotes(ranking)));
     } else if !only_harness {
-        blocks.push(Block::Warning("No trial here counts.".to_owned()));
+        blocks.push(Block::Warnings(vec!["No trial here counts.".to_owned()]));
     }
     if !ranking.harness.is_empty() {
         let text = "The null engine keeps nothing: these figures are the harness's own cost, \
@@ -155,9 +159,7 @@ fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
 }
 
 fn settings(settings: &Settings) -> String {
-    let one = |(name, value): (&String, &trueput_record::Value)| {
-        format!("{name}={}", separate(&value.to_string()))
-    };
+    let one = |(name, value): (&String, &Value)| format!("{name}={}", separate(&value.to_string()));
     let all: Vec<_> = settings.iter().map(one).collect();
     if all.is_empty() {
         "no settings".to_owned()
@@ -183,12 +185,9 @@ fn survival(durability: Durability) -> String {
 
 fn footnotes(ranking: &Ranking) -> Vec<String> {
     let mut notes: Vec<String> = ranking.cells.iter().filter_map(promise).collect();
+    notes.extend(answers(&ranking.cells));
     notes.extend(verification(&ranking.cells));
     notes.extend(repeats(&ranking.cells));
-    notes.push(format!(
-        "Ranked by the median of the repeats' {}/s. Latencies are service times of a closed loop.",
-        plural(&ranking.headline)
-    ));
     notes
 }
 
@@ -210,6 +209,25 @@ fn promise(cell: &Cell) -> Option<String> {
         text += &format!("; can be lost: {}", bounds.join(", "));
     }
     Some(text)
+}
+
+/// The results that every ranked trial came to.
+fn answers(cells: &[Cell]) -> Option<String> {
+    let (first, others) = cells.split_first()?;
+    let everywhere = |name: &String, value: &Value| {
+        others
+            .iter()
+            .all(|cell| cell.figures.results.get(name) == Some(value))
+    };
+    let results = first
+        .figures
+        .results
+        .iter()
+        .filter(|(name, value)| everywhere(name, value));
+    let results: Vec<_> = results
+        .map(|(name, value)| format!("{name} {}", separate(&value.to_string())))
+        .collect();
+    (!results.is_empty()).then(|| format!("All came to the same: {}.", results.join(", ")))
 }
 
 fn verification(cells: &[Cell]) -> Option<String> {
@@ -258,45 +276,37 @@ fn names(cells: &[Cell], chosen: impl Fn(&Cell) -> bool) -> Vec<&str> {
         .collect()
 }
 
+/// The trials that do not count. Those with one reason in common share a line.
 fn unranked(ranking: &Ranking) -> Vec<Block> {
-    if ranking.unranked.is_empty() {
-        return Vec::new();
-    }
-    let mut blocks = vec![Block::Heading(3, "Not ranked".to_owned())];
+    let mut reasons: Vec<(&Unranked, Vec<String>)> = Vec::new();
     for trial in &ranking.unranked {
-        let mut text = format!("{} {}: {}", trial.status, trial.id, trial.reason);
+        let mut name = trial.id.clone();
         if let Some(rate) = trial.headline_per_s {
-            text += &format!(" ({} {}/s)", number(rate), plural(&ranking.headline));
+            name += &format!(" ({} {}/s)", number(rate), plural(&ranking.headline));
         }
-        blocks.push(if trial.is_bad() {
-            Block::Warning(text)
-        } else {
-            Block::List(vec![text])
-        });
+        let same = |(other, _): &&mut (&Unranked, Vec<String>)| {
+            other.status == trial.status && other.reason == trial.reason
+        };
+        match reasons.iter_mut().find(same) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((trial, vec![name])),
+        }
     }
-    blocks
-}
-
-/// The original program's lines, of trials whose answers can be believed.
-fn threen1_lines(report: &Report) -> Vec<Block> {
-    let believed = report.trials.iter().filter(|trial| trial.is_rankable());
-    let lines: Vec<_> = believed
-        .filter_map(|trial| {
-            Some(format!(
-                "{}: {}",
-                trial.spec.contender(),
-                threen1_line(trial)?
-            ))
-        })
-        .collect();
-    if lines.is_empty() {
-        return Vec::new();
-    }
-    let heading = Block::Heading(
-        2,
-        "Each verified trial, as the original prints it".to_owned(),
+    let line = |(trial, names): &(&Unranked, Vec<String>)| {
+        format!("{} {}: {}", trial.status, names.join(", "), trial.reason)
+    };
+    let (bad, left_out): (Vec<_>, Vec<_>) = reasons.iter().partition(|(trial, _)| trial.is_bad());
+    let (bad, left_out): (Vec<_>, Vec<_>) = (
+        bad.into_iter().map(line).collect(),
+        left_out.into_iter().map(line).collect(),
     );
-    vec![heading, Block::Text(threen1_header()), Block::List(lines)]
+    let mut blocks = Vec::new();
+    if !ranking.unranked.is_empty() {
+        blocks.push(Block::Heading(3, "Not ranked".to_owned()));
+    }
+    blocks.extend((!bad.is_empty()).then_some(Block::Warnings(bad)));
+    blocks.extend((!left_out.is_empty()).then_some(Block::List(left_out)));
+    blocks
 }
 
 fn unfinished(report: &Report) -> Vec<Block> {
@@ -315,7 +325,10 @@ fn unfinished(report: &Report) -> Vec<Block> {
         .map(str::to_owned)
         .into_iter()
         .chain([folder]);
-    vec![Block::Warning(text), Block::Command(command.collect())]
+    vec![
+        Block::Warnings(vec![text]),
+        Block::Command(command.collect()),
+    ]
 }
 
 /// A word as a shell reads it back.

@@ -22,21 +22,17 @@ pub fn render(blocks: &[Block], style: Style) -> String {
     for block in blocks {
         let lines = match block {
             Block::Heading(level, text) => {
-                let mut lines: Vec<_> = wrap(text, width, "")
-                    .iter()
-                    .map(|line| paint(BOLD, line))
-                    .collect();
-                if *level == 1 {
-                    let rule = "=".repeat(text.chars().count().min(width));
-                    lines.push(rule);
-                }
-                lines
+                let heading = wrap(text, width, "");
+                let rule = if *level == 1 { "=" } else { "-" };
+                let rule = rule.repeat(widest(&heading));
+                let bold = heading.iter().map(|line| paint(BOLD, line));
+                bold.chain((*level < 3).then_some(rule)).collect()
             }
             Block::Text(text) => wrap(text, width, ""),
-            Block::Warning(text) => wrap(text, width, "")
-                .iter()
-                .map(|line| paint(RED, line))
-                .collect(),
+            Block::Warnings(texts) => {
+                let lines = texts.iter().flat_map(|text| wrap(text, width, "  "));
+                lines.map(|line| paint(RED, &line)).collect()
+            }
             Block::List(points) => points
                 .iter()
                 .flat_map(|point| wrap(&format!("- {point}"), width, "  "))

@@ -264,6 +264,10 @@ pub fn end() -> RunEnd {
 }
 
 /// A run folder on disk with those trials, not ended.
+#[allow(
+    clippy::unwrap_used,
+    reason = "a helper of tests, which clippy does not see as one"
+)]
 pub fn folder(trials: &[TrialRecord]) -> (tempfile::TempDir, RunFolder) {
     let results = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(results.path(), &manifest(trials)).unwrap();

@@ -5,15 +5,19 @@
 //! every worker at once, then `conclude` once in a process of its own. The job alone chooses keys
 //! and mixes; it never touches the clock, a process or `/proc`.
 
+pub mod threen1;
+
 use std::collections::BTreeMap;
-use trueput_engine::{Capabilities, Database, Error as EngineError, Knob, Resolved, Session, Value};
+use trueput_engine::{
+    Capabilities, Database, Error as EngineError, Knob, Resolved, Session, Value,
+};
 use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
 
 /// Every workload.
 #[must_use]
 pub fn registry() -> &'static [&'static dyn Workload] {
-    &[]
+    &[&threen1::ThreeN1]
 }
 
 /// A workload: what it is and what can be set about it.
@@ -190,6 +194,9 @@ pub trait Doing<T> {
 
 impl<T> Doing<T> for trueput_engine::Result<T> {
     fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error> {
-        self.map_err(|source| Error::Engine { doing: what(), source })
+        self.map_err(|source| Error::Engine {
+            doing: what(),
+            source,
+        })
     }
 }

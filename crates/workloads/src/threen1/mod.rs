@@ -1,0 +1,247 @@
+//! The 3n+1 benchmark of K.S. Bhaskar (2010): workers with nothing but the database between them
+//! find the longest 3n+1 sequence that starts in a range, and the largest number met on the way.
+//!
+//! `docs/workloads/threen1.md` says what is counted and why.
+
+mod blocks;
+mod codec;
+mod line;
+mod maxima;
+mod oracle;
+mod output;
+mod problem;
+mod table;
+mod transaction;
+mod verify;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use codec::LARGEST_STORABLE;
+pub use line::{Line, LineError, parse_lines};
+pub use maxima::Maximum;
+pub use oracle::{Answers, Oracle, Overflow, distinct_numbers};
+pub use output::OutputLine;
+pub use problem::used_block;
+
+use crate::{Conclusion, Ended, Error, Findings, Info, Job, Target, Task, Workload};
+use codec::{Integers, Words};
+use problem::{Commit, Keys, Problem};
+use trueput_engine::{Kind, Knob, Resolved};
+
+/// The kinds of operation, as indexes of [`Job::kinds`].
+mod kinds {
+    pub(super) const READ: usize = 0;
+    pub(super) const UPDATE: usize = 1;
+    pub(super) const CLAIM: usize = 2;
+    pub(super) const FINISH: usize = 3;
+    pub(super) const BEGIN: usize = 4;
+    pub(super) const COMMIT: usize = 5;
+    pub(super) const NAMES: [&str; 6] = ["read", "update", "claim", "finish", "begin", "commit"];
+}
+
+/// How long the snapshot lasts that a look-up reads from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Snapshot {
+    /// Each look-up has a read transaction of its own.
+    Get,
+    /// All look-ups of a start share one.
+    Start,
+}
+
+const SETTINGS: &[Knob] = &[
+    Knob {
+        name: "start",
+        summary: "The first start.",
+        gives_up: "",
+        kind: Kind::Integer {
+            default: 1,
+            min: 1,
+            max: i64::MAX,
+        },
+        unit: "",
+    },
+    Knob {
+        name: "finish",
+        summary: "The last start, included.",
+        gives_up: "",
+        kind: Kind::Integer {
+            default: 100_000,
+            min: 1,
+            max: i64::MAX,
+        },
+        unit: "",
+    },
+    Knob {
+        name: "block",
+        summary: "Starts that a worker claims at once; 0, or more than that: an equal share each.",
+        gives_up: "large blocks leave workers idle at the end",
+        kind: Kind::Integer {
+            default: 0,
+            min: 0,
+            max: i64::MAX,
+        },
+        unit: "starts",
+    },
+    Knob {
+        name: "commit",
+        summary: "What is a transaction: each store, all stores of a start, or a whole block.",
+        gives_up: "comparison with results of the other granularities; a crash loses more work",
+        kind: Kind::Choice {
+            default: "per-store",
+            choices: &["per-store", "per-start", "per-block"],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "keys",
+        summary: "How numbers and steps are stored: big-endian, or each digit as a word.",
+        gives_up: "words make keys of 30 to 120 bytes",
+        kind: Kind::Choice {
+            default: "integers",
+            choices: &["integers", "words"],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "snapshot",
+        summary: "What shares a read transaction: nothing but one look-up, or a start's look-ups.",
+        gives_up: "a longer snapshot keeps the engine from reusing space meanwhile",
+        kind: Kind::Choice {
+            default: "get",
+            choices: &["get", "start"],
+        },
+        unit: "",
+    },
+];
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreeN1;
+
+impl Workload for ThreeN1 {
+    fn info(&self) -> Info {
+        Info {
+            name: "threen1",
+            summary: "the longest 3n+1 sequence of a range, found together through the database",
+            headline: "update",
+        }
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved) -> Result<Box<dyn Job>, String> {
+        let (start, finish) = (settings.unsigned("start"), settings.unsigned("finish"));
+        if finish < start {
+            return Err(format!(
+                "threen1: the range {start} to {finish} is reversed; write start={finish} \
+                 finish={start}"
+            ));
+        }
+        let named = |name: &'static str| settings.text(name).to_owned();
+        let (commit, keys) = (named("commit"), named("keys"));
+        let snapshot = match settings.text("snapshot") {
+            "start" => Snapshot::Start,
+            _ => Snapshot::Get,
+        };
+        let commit = Commit::ALL.into_iter().find(|known| known.name() == commit);
+        let keys = Keys::ALL.into_iter().find(|known| known.name() == keys);
+        let (Some(commit), Some(keys)) = (commit, keys) else {
+            return Err("threen1: unknown commit or keys".to_owned());
+        };
+        if commit == Commit::PerBlock && snapshot == Snapshot::Start {
+            return Err(
+                "threen1: with commit=per-block the block's own transaction does the look-ups; \
+                 leave snapshot=start out"
+                    .to_owned(),
+            );
+        }
+        let block = settings.unsigned("block");
+        Ok(Box::new(ThreeN1Job {
+            start,
+            finish,
+            block,
+            commit,
+            keys,
+            snapshot,
+        }))
+    }
+}
+
+struct ThreeN1Job {
+    start: u64,
+    finish: u64,
+    block: u64,
+    commit: Commit,
+    keys: Keys,
+    snapshot: Snapshot,
+}
+
+impl ThreeN1Job {
+    fn starts(&self) -> u64 {
+        self.finish - self.start + 1
+    }
+
+    fn problem(&self, workers: u32) -> Problem {
+        Problem {
+            start: self.start,
+            finish: self.finish,
+            block: used_block(self.starts(), workers, self.block),
+            workers,
+            commit: self.commit,
+            keys: self.keys,
+        }
+    }
+}
+
+impl Job for ThreeN1Job {
+    fn kinds(&self) -> &'static [&'static str] {
+        match self.commit {
+            Commit::PerStore => &kinds::NAMES[..kinds::BEGIN],
+            Commit::PerStart => &kinds::NAMES,
+            Commit::PerBlock => &kinds::NAMES[..kinds::COMMIT],
+        }
+    }
+
+    fn total_units(&self) -> u64 {
+        self.starts()
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        // LMDB's live tree takes 29 bytes for an integer record.
+        let record = match self.keys {
+            Keys::Integers => 32,
+            Keys::Words => 160,
+        };
+        // A range from 1 leads to 2.17 numbers a start; a high one to some more.
+        let numbers = if self.start <= self.starts() { 3 } else { 12 };
+        (1 << 20_u64).max(self.starts().saturating_mul(numbers * record))
+    }
+
+    fn prepare(&self, target: &Target<'_>, resume: bool) -> Result<(), Error> {
+        if !target.capabilities.retains_data {
+            return Ok(());
+        }
+        let mut session = verify::open(target)?;
+        blocks::prepare(&mut *session, &self.problem(target.workers), resume)
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+        let problem = self.problem(task.workers);
+        match self.keys {
+            Keys::Integers => walk::run::<Integers>(&problem, self.snapshot, task),
+            Keys::Words => walk::run::<Words>(&problem, self.snapshot, task),
+        }
+    }
+
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
+        let problem = self.problem(target.workers);
+        match self.keys {
+            Keys::Integers => verify::conclude::<Integers>(&problem, target, ended),
+            Keys::Words => verify::conclude::<Words>(&problem, target, ended),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Goes through the whole step table after a trial, on several threads, and checks each record of
+//! it, or a random tenth.
+
+use super::blocks::END_OF_STEPS;
+use super::codec::{Buffer, Codec, LARGEST_STORABLE};
+use super::oracle::Oracle;
+use super::problem::Problem;
+use super::transaction::{Failure, transact_unmetered};
+use super::verify::open;
+use crate::{Error, Target};
+use std::ops::{Bound, ControlFlow};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use trueput_engine::{Direction, KeyRange, Mode, Session};
+use trueput_record::VerifyLevel;
+
+/// Records that one transaction looks at: no snapshot stays open for long.
+const BATCH: usize = 4_096;
+/// What `sample` looks at: one record in so many.
+const SAMPLE: u64 = 10;
+
+/// What the step table held.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Records.
+    pub(super) stored: u64,
+    /// Records of starts.
+    pub(super) starts: u64,
+    /// Records whose steps and successor were looked at.
+    pub(super) checked: u64,
+    /// A record with wrong steps or an odd key, in words.
+    pub(super) wrong: Option<String>,
+    /// A record whose successor is not there, in words.
+    pub(super) open_end: Option<String>,
+}
+
+impl Tally {
+    fn merge(&mut self, other: Self) {
+        self.stored += other.stored;
+        self.starts += other.starts;
+        self.checked += other.checked;
+        self.wrong = self.wrong.take().or(other.wrong);
+        self.open_end = self.open_end.take().or(other.open_end);
+    }
+}
+
+/// Goes through the step table on the target's threads, with a session each.
+///
+/// # Errors
+/// Whatever the engine says.
+pub(super) fn survey<C: Codec>(
+    problem: &Problem,
+    target: &Target<'_>,
+    verify: VerifyLevel,
+    oracle: &Oracle,
+) -> Result<Tally, Error> {
+    let cuts = C::cuts();
+    let taken = AtomicUsize::new(0);
+    let outcome = Mutex::new(Ok(Tally::default()));
+    let pieces = cuts.len() + 1;
+    let thread = || {
+        let inspector = Inspector {
+            problem,
+            oracle,
+            every: verify != VerifyLevel::Sample,
+            target,
+        };
+        let tally = inspector.pieces::<C>(&cuts, &taken);
+        if tally.is_err() {
+            taken.store(pieces, Relaxed);
+        }
+        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&mut *outcome, tally) {
+            (Ok(all), Ok(tally)) => all.merge(tally),
+            (outcome @ Ok(_), Err(error)) => *outcome = Err(error),
+            (Err(_), _) => {}
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..target.threads {
+            scope.spawn(thread);
+        }
+        thread();
+    });
+    outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Inspector<'a, 't> {
+    problem: &'a Problem,
+    oracle: &'a Oracle,
+    every: bool,
+    target: &'a Target<'t>,
+}
+
+impl Inspector<'_, '_> {
+    /// Takes piece after piece of the table, until there are none left.
+    fn pieces<C: Codec>(&self, cuts: &[Vec<u8>], taken: &AtomicUsize) -> Result<Tally, Error> {
+        let mut session = open(self.target)?;
+        let mut tally = Tally::default();
+        loop {
+            let piece = taken.fetch_add(1, Relaxed);
+            if piece > cuts.len() {
+                return Ok(tally);
+            }
+            let lower = piece.checked_sub(1).map_or(&[][..], |before| &cuts[before]);
+            let upper = cuts.get(piece).map_or(END_OF_STEPS, Vec::as_slice);
+            self.piece::<C>(&mut *session, lower, upper, &mut tally)?;
+            (self.target.progress)(0.1 + 0.9 * (piece + 1) as f64 / (cuts.len() + 1) as f64);
+        }
+    }
+
+    fn piece<C: Codec>(
+        &self,
+        session: &mut dyn Session,
+        lower: &[u8],
+        upper: &[u8],
+        tally: &mut Tally,
+    ) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        let mut last = None;
+        loop {
+            let from = match &last {
+                None => Bound::Included(lower),
+                Some(key) => Bound::Excluded(key as &[u8]),
+            };
+            let range = KeyRange {
+                lower: from,
+                upper: Bound::Excluded(upper),
+            };
+            let doing = || "going through the step table".to_owned();
+            let orphan = transact_unmetered(session, Mode::Read, doing, |session| {
+                batch.fill::<C>(session, range)?;
+                self.orphan::<C>(session, &batch)
+            })?;
+            tally.open_end = tally.open_end.take().or(orphan);
+            self.count(&batch, tally);
+            if batch.records < BATCH as u64 {
+                return Ok(());
+            }
+            last = Some(std::mem::take(&mut batch.last_key));
+        }
+    }
+
+    fn samples(&self, number: u64) -> bool {
+        self.every || scatter(number ^ self.target.seed).is_multiple_of(SAMPLE)
+    }
+
+    /// The first of the sampled records whose successor is not stored.
+    fn orphan<C: Codec>(
+        &self,
+        session: &mut dyn Session,
+        batch: &Batch,
+    ) -> Result<Option<String>, Failure> {
+        let mut buffer = Buffer::default();
+        for &(number, _) in batch
+            .steps
+            .iter()
+            .filter(|(number, _)| self.samples(*number))
+        {
+            let successor = match number {
+                even if even.is_multiple_of(2) => even / 2,
+                odd => odd.saturating_mul(3).saturating_add(1),
+            };
+            let stored = successor <= LARGEST_STORABLE
+                && session.get(C::number(successor, &mut buffer), &mut |_| {})?;
+            if successor != 1 && !stored {
+                return Ok(Some(format!(
+                    "{number} is stored and {successor} after it is not"
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    fn count(&self, batch: &Batch, tally: &mut Tally) {
+        tally.stored += batch.records;
+        tally.wrong = tally.wrong.take().or_else(|| batch.odd.clone());
+        for &(number, steps) in &batch.steps {
+            tally.starts += u64::from((self.problem.start..=self.problem.finish).contains(&number));
+            if !self.samples(number) {
+                continue;
+            }
+            tally.checked += 1;
+            let right = if number == 1 {
+                None
+            } else {
+                self.oracle.steps(number)
+            };
+            if right != Some(steps) && tally.wrong.is_none() {
+                let right = right.map_or("no record".to_owned(), |steps| steps.to_string());
+                tally.wrong = Some(format!("{number}: expected {right}, found {steps}"));
+            }
+        }
+    }
+}
+
+/// Records that were read together.
+#[derive(Default)]
+struct Batch {
+    /// How many there are, the unreadable ones included.
+    records: u64,
+    steps: Vec<(u64, u32)>,
+    odd: Option<String>,
+    last_key: Vec<u8>,
+}
+
+impl Batch {
+    /// Reads the first records of a range.
+    fn fill<C: Codec>(
+        &mut self,
+        session: &mut dyn Session,
+        range: KeyRange<'_>,
+    ) -> Result<(), Failure> {
+        *self = Self {
+            steps: std::mem::take(&mut self.steps),
+            ..Self::default()
+        };
+        self.steps.clear();
+        let mut shown = 0;
+        session.scan(range, Direction::Forward, &mut |key, value| {
+            match (C::read_number(key), C::read_steps(value)) {
+                (Some(number), Some(steps)) => self.steps.push((number, steps)),
+                (Some(number), None) => {
+                    self.note_odd(format!("the record of {number} holds no steps"))
+                }
+                (None, _) => self.note_odd(format!("a key is no number: {}", key.escape_ascii())),
+            }
+            shown += 1;
+            if shown < BATCH {
+                return ControlFlow::Continue(());
+            }
+            self.last_key = key.to_vec();
+            ControlFlow::Break(())
+        })?;
+        self.records = shown as u64;
+        Ok(())
+    }
+
+    fn note_odd(&mut self, what: String) {
+        self.odd.get_or_insert(what);
+    }
+}
+
+/// Spreads a number's bits (the finaliser of SplitMix64), so that a tenth of the results is a random
+/// tenth of the numbers.
+fn scatter(number: u64) -> u64 {
+    let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_about_a_tenth_whatever_the_seed() {
+        for seed in [0, 1, 77_031, u64::MAX] {
+            let hits = (1..=100_000_u64).filter(|n| scatter(n ^ seed).is_multiple_of(SAMPLE));
+            let count = hits.count();
+            assert!((9_500..10_500).contains(&count), "seed {seed}: {count}");
+        }
+    }
+}

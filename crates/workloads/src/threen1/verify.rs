@@ -1,0 +1,265 @@
+//! Holds what the database says after a trial against the oracle: the answers, the totals, the
+//! blocks, and every stored step.
+
+use super::blocks::{self, LARGEST, LONGEST, State};
+use super::codec::{Buffer, Codec};
+use super::maxima::{self, Maximum};
+use super::oracle::{Oracle, distinct_numbers};
+use super::problem::Problem;
+use super::table::{Tally, survey};
+use super::transaction::transact_unmetered;
+use super::{kinds, walk};
+use crate::{Conclusion, Ended, Error, Target};
+use std::collections::BTreeMap;
+use trueput_engine::{Mode, Session, Value};
+use trueput_record::VerifyLevel;
+use trueput_record::measurement::Check;
+
+/// Up to this last start, or this many starts, the distinct numbers are counted in memory.
+const COUNTED_FINISH: u64 = 2_000_000;
+const COUNTED_STARTS: u64 = 200_000;
+
+/// The results, and the checks where verification is on.
+///
+/// # Errors
+/// Whatever the engine says.
+pub(super) fn conclude<C: Codec>(
+    problem: &Problem,
+    target: &Target<'_>,
+    ended: &Ended,
+) -> Result<Conclusion, Error> {
+    let stored = if target.capabilities.retains_data {
+        Stored::read(target)?
+    } else {
+        Stored::from_findings(ended)
+    };
+    let mut conclusion = Conclusion {
+        results: results(problem, &stored, ended),
+        checks: Vec::new(),
+    };
+    if ended.verify == VerifyLevel::Off {
+        return Ok(conclusion);
+    }
+    let oracle = Oracle::compute(problem.start..=problem.finish, target.threads)
+        .map_err(|overflow| Error::Workload(overflow.to_string()))?;
+    (target.progress)(0.1);
+    let checks = &mut conclusion.checks;
+    check_answers(checks, problem, &stored, &oracle);
+    if !ended.resumed {
+        let reads =
+            ended.counts[kinds::READ] - ended.counts[kinds::UPDATE].min(ended.counts[kinds::READ]);
+        checks.push(Check::equal(
+            "reads less updates are the starts",
+            &problem.starts(),
+            &reads,
+        ));
+    }
+    let blocks = Check::equal(
+        "finished blocks",
+        &problem.blocks(),
+        &stored.finished_blocks,
+    );
+    checks.push(blocks);
+    if target.capabilities.retains_data {
+        let tally = survey::<C>(problem, target, ended.verify, &oracle)?;
+        let missing = match tally.starts {
+            starts if starts == starts_above_one(problem) => None,
+            _ => first_missing::<C>(problem, target)?,
+        };
+        check_table(checks, problem, &tally, missing, ended);
+        conclusion
+            .results
+            .insert("distinct".to_owned(), tally.stored.into());
+        if let (false, Some(surplus)) = (
+            ended.resumed,
+            ended.counts[kinds::UPDATE].checked_sub(tally.stored),
+        ) {
+            conclusion
+                .results
+                .insert("surplus".to_owned(), surplus.into());
+        }
+    }
+    (target.progress)(1.0);
+    Ok(conclusion)
+}
+
+/// What the database says of the outcome, the step table aside.
+struct Stored {
+    longest: Maximum,
+    largest: Maximum,
+    finished_blocks: u64,
+}
+
+impl Stored {
+    fn read(target: &Target<'_>) -> Result<Self, Error> {
+        let mut session = open(target)?;
+        let doing = || "reading the answers".to_owned();
+        transact_unmetered(&mut *session, Mode::Read, doing, |session| {
+            let mut finished_blocks = 0;
+            blocks::each(session, &mut |_, state| {
+                finished_blocks += u64::from(state == Some(State::Finished));
+            })?;
+            Ok(Self {
+                longest: maxima::read(session, LONGEST)?.unwrap_or_default(),
+                largest: maxima::read(session, LARGEST)?.unwrap_or_default(),
+                finished_blocks,
+            })
+        })
+    }
+
+    /// For an engine that keeps nothing.
+    fn from_findings(ended: &Ended) -> Self {
+        let mut stored = Self {
+            longest: Maximum::default(),
+            largest: Maximum::default(),
+            finished_blocks: 0,
+        };
+        for findings in &ended.findings {
+            let named = |name: &str| findings.get(name).copied().unwrap_or_default();
+            let longest = Maximum {
+                value: named("longest"),
+                start: named("longest_start"),
+            };
+            let largest = Maximum {
+                value: named("largest"),
+                start: named("largest_start"),
+            };
+            stored.longest.consider(longest);
+            stored.largest.consider(largest);
+            stored.finished_blocks += named("blocks");
+        }
+        stored
+    }
+}
+
+/// A session on the target.
+pub(super) fn open<'t>(target: &'t Target<'_>) -> Result<Box<dyn Session + 't>, Error> {
+    let doing = "opening a session".to_owned();
+    target
+        .database
+        .session()
+        .map_err(|source| Error::Engine { doing, source })
+}
+
+fn results(problem: &Problem, stored: &Stored, ended: &Ended) -> BTreeMap<String, Value> {
+    let blocks = |findings: &crate::Findings| findings.get("blocks").copied().unwrap_or_default();
+    let per_worker: Vec<u64> = ended.findings.iter().map(blocks).collect();
+    let named: [(&str, u64); 10] = [
+        ("longest", stored.longest.value),
+        ("longest_start", stored.longest.start),
+        ("largest", stored.largest.value),
+        ("largest_start", stored.largest.start),
+        ("reads", ended.counts[kinds::READ]),
+        ("updates", ended.counts[kinds::UPDATE]),
+        ("block", problem.block),
+        ("blocks", problem.blocks()),
+        (
+            "worker_blocks_min",
+            per_worker.iter().copied().min().unwrap_or_default(),
+        ),
+        (
+            "worker_blocks_max",
+            per_worker.iter().copied().max().unwrap_or_default(),
+        ),
+    ];
+    named
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .into()
+}
+
+fn check_answers(checks: &mut Vec<Check>, problem: &Problem, stored: &Stored, oracle: &Oracle) {
+    let right = oracle.answers();
+    let Stored {
+        longest, largest, ..
+    } = stored;
+    checks.push(Check::equal(
+        "longest sequence",
+        &right.longest.value,
+        &longest.value,
+    ));
+    checks.push(Check::equal(
+        "start of the longest",
+        &right.longest.start,
+        &longest.start,
+    ));
+    checks.push(Check::equal(
+        "largest number",
+        &right.largest.value,
+        &largest.value,
+    ));
+    // Of the starts that lead to the largest number, the database has that whose worker was first.
+    let start = largest.start;
+    let leads = match largest.value {
+        0 => start == 0 && right.largest.value == 0,
+        _ => {
+            (problem.start..=problem.finish).contains(&start)
+                && Oracle::leads_to(start, right.largest.value)
+        }
+    };
+    let detail = if leads {
+        format!("{start}")
+    } else {
+        format!(
+            "{start} is no start that leads to it; {} is the least",
+            right.largest.start
+        )
+    };
+    checks.push(Check::new("start of the largest", leads, detail));
+}
+
+/// Every start but 1 is in the step table.
+fn starts_above_one(problem: &Problem) -> u64 {
+    problem.starts() - u64::from(problem.start == 1)
+}
+
+fn check_table(
+    checks: &mut Vec<Check>,
+    problem: &Problem,
+    tally: &Tally,
+    missing: Option<u64>,
+    ended: &Ended,
+) {
+    let looked_at = |count: u64| format!("{count} of {} looked at", tally.stored);
+    let outcome = |example: &Option<String>| match example {
+        Some(example) => (false, example.clone()),
+        None => (true, looked_at(tally.checked)),
+    };
+    let (passed, detail) = outcome(&tally.wrong);
+    checks.push(Check::new("stored steps", passed, detail));
+    let (passed, detail) = outcome(&tally.open_end);
+    checks.push(Check::new("successors stored", passed, detail));
+    let starts = starts_above_one(problem);
+    let detail = match missing {
+        Some(number) => format!("{} of {starts} stored; {number} is missing", tally.starts),
+        None => format!("{} of {starts} stored", tally.starts),
+    };
+    checks.push(Check::new("starts stored", tally.starts == starts, detail));
+    if problem.finish <= COUNTED_FINISH || problem.starts() <= COUNTED_STARTS {
+        let expected = distinct_numbers(problem.start..=problem.finish).unwrap_or_default();
+        checks.push(Check::equal("distinct numbers", &expected, &tally.stored));
+    }
+    if !ended.resumed {
+        let updates = ended.counts[kinds::UPDATE];
+        let detail = format!("{} stored in {updates} updates", tally.stored);
+        checks.push(Check::new(
+            "no more stored than updated",
+            tally.stored <= updates,
+            detail,
+        ));
+    }
+}
+
+/// The first start that is not in the step table.
+fn first_missing<C: Codec>(problem: &Problem, target: &Target<'_>) -> Result<Option<u64>, Error> {
+    let mut session = open(target)?;
+    let mut buffer = Buffer::default();
+    let doing = || "looking for the missing start".to_owned();
+    transact_unmetered(&mut *session, Mode::Read, doing, |session| {
+        for start in problem.start.max(2)..=problem.finish {
+            if walk::get::<C>(session, &mut buffer, start)?.is_none() {
+                return Ok(Some(start));
+            }
+        }
+        Ok(None)
+    })
+}

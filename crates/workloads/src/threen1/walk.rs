@@ -1,0 +1,453 @@
+//! What is measured: claiming blocks, looking numbers up, storing their steps.
+//!
+//! Nothing here allocates, formats or locks while a block is worked on, except to report an error.
+
+use super::blocks::{self, LARGEST, LONGEST};
+use super::codec::{Buffer, Codec, LARGEST_STORABLE};
+use super::maxima::{self, Maximum};
+use super::problem::{Commit, Problem};
+use super::transaction::{Failure, transact};
+use super::{Snapshot, kinds};
+use crate::{Error, Findings, Meter, Task};
+use trueput_engine::{Mode, Session};
+
+/// Longer than any sequence below 10^18 has steps, so that the stack never grows.
+const STACK: usize = 4_096;
+
+/// Works on blocks until there are none left.
+///
+/// # Errors
+/// Whatever the engine says, conflicts excepted; an overflow; that the user stopped the run.
+pub(super) fn run<C: Codec>(
+    problem: &Problem,
+    snapshot: Snapshot,
+    task: &mut Task<'_>,
+) -> Result<Findings, Error> {
+    let mut worker = Worker {
+        problem,
+        snapshot,
+        index: task.worker,
+        path: Path::<C>::new(),
+        longest: Maximum::default(),
+        largest: Maximum::default(),
+        largest_bound: 0,
+    };
+    let mut finished = 0;
+    // An engine that keeps nothing can give no block out: each worker takes every so many.
+    let mut own = u64::from(task.worker);
+    while !task.meter.stopped() {
+        let block = if task.capabilities.retains_data {
+            worker.claim(task)?
+        } else {
+            let block = (own < problem.blocks()).then_some(own);
+            own += u64::from(task.workers.max(1));
+            block
+        };
+        let Some(block) = block else {
+            return Ok(worker.findings(finished));
+        };
+        match problem.commit {
+            Commit::PerBlock => worker.block_at_once(task, block)?,
+            Commit::PerStore | Commit::PerStart => worker.block_by_starts(task, block)?,
+        }
+        finished += 1;
+    }
+    Err(Error::Stopped)
+}
+
+/// The number after `number` in the sequence from `start`.
+fn successor(start: u64, number: u64) -> Result<u64, Failure> {
+    if number.is_multiple_of(2) {
+        return Ok(number / 2);
+    }
+    let next = number
+        .checked_mul(3)
+        .and_then(|triple| triple.checked_add(1));
+    next.filter(|&next| next <= LARGEST_STORABLE)
+        .ok_or_else(|| {
+            Failure::workload(format!(
+                "the sequence from {start} leaves 63 bits after {number}: choose a lower range"
+            ))
+        })
+}
+
+fn one_more(steps: u32, number: u64) -> Result<u32, Failure> {
+    let more = steps.checked_add(1);
+    more.ok_or_else(|| Failure::workload(format!("the steps of {number} exceed 32 bits")))
+}
+
+/// The way from a start to the first number whose steps are known.
+struct Path<C> {
+    /// The numbers whose steps are not known, the start first.
+    numbers: Vec<u64>,
+    /// The largest successor computed on the way; 0 where there was none.
+    largest: u64,
+    key: Buffer,
+    value: Buffer,
+    codec: std::marker::PhantomData<C>,
+}
+
+impl<C: Codec> Path<C> {
+    fn new() -> Self {
+        Self {
+            numbers: Vec::with_capacity(STACK),
+            largest: 0,
+            key: Buffer::default(),
+            value: Buffer::default(),
+            codec: std::marker::PhantomData,
+        }
+    }
+
+    /// Follows the sequence until `look_up` knows a number's steps or meets 1; returns those steps.
+    fn trace(
+        &mut self,
+        start: u64,
+        mut look_up: impl FnMut(&mut Buffer, u64) -> Result<Option<u32>, Failure>,
+    ) -> Result<u32, Failure> {
+        self.numbers.clear();
+        self.largest = 0;
+        let mut number = start;
+        loop {
+            match look_up(&mut self.key, number)? {
+                Some(steps) => return Ok(steps),
+                None if number == 1 => return Ok(0),
+                None => {}
+            }
+            self.numbers.push(number);
+            number = successor(start, number)?;
+            self.largest = self.largest.max(number);
+        }
+    }
+
+    /// The largest successor, as a maximum that nobody need consider where there was none.
+    fn peak(&self, start: u64) -> Maximum {
+        let start = if self.largest == 0 { 0 } else { start };
+        Maximum {
+            value: self.largest,
+            start,
+        }
+    }
+
+    fn put(&mut self, session: &mut dyn Session, number: u64, steps: u32) -> Result<(), Failure> {
+        let key = C::number(number, &mut self.key);
+        Ok(session.put(key, C::steps(steps, &mut self.value))?)
+    }
+}
+
+/// The steps of a number in the step table, if they are there.
+pub(super) fn get<C: Codec>(
+    session: &mut dyn Session,
+    buffer: &mut Buffer,
+    number: u64,
+) -> Result<Option<u32>, Failure> {
+    let mut steps = None;
+    let there = session.get(C::number(number, buffer), &mut |value| {
+        steps = C::read_steps(value)
+    })?;
+    if there && steps.is_none() {
+        return Err(Failure::workload(format!(
+            "the record of {number} holds no steps"
+        )));
+    }
+    Ok(steps)
+}
+
+/// What a block came to, and what was counted for it.
+#[derive(Default)]
+struct Tally {
+    longest: Maximum,
+    largest: Maximum,
+    reads: u64,
+    updates: u64,
+}
+
+struct Worker<'p, C> {
+    problem: &'p Problem,
+    snapshot: Snapshot,
+    index: u32,
+    path: Path<C>,
+    longest: Maximum,
+    largest: Maximum,
+    /// What the database's largest number is at least: nothing below has to be compared with it.
+    largest_bound: u64,
+}
+
+impl<C: Codec> Worker<'_, C> {
+    fn claim(&mut self, task: &mut Task<'_>) -> Result<Option<u64>, Error> {
+        let doing = || "claiming a block".to_owned();
+        task.meter.start();
+        let block = transact(
+            task.session,
+            task.meter,
+            Mode::Write,
+            doing,
+            |session, _| blocks::claim(session, self.problem, self.index),
+        )?;
+        if block.is_some() {
+            task.meter.finish(kinds::CLAIM);
+        }
+        Ok(block)
+    }
+
+    /// Works on a block whose starts, or their stores, are transactions of their own.
+    fn block_by_starts(&mut self, task: &mut Task<'_>, block: u64) -> Result<(), Error> {
+        let (first, last) = self.problem.bounds(block);
+        let mut longest = Maximum::default();
+        for start in first..=last {
+            if task.meter.stopped() {
+                return Err(Error::Stopped);
+            }
+            task.meter.start();
+            let known = self.look_up(task, start)?;
+            let steps = match self.problem.commit {
+                Commit::PerStore => self.store_each(task, start, known)?,
+                _ => self.store_together(task, start, known)?,
+            };
+            longest.consider(Maximum {
+                value: steps.into(),
+                start,
+            });
+            self.largest.consider(self.path.peak(start));
+            task.meter.advance(1);
+        }
+        let doing = || format!("finishing block {block}");
+        task.meter.start();
+        transact(
+            task.session,
+            task.meter,
+            Mode::Write,
+            doing,
+            |session, _| {
+                maxima::raise(session, LONGEST, longest)?;
+                blocks::finish(session, block, self.index)
+            },
+        )?;
+        task.meter.finish(kinds::FINISH);
+        self.longest.consider(longest);
+        Ok(())
+    }
+
+    /// Follows the sequence from `start` through the step table.
+    fn look_up(&mut self, task: &mut Task<'_>, start: u64) -> Result<u32, Error> {
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        let mut open = false;
+        let traced = match self.snapshot {
+            Snapshot::Get => self.path.trace(start, |buffer, number| {
+                let doing = || format!("reading the steps of {number}");
+                let steps = transact(session, meter, Mode::Read, doing, |session, _| {
+                    get::<C>(session, buffer, number)
+                });
+                meter.finish(kinds::READ);
+                steps.map_err(Failure::Final)
+            }),
+            Snapshot::Start => self.path.trace(start, |buffer, number| {
+                let doing = || format!("reading the steps of {number}");
+                loop {
+                    match get_in_snapshot::<C>(session, &mut open, buffer, number) {
+                        Ok(steps) => {
+                            meter.finish(kinds::READ);
+                            return Ok(steps);
+                        }
+                        Err(failure) => failure.settle(meter, doing).map_err(Failure::Final)?,
+                    }
+                }
+            }),
+        };
+        if open {
+            // Only an overflow leaves the snapshot open.
+            let _ = session.abort();
+        }
+        traced.map_err(|failure| failure.into_error(|| format!("following {start}")))
+    }
+
+    /// Stores what was found on the path, each number in a transaction of its own. The largest
+    /// number goes with the first of them, which hides the way on from any later reader.
+    fn store_each(&mut self, task: &mut Task<'_>, start: u64, known: u32) -> Result<u32, Error> {
+        let mut steps = known;
+        let mut largest = self.largest_to_raise(start);
+        while let Some(number) = self.path.numbers.pop() {
+            let doing = || format!("storing the steps of {number}");
+            steps = one_more(steps, number).map_err(|failure| failure.into_error(doing))?;
+            let path = &mut self.path;
+            let raised = transact(
+                task.session,
+                task.meter,
+                Mode::Write,
+                doing,
+                |session, _| {
+                    let raised = raise_if(session, largest)?;
+                    path.put(session, number, steps)?;
+                    Ok(raised)
+                },
+            )?;
+            task.meter.finish(kinds::UPDATE);
+            self.largest_bound = self.largest_bound.max(raised);
+            largest = None;
+        }
+        Ok(steps)
+    }
+
+    /// Stores what was found on the path in one transaction.
+    fn store_together(
+        &mut self,
+        task: &mut Task<'_>,
+        start: u64,
+        known: u32,
+    ) -> Result<u32, Error> {
+        if self.path.numbers.is_empty() {
+            return Ok(known);
+        }
+        let largest = self.largest_to_raise(start);
+        let doing = || format!("storing the steps from {start}");
+        let path = &mut self.path;
+        let mut updates = 0;
+        let stored = transact(
+            task.session,
+            task.meter,
+            Mode::Write,
+            doing,
+            |session, meter| {
+                meter.finish(kinds::BEGIN);
+                meter.retract(kinds::UPDATE, std::mem::take(&mut updates));
+                let mut steps = known;
+                for place in (0..path.numbers.len()).rev() {
+                    let number = path.numbers[place];
+                    steps = one_more(steps, number)?;
+                    path.put(session, number, steps)?;
+                    meter.finish(kinds::UPDATE);
+                    updates += 1;
+                }
+                Ok((steps, raise_if(session, largest)?))
+            },
+        );
+        if stored.is_err() {
+            task.meter.retract(kinds::UPDATE, updates);
+        }
+        let (steps, raised) = stored?;
+        task.meter.finish(kinds::COMMIT);
+        self.largest_bound = self.largest_bound.max(raised);
+        Ok(steps)
+    }
+
+    /// The path's largest number, unless the database is known to have one as large.
+    fn largest_to_raise(&self, start: u64) -> Option<Maximum> {
+        (self.path.largest > self.largest_bound).then(|| self.path.peak(start))
+    }
+
+    /// Works on a block as one transaction.
+    fn block_at_once(&mut self, task: &mut Task<'_>, block: u64) -> Result<(), Error> {
+        let (first, last) = self.problem.bounds(block);
+        let doing = || format!("working on block {block}");
+        let mut tally = Tally::default();
+        let (path, index, bound) = (&mut self.path, self.index, self.largest_bound);
+        task.meter.start();
+        let done = transact(
+            task.session,
+            task.meter,
+            Mode::Write,
+            doing,
+            |session, meter| {
+                meter.finish(kinds::BEGIN);
+                take_back(meter, &std::mem::take(&mut tally));
+                for start in first..=last {
+                    if meter.stopped() {
+                        return Err(Failure::Final(Error::Stopped));
+                    }
+                    walk_within(session, meter, path, start, &mut tally)?;
+                }
+                let largest = (tally.largest.value > bound).then_some(tally.largest);
+                let raised = raise_if(session, largest)?;
+                maxima::raise(session, LONGEST, tally.longest)?;
+                blocks::finish(session, block, index)?;
+                Ok(raised)
+            },
+        );
+        if done.is_err() {
+            take_back(task.meter, &tally);
+        }
+        self.largest_bound = bound.max(done?);
+        task.meter.finish(kinds::FINISH);
+        task.meter.advance(last - first + 1);
+        self.longest.consider(tally.longest);
+        self.largest.consider(tally.largest);
+        Ok(())
+    }
+
+    fn findings(&self, blocks: u64) -> Findings {
+        let named = [
+            ("blocks", blocks),
+            ("longest", self.longest.value),
+            ("longest_start", self.longest.start),
+            ("largest", self.largest.value),
+            ("largest_start", self.largest.start),
+        ];
+        named.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+}
+
+/// One start within the transaction of its block.
+fn walk_within<C: Codec>(
+    session: &mut dyn Session,
+    meter: &mut dyn Meter,
+    path: &mut Path<C>,
+    start: u64,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let mut steps = path.trace(start, |buffer, number| {
+        let steps = get::<C>(session, buffer, number)?;
+        meter.finish(kinds::READ);
+        tally.reads += 1;
+        Ok(steps)
+    })?;
+    while let Some(number) = path.numbers.pop() {
+        steps = one_more(steps, number)?;
+        path.put(session, number, steps)?;
+        meter.finish(kinds::UPDATE);
+        tally.updates += 1;
+    }
+    tally.longest.consider(Maximum {
+        value: steps.into(),
+        start,
+    });
+    tally.largest.consider(path.peak(start));
+    Ok(())
+}
+
+/// Looks a number up in the snapshot of its start, which begins with the first look-up and ends with
+/// the one that hits or meets 1.
+fn get_in_snapshot<C: Codec>(
+    session: &mut dyn Session,
+    open: &mut bool,
+    buffer: &mut Buffer,
+    number: u64,
+) -> Result<Option<u32>, Failure> {
+    if !*open {
+        session.begin(Mode::Read)?;
+        *open = true;
+    }
+    let steps = get::<C>(session, buffer, number).inspect_err(|_| {
+        *open = false;
+        // The failure says more than what the abort may add.
+        let _ = session.abort();
+    })?;
+    if steps.is_some() || number == 1 {
+        *open = false;
+        session.commit()?;
+    }
+    Ok(steps)
+}
+
+/// Within a write transaction: raises the largest number where there is one to compare.
+fn raise_if(session: &mut dyn Session, largest: Option<Maximum>) -> Result<u64, Failure> {
+    match largest {
+        Some(largest) => Ok(maxima::raise(session, LARGEST, largest)?.value),
+        None => Ok(0),
+    }
+}
+
+fn take_back(meter: &mut dyn Meter, tally: &Tally) {
+    if tally.reads > 0 {
+        meter.retract(kinds::READ, tally.reads);
+        meter.retract(kinds::UPDATE, tally.updates);
+    }
+}

@@ -128,6 +128,9 @@ pub struct OpenSpec<'a> {
 }
 
 /// An open database. Sessions are made from it on the threads that use them.
+///
+/// Dropping it closes it in good order: opened again in the same folder, it holds every commit, at
+/// every level of durability. The levels speak of crashes.
 pub trait Database: Send + Sync {
     /// A session for the calling thread.
     ///
@@ -147,7 +150,8 @@ pub trait Database: Send + Sync {
     /// Whatever the engine says.
     fn settings(&self) -> Result<BTreeMap<String, Value>>;
 
-    /// Brings everything committed so far to storage, by the engine's own means.
+    /// Brings everything committed so far to storage, by the engine's own means. Sessions without a
+    /// transaction may be there meanwhile.
     ///
     /// # Errors
     /// Whatever the engine says.
@@ -206,8 +210,8 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether no key can lie in it, so that a driver need not ask its engine (several refuse or
-    /// panic on reversed bounds).
+    /// Whether its ends are reversed or meet without including a key, so that no key can lie in it
+    /// and a driver need not ask its engine (several refuse or panic on such bounds).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match (self.lower, self.upper) {
@@ -250,9 +254,17 @@ pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
 /// One worker's way into a database: at most one transaction at a time, on one thread.
 ///
-/// Every `get`, `put`, `delete` and `scan` stands between a `begin` and a `commit` or `abort`. After
-/// an error of any of them the transaction is still to be ended with `abort`, which is always
-/// allowed; after an error of `commit` or `begin` no transaction is open.
+/// Every `get`, `put`, `delete` and `scan` stands between a `begin` and a `commit` or `abort`; reads
+/// may end with either. Where no transaction is open they are refused, `commit` and `abort` too, and
+/// where one is open `begin` is: with any error but [`Error::Conflict`], which would invite a retry.
+///
+/// After an error of a call within a transaction, a refused second `begin` included, the transaction
+/// is still open and `abort` is the one call to make: it ends the transaction, also where the engine
+/// has given it up by itself. What the others would answer then is not defined. After an error of
+/// `commit`, or of a first `begin`, no transaction is open. In both cases the session can begin the
+/// next one.
+///
+/// A session that is dropped aborts its transaction.
 pub trait Session {
     /// Begins a transaction. A session that has one open refuses.
     ///
@@ -261,17 +273,21 @@ pub trait Session {
     fn begin(&mut self, mode: Mode) -> Result<()>;
 
     /// Shows the value of `key` to `visitor`, without a copy where the engine can, and says whether
-    /// the key is there. The visitor is called at most once.
+    /// the key is there. The visitor is called once where it is, and not at all where it is not. A
+    /// key that could not be put (too long, or empty where that is refused) is not there, or is
+    /// [`Error::Unsupported`].
     ///
     /// # Errors
     /// [`Error::Conflict`] where the engine gives the transaction up.
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
 
-    /// Stores `value` under `key`, whether or not the key was there.
+    /// Stores `value` under `key`, whether or not the key was there. The value may be empty. The
+    /// empty key is a key like any other, or is refused; nothing is cut or lost in silence.
     ///
     /// # Errors
     /// [`Error::Conflict`] where the engine gives the transaction up; [`Error::Full`] where there is
-    /// no room; [`Error::Unsupported`] in a read transaction or for a key or value too long.
+    /// no room; [`Error::Unsupported`] in a read transaction, for a key or value longer than
+    /// [`Capabilities`] state, or for an empty key where the engine has none.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Takes `key` out. It is no error where the key is not there.
@@ -281,7 +297,9 @@ pub trait Session {
     fn delete(&mut self, key: &[u8]) -> Result<()>;
 
     /// Shows the records of `range` in the order of `direction` to `visitor` until it breaks, and
-    /// says how many it showed.
+    /// says how many it showed, the one included at which the visitor broke. The transaction's own
+    /// writes are among them. A bound need not be a key that is there, and may be the empty string;
+    /// a reversed range has no records and is no error.
     ///
     /// # Errors
     /// As [`Session::get`].
@@ -304,4 +322,57 @@ pub trait Session {
     /// # Errors
     /// Whatever the engine says; the transaction has ended all the same.
     fn abort(&mut self) -> Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn end() -> impl Strategy<Value = Bound<Vec<u8>>> {
+        let key = || proptest::collection::vec(0_u8..3, 0..3);
+        prop_oneof![
+            Just(Bound::Unbounded),
+            key().prop_map(Bound::Included),
+            key().prop_map(Bound::Excluded),
+        ]
+    }
+
+    fn admits(range: KeyRange<'_>, key: &[u8]) -> bool {
+        range.admits_from_below(key) && range.admits_from_above(key)
+    }
+
+    #[test]
+    fn reversed_ends_and_ends_that_meet_at_an_excluded_key_leave_no_key() {
+        use Bound::{Excluded, Included, Unbounded};
+        let is_empty = |lower, upper| KeyRange { lower, upper }.is_empty();
+        let (a, b, empty) = (b"a".as_slice(), b"b".as_slice(), b"".as_slice());
+        assert!(is_empty(Included(b), Included(a)));
+        assert!(is_empty(Excluded(b), Excluded(a)));
+        assert!(is_empty(Included(a), Excluded(a)));
+        assert!(is_empty(Excluded(a), Included(a)));
+        assert!(is_empty(Unbounded, Excluded(empty)));
+        assert!(!is_empty(Included(a), Included(a)));
+        assert!(!is_empty(Included(a), Excluded(b)));
+        assert!(!is_empty(Unbounded, Included(empty)));
+        assert!(!is_empty(Excluded(b), Unbounded));
+        assert!(!KeyRange::ALL.is_empty());
+        assert!(!KeyRange::from(b).is_empty());
+        assert!(KeyRange::between(b, a).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn an_empty_range_admits_no_key(
+            lower in end(),
+            upper in end(),
+            key in proptest::collection::vec(0_u8..3, 0..4),
+        ) {
+            let range = KeyRange {
+                lower: lower.as_ref().map(Vec::as_slice),
+                upper: upper.as_ref().map(Vec::as_slice),
+            };
+            prop_assert!(!(range.is_empty() && admits(range, &key)));
+        }
+    }
 }

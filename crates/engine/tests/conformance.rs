@@ -1,5 +1,15 @@
 //! The suite against engines that it must pass and engines that it must fail.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests, and engines that fall over"
+)]
+
+mod broken;
+
+use broken::{Broken, Fault};
+use std::path::Path;
 use trueput_engine::reference::Reference;
 use trueput_engine::{Durability, Engine, Null, Resolved, conformance};
 use trueput_record::measurement::Check;
@@ -12,31 +22,355 @@ fn run(engine: &dyn Engine) -> Vec<Check> {
         Durability::None,
         &Resolved::default(),
     );
-    assert_eq!(
-        std::fs::read_dir(folder.path()).unwrap().count(),
-        0,
-        "the suite leaves files"
-    );
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 0, "the suite left files behind");
     checks
 }
 
-fn failures(checks: &[Check]) -> Vec<String> {
-    let failed = checks.iter().filter(|check| !check.passed);
-    failed
-        .map(|check| format!("{}: {}", check.name, check.detail))
-        .collect()
+fn failed(checks: &[Check]) -> Vec<&Check> {
+    checks.iter().filter(|check| !check.passed).collect()
 }
 
 #[test]
 fn the_reference_engine_passes_every_check() {
     let checks = run(&Reference);
-    assert_eq!(failures(&checks), Vec::<String>::new());
+    assert_eq!(failed(&checks), Vec::<&Check>::new());
     assert_eq!(checks.len(), 31);
 }
 
 #[test]
 fn the_null_engine_passes_what_applies_to_it() {
     let checks = run(&Null);
-    assert_eq!(failures(&checks), Vec::<String>::new());
-    assert!(checks.len() >= 5, "{checks:?}");
+    assert_eq!(failed(&checks), Vec::<&Check>::new());
+    let names: Vec<_> = checks.iter().map(|check| check.name.as_str()).collect();
+    assert!(
+        names.contains(&"calls without a transaction are refused"),
+        "{names:?}"
+    );
+    assert!(!names.contains(&"what is put can be got"), "{names:?}");
+}
+
+#[test]
+fn a_check_has_a_name_of_its_own_and_says_what_it_looked_at() {
+    let checks = run(&Reference);
+    let mut names: Vec<_> = checks.iter().map(|check| &check.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), checks.len());
+    assert!(
+        checks.iter().all(|check| !check.detail.is_empty()),
+        "{checks:?}"
+    );
+}
+
+#[test]
+fn a_level_that_the_engine_has_not_fails_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = Resolved::default();
+    let checks = conformance::run(&Reference, folder.path(), Durability::Sync, &knobs);
+    assert_eq!(checks.len(), 1);
+    assert!(!checks[0].passed);
+    assert_eq!(checks[0].detail, "reference has no durability 'sync'");
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_fails_every_check_and_is_named() {
+    let knobs = Resolved::default();
+    let missing = Path::new("/nonexistent");
+    let checks = conformance::run(&Reference, missing, Durability::None, &knobs);
+    assert_eq!(failed(&checks).len(), checks.len());
+    assert!(
+        checks[0].detail.contains("/nonexistent/check-00"),
+        "{}",
+        checks[0].detail
+    );
+}
+
+#[test]
+fn what_lies_in_the_folder_already_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("check-06").join("theirs");
+    std::fs::create_dir(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "kept").unwrap();
+    let knobs = Resolved::default();
+    let checks = conformance::run(&Reference, folder.path(), Durability::None, &knobs);
+    assert_eq!(failed(&checks).len(), 1);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
+}
+
+/// The engine fails, and at the check whose claim it breaks, which says this.
+fn caught(fault: Fault, claim: &str, detail: &str) {
+    let checks = run(&Broken(fault));
+    let failures = failed(&checks);
+    let found = failures.iter().find(|check| check.name == claim);
+    let Some(found) = found else {
+        panic!("{fault:?} passed '{claim}'; it failed {failures:#?}");
+    };
+    assert!(found.detail.contains(detail), "{fault:?}: {}", found.detail);
+}
+
+#[test]
+fn an_engine_that_loses_a_write_is_caught() {
+    caught(Fault::LosesPuts, "what is put can be got", "found nothing");
+    caught(
+        Fault::LosesPuts,
+        "no update of a shared counter is lost",
+        "32 increments",
+    );
+    caught(
+        Fault::LosesPuts,
+        "two sessions work in two threads",
+        "found nothing",
+    );
+}
+
+#[test]
+fn an_engine_that_keeps_an_old_value_or_shows_another_is_caught() {
+    caught(
+        Fault::KeepsFirstPut,
+        "a later put replaces an earlier one",
+        "found 'first'",
+    );
+    caught(
+        Fault::GetsNeighbours,
+        "a missing key is absent",
+        "expected nothing",
+    );
+}
+
+#[test]
+fn an_engine_that_keeps_what_was_deleted_is_caught() {
+    caught(
+        Fault::IgnoresDeletes,
+        "what is deleted is gone",
+        "expected nothing, found 'value'",
+    );
+}
+
+#[test]
+fn an_engine_that_returns_keys_out_of_order_is_caught() {
+    let order = "keys are in unsigned byte order";
+    caught(Fault::ScansOutOfOrder, order, "record 2 should be");
+    caught(Fault::ScansInSignedOrder, order, "record 1 should be");
+}
+
+#[test]
+fn an_engine_whose_scan_goes_beyond_its_bounds_is_caught() {
+    let fault = Fault::BackwardScanIncludesUpperBound;
+    caught(fault, "a scan keeps its bounds", "Backward");
+}
+
+#[test]
+fn an_engine_whose_scan_does_not_end_when_told_is_caught() {
+    caught(
+        Fault::ScanIgnoresBreak,
+        "a scan ends where its visitor breaks",
+        "broken off",
+    );
+}
+
+#[test]
+fn an_engine_whose_scan_miscounts_is_caught() {
+    caught(
+        Fault::ScanMiscounts,
+        "a scan keeps its bounds",
+        "scan answered 8 but showed 7",
+    );
+}
+
+#[test]
+fn an_engine_that_does_not_see_its_own_writes_is_caught() {
+    caught(
+        Fault::ScanMissesOwnWrites,
+        "a scan sees its transaction's own writes",
+        "Forward",
+    );
+    caught(
+        Fault::GetMissesOwnWrites,
+        "a transaction sees its own writes",
+        "a overwritten",
+    );
+}
+
+#[test]
+fn an_engine_whose_abort_does_not_undo_is_caught() {
+    caught(
+        Fault::AbortCommits,
+        "an abort undoes everything",
+        "after the abort",
+    );
+    caught(
+        Fault::AbortCommits,
+        "a reopened database holds what was committed",
+        "'aborted'",
+    );
+    let claim = "a dropped session abandons its transaction";
+    caught(Fault::DropCommits, claim, "expected nothing");
+}
+
+#[test]
+fn an_engine_with_dirty_reads_is_caught() {
+    let claim = "an uncommitted write is invisible to others";
+    caught(
+        Fault::ReadsUncommitted,
+        claim,
+        "expected 'before', found 'after'",
+    );
+}
+
+#[test]
+fn an_engine_whose_snapshot_moves_is_caught() {
+    caught(
+        Fault::ReadsLatest,
+        "a read transaction keeps its snapshot",
+        "found 'after'",
+    );
+}
+
+#[test]
+fn an_engine_that_loses_updates_is_caught() {
+    let claim = "of two overlapping updates none is lost";
+    caught(
+        Fault::LosesUpdates,
+        claim,
+        "2 increments were acknowledged, the counter stands at 1",
+    );
+}
+
+#[test]
+fn an_engine_that_splits_large_transactions_is_caught() {
+    caught(
+        Fault::SplitsTransactions,
+        "a large transaction is atomic",
+        "before the commit",
+    );
+}
+
+#[test]
+fn an_engine_that_forgets_on_reopening_is_caught() {
+    let claim = "a reopened database holds what was committed";
+    caught(
+        Fault::ForgetsOnReopen,
+        claim,
+        "expected 99 records, found 0",
+    );
+}
+
+#[test]
+fn an_engine_that_loses_the_extremes_is_caught() {
+    caught(
+        Fault::DropsEmptyValues,
+        "an empty value is kept",
+        "found nothing",
+    );
+    caught(
+        Fault::DropsEmptyKeys,
+        "an empty key is kept or refused",
+        "found nothing",
+    );
+    let claim = "a key or value too long is refused";
+    caught(
+        Fault::CutsLongKeys,
+        claim,
+        "a key one byte too long was accepted",
+    );
+    caught(
+        Fault::CutsLongValues,
+        "a value of maximal length is kept",
+        "524288 bytes",
+    );
+}
+
+#[test]
+fn an_engine_that_refuses_to_delete_what_is_not_there_is_caught() {
+    let claim = "deleting what is not there is no error";
+    caught(Fault::RefusesMissingDeletes, claim, "no such key");
+}
+
+#[test]
+fn an_engine_that_lets_calls_out_of_turn_through_is_caught() {
+    let claim = "a write in a read transaction is refused";
+    caught(Fault::WritesInReadTransactions, claim, "was not");
+    caught(Fault::BeginsTwice, "a second begin is refused", "was not");
+    let claim = "calls without a transaction are refused";
+    caught(Fault::MisuseIsConflict, claim, "invites retries");
+}
+
+#[test]
+fn an_engine_that_promises_another_level_is_caught() {
+    let claim = "the promise names its level, settings and source";
+    caught(
+        Fault::PromisesAnother,
+        claim,
+        "asked for 'none', promised 'process'",
+    );
+}
+
+#[test]
+fn an_engine_whose_checkpoint_fails_is_caught() {
+    caught(
+        Fault::CheckpointFails,
+        "settings, counters and checkpoints work",
+        "no checkpoint",
+    );
+}
+
+#[test]
+fn an_engine_that_opens_a_level_it_has_not_is_caught() {
+    caught(
+        Fault::OpensEveryLevel,
+        "a level without a promise is refused",
+        "'sync'",
+    );
+}
+
+#[test]
+fn an_engine_that_panics_fails_its_check_and_the_others_go_on() {
+    caught(
+        Fault::Panics,
+        "what is deleted is gone",
+        "panicked: the engine fell over",
+    );
+    let checks = run(&Broken(Fault::Panics));
+    let passed = |name: &str| {
+        checks
+            .iter()
+            .any(|check| check.name == name && check.passed)
+    };
+    assert!(passed("what is put can be got"));
+    assert!(passed("two sessions work in two threads"));
+}
+
+#[test]
+fn an_engine_that_only_ever_conflicts_is_given_up_soon() {
+    let checks = run(&Broken(Fault::AlwaysConflicts));
+    let not_run = checks
+        .iter()
+        .filter(|check| check.detail.starts_with("not run"))
+        .count();
+    assert!(not_run > 20, "{checks:#?}");
+    let stuck = checks
+        .iter()
+        .filter(|check| check.detail.contains("conflict: busy"))
+        .count();
+    assert_eq!(stuck, 2, "{checks:#?}");
+}
+
+#[test]
+fn every_fault_is_caught_and_every_check_catches_one() {
+    let mut uncaught: Vec<String> = run(&Reference)
+        .into_iter()
+        .map(|check| check.name)
+        .collect();
+    // An engine that is given up soon fails what was not run; that catches nothing.
+    for fault in Fault::ALL
+        .into_iter()
+        .filter(|fault| *fault != Fault::AlwaysConflicts)
+    {
+        let checks = run(&Broken(fault));
+        let failures = failed(&checks);
+        assert!(!failures.is_empty(), "{fault:?} passes every check");
+        uncaught.retain(|name| failures.iter().all(|check| check.name != *name));
+    }
+    assert_eq!(uncaught, Vec::<String>::new());
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How long a transaction is tried again after conflicts.
-const RETRY_LIMIT: Duration = Duration::from_secs(2);
+pub const RETRY_LIMIT: Duration = Duration::from_secs(1);
 
 /// What was expected and what was found instead.
 pub struct Fault(pub String);

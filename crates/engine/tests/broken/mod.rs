@@ -1,0 +1,391 @@
+//! Engines that are wrong in one way each: the reference engine with one fault built in.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trueput_engine::reference::Reference;
+use trueput_engine::{
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob,
+    Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+};
+
+/// What is wrong with an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Every 17th put is acknowledged and lost.
+    LosesPuts,
+    /// A put over a record that is there is acknowledged and lost.
+    KeepsFirstPut,
+    /// A get shows the value of the nearest key from there on.
+    GetsNeighbours,
+    /// A deleted record stays.
+    IgnoresDeletes,
+    /// A delete of what is not there is an error.
+    RefusesMissingDeletes,
+    /// Two neighbours change places in scans of three records or more.
+    ScansOutOfOrder,
+    /// Keys are compared as signed bytes.
+    ScansInSignedOrder,
+    /// A backward scan takes an excluded upper bound for an included one.
+    BackwardScanIncludesUpperBound,
+    /// A scan goes on after its visitor broke.
+    ScanIgnoresBreak,
+    /// A scan answers one record too many.
+    ScanMiscounts,
+    /// A scan shows what is committed, without the transaction's own writes.
+    ScanMissesOwnWrites,
+    /// A get shows what is committed, without the transaction's own writes.
+    GetMissesOwnWrites,
+    /// An abort commits.
+    AbortCommits,
+    /// A session that is dropped commits.
+    DropCommits,
+    /// Other sessions get what is put before it is committed.
+    ReadsUncommitted,
+    /// A read transaction sees what others commit after it began.
+    ReadsLatest,
+    /// Write transactions overwrite each other without a conflict.
+    LosesUpdates,
+    /// A transaction is committed after every thousand puts.
+    SplitsTransactions,
+    /// What was there is forgotten when the database is opened again.
+    ForgetsOnReopen,
+    /// An empty value is taken for a deletion.
+    DropsEmptyValues,
+    /// Puts of the empty key are acknowledged and lost.
+    DropsEmptyKeys,
+    /// Keys lose what is beyond 1,000 bytes.
+    CutsLongKeys,
+    /// Values lose what is beyond 64 KiB.
+    CutsLongValues,
+    /// A read transaction lets writes through.
+    WritesInReadTransactions,
+    /// A second begin is let through.
+    BeginsTwice,
+    /// Calls without a transaction are reported as conflicts.
+    MisuseIsConflict,
+    /// The promise is of another level than was asked for.
+    PromisesAnother,
+    /// A checkpoint is an error.
+    CheckpointFails,
+    /// Every level is opened, whatever is promised.
+    OpensEveryLevel,
+    /// A delete panics.
+    Panics,
+    /// Every commit is reported as a conflict.
+    AlwaysConflicts,
+}
+
+impl Fault {
+    /// Every fault.
+    pub const ALL: [Self; 31] = [
+        Self::LosesPuts,
+        Self::KeepsFirstPut,
+        Self::GetsNeighbours,
+        Self::IgnoresDeletes,
+        Self::RefusesMissingDeletes,
+        Self::ScansOutOfOrder,
+        Self::ScansInSignedOrder,
+        Self::BackwardScanIncludesUpperBound,
+        Self::ScanIgnoresBreak,
+        Self::ScanMiscounts,
+        Self::ScanMissesOwnWrites,
+        Self::GetMissesOwnWrites,
+        Self::AbortCommits,
+        Self::DropCommits,
+        Self::ReadsUncommitted,
+        Self::ReadsLatest,
+        Self::LosesUpdates,
+        Self::SplitsTransactions,
+        Self::ForgetsOnReopen,
+        Self::DropsEmptyValues,
+        Self::DropsEmptyKeys,
+        Self::CutsLongKeys,
+        Self::CutsLongValues,
+        Self::WritesInReadTransactions,
+        Self::BeginsTwice,
+        Self::MisuseIsConflict,
+        Self::PromisesAnother,
+        Self::CheckpointFails,
+        Self::OpensEveryLevel,
+        Self::Panics,
+        Self::AlwaysConflicts,
+    ];
+}
+
+/// The reference engine with one fault.
+pub struct Broken(pub Fault);
+
+impl Engine for Broken {
+    fn info(&self) -> Info {
+        Info {
+            name: "broken",
+            ..Reference.info()
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        Reference.build()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Reference.capabilities()
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let mut promise = Reference.promise(durability)?;
+        if self.0 == Fault::PromisesAnother {
+            promise.durability = Durability::Process;
+        }
+        Some(promise)
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        Reference.knobs()
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let mut spec = *spec;
+        if self.0 == Fault::OpensEveryLevel {
+            spec.durability = Durability::None;
+        }
+        if self.0 == Fault::ForgetsOnReopen {
+            std::fs::write(spec.directory.join("records"), "").map_err(Error::engine)?;
+        }
+        Ok(Box::new(BrokenDatabase {
+            fault: self.0,
+            inner: Reference.open(&spec)?,
+            puts: AtomicU64::new(0),
+            uncommitted: Mutex::default(),
+        }))
+    }
+}
+
+struct BrokenDatabase {
+    fault: Fault,
+    inner: Box<dyn Database>,
+    puts: AtomicU64,
+    /// What is put and not yet committed, for all to see.
+    uncommitted: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl Database for BrokenDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let inner = self.inner.session()?;
+        Ok(Box::new(BrokenSession {
+            database: self,
+            inner,
+            mode: None,
+            held_back: Vec::new(),
+        }))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        self.inner.counters()
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        self.inner.settings()
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        match self.fault {
+            Fault::CheckpointFails => Err(Error::engine("no checkpoint")),
+            _ => self.inner.checkpoint(),
+        }
+    }
+}
+
+struct BrokenSession<'a> {
+    database: &'a BrokenDatabase,
+    inner: Box<dyn Session + 'a>,
+    mode: Option<Mode>,
+    /// Puts that reach the database at the commit only.
+    held_back: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl BrokenSession<'_> {
+    fn is(&self, fault: Fault) -> bool {
+        self.database.fault == fault
+    }
+
+    /// Commits what there is and goes on in a new transaction.
+    fn renew(&mut self, mode: Mode) -> Result<()> {
+        self.inner.commit()?;
+        self.inner.begin(mode)
+    }
+
+    /// A session that sees what is committed now.
+    fn committed(&self) -> Result<Box<dyn Session + '_>> {
+        let mut session = self.database.inner.session()?;
+        session.begin(Mode::Read)?;
+        Ok(session)
+    }
+}
+
+impl Session for BrokenSession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.is(Fault::BeginsTwice) && self.mode.is_some() {
+            return Ok(());
+        }
+        let instead = match self.database.fault {
+            Fault::WritesInReadTransactions => Mode::Write,
+            Fault::LosesUpdates => Mode::Read,
+            _ => mode,
+        };
+        self.inner.begin(instead)?;
+        self.mode = Some(mode);
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let open = self.mode.is_some();
+        match self.database.fault {
+            Fault::MisuseIsConflict if !open => return Err(Error::Conflict("busy".to_owned())),
+            Fault::ReadsLatest if self.mode == Some(Mode::Read) => self.renew(Mode::Read)?,
+            Fault::GetsNeighbours if open => {
+                let mut shown = 0;
+                let nearest = &mut |_: &[u8], value: &[u8]| {
+                    shown += 1;
+                    visitor(value);
+                    ControlFlow::Break(())
+                };
+                self.inner
+                    .scan(KeyRange::from(key), Direction::Forward, nearest)?;
+                return Ok(shown == 1);
+            }
+            Fault::GetMissesOwnWrites if open => return self.committed()?.get(key, visitor),
+            Fault::ReadsUncommitted if open => {
+                if let Some(value) = self.database.uncommitted.lock().unwrap().get(key) {
+                    visitor(value);
+                    return Ok(true);
+                }
+            }
+            Fault::LosesUpdates => {
+                if let Some((_, value)) = self.held_back.iter().rev().find(|(k, _)| k == key) {
+                    visitor(value);
+                    return Ok(true);
+                }
+            }
+            _ => {}
+        }
+        self.inner.get(key, visitor)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let number = self.database.puts.fetch_add(1, Ordering::Relaxed) + 1;
+        match self.database.fault {
+            Fault::LosesPuts if number.is_multiple_of(17) => return Ok(()),
+            Fault::KeepsFirstPut if self.inner.get(key, &mut |_| ())? => return Ok(()),
+            Fault::DropsEmptyKeys if key.is_empty() => return Ok(()),
+            Fault::DropsEmptyValues if value.is_empty() => return self.inner.delete(key),
+            Fault::CutsLongKeys => return self.inner.put(&key[..key.len().min(1_000)], value),
+            Fault::CutsLongValues => return self.inner.put(key, &value[..value.len().min(65_536)]),
+            Fault::SplitsTransactions if number.is_multiple_of(1_000) => self.renew(Mode::Write)?,
+            Fault::LosesUpdates if self.mode == Some(Mode::Write) => {
+                self.held_back.push((key.to_vec(), value.to_vec()));
+                return Ok(());
+            }
+            Fault::ReadsUncommitted if self.mode == Some(Mode::Write) => {
+                let mut uncommitted = self.database.uncommitted.lock().unwrap();
+                uncommitted.insert(key.to_vec(), value.to_vec());
+            }
+            _ => {}
+        }
+        self.inner.put(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let writes = self.mode == Some(Mode::Write);
+        match self.database.fault {
+            Fault::Panics => panic!("the engine fell over"),
+            Fault::IgnoresDeletes if writes => return Ok(()),
+            Fault::RefusesMissingDeletes if writes && !self.inner.get(key, &mut |_| ())? => {
+                return Err(Error::engine("no such key"));
+            }
+            _ => {}
+        }
+        self.inner.delete(key)
+    }
+
+    fn scan(
+        &mut self,
+        mut range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mut records = Vec::new();
+        match (self.database.fault, range.upper) {
+            (Fault::BackwardScanIncludesUpperBound, Bound::Excluded(high))
+                if direction == Direction::Backward =>
+            {
+                range.upper = Bound::Included(high);
+            }
+            _ => {}
+        }
+        let mut collect = |key: &[u8], value: &[u8]| {
+            records.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        };
+        if self.is(Fault::ScanMissesOwnWrites) && self.mode.is_some() {
+            self.committed()?.scan(range, direction, &mut collect)?;
+        } else {
+            self.inner.scan(range, direction, &mut collect)?;
+        }
+        match self.database.fault {
+            Fault::ScansOutOfOrder if records.len() > 2 => records.swap(1, 2),
+            Fault::ScansInSignedOrder => {
+                records.sort_by_key(|(key, _)| key.iter().map(|&b| b as i8).collect::<Vec<_>>());
+                if direction == Direction::Backward {
+                    records.reverse();
+                }
+            }
+            _ => {}
+        }
+        let mut shown = u64::from(self.is(Fault::ScanMiscounts));
+        for (key, value) in &records {
+            shown += 1;
+            if visitor(key, value).is_break() && !self.is(Fault::ScanIgnoresBreak) {
+                break;
+            }
+        }
+        Ok(shown)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.database.uncommitted.lock().unwrap().clear();
+        let mode = self.mode.take();
+        if self.is(Fault::AlwaysConflicts) && mode == Some(Mode::Write) {
+            self.inner.abort()?;
+            return Err(Error::Conflict("busy".to_owned()));
+        }
+        if self.is(Fault::LosesUpdates) && mode == Some(Mode::Write) {
+            self.inner.commit()?;
+            self.inner.begin(Mode::Write)?;
+            for (key, value) in std::mem::take(&mut self.held_back) {
+                self.inner.put(&key, &value)?;
+            }
+        }
+        self.inner.commit()
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.database.uncommitted.lock().unwrap().clear();
+        self.mode = None;
+        self.held_back.clear();
+        if self.is(Fault::AbortCommits) {
+            self.inner.commit()
+        } else {
+            self.inner.abort()
+        }
+    }
+}
+
+impl Drop for BrokenSession<'_> {
+    fn drop(&mut self) {
+        if self.is(Fault::DropCommits) && self.mode.is_some() {
+            self.inner.commit().unwrap();
+        }
+    }
+}

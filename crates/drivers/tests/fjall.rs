@@ -2,9 +2,10 @@
 
 mod support;
 
+use std::os::unix::fs::FileExt;
 use support::{CRASH_COMMITS, crash, get, open, read, write};
 use trueput_drivers::Fjall;
-use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, Value};
+use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, Result, Value};
 
 const PROMISED: [Durability; 3] = [Durability::Sync, Durability::Async, Durability::Buffered];
 
@@ -27,6 +28,22 @@ fn every_promised_level_opens_and_no_other_does() {
             Fjall.promise(durability).is_some(),
             "{durability}"
         );
+    }
+}
+
+#[test]
+fn settings_other_than_the_defaults_keep_the_contract() {
+    let knobs = [
+        ("concurrency", Value::from("optimistic")),
+        ("persist_mode", Value::from("sync_data")),
+        ("max_memtable_size", Value::Integer(1 << 20)),
+        ("worker_threads", Value::Integer(1)),
+        ("compression", Value::from("none")),
+        ("expect_point_read_hits", Value::Boolean(true)),
+        ("separation_threshold", Value::Integer(1024)),
+    ];
+    for durability in PROMISED {
+        support::keeps_the_contract(&Fjall, durability, &knobs);
     }
 }
 
@@ -176,6 +193,28 @@ fn keys_that_fjall_would_panic_on_are_refused() {
 }
 
 #[test]
+fn bounds_that_fjall_would_panic_on_find_the_records_beside_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&Fjall, folder.path(), Durability::Async, &[]).unwrap();
+    let long = vec![b'k'; 65_536];
+    let longest = &long[1..];
+    write(database.as_ref(), longest, longest);
+    write(database.as_ref(), b"l", b"l");
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Read).unwrap();
+    let below = KeyRange::between(b"a", &long);
+    assert_eq!(
+        support::keys(session.as_mut(), below, Direction::Forward, 9),
+        [longest]
+    );
+    let above = KeyRange::from(&long);
+    assert_eq!(
+        support::keys(session.as_mut(), above, Direction::Backward, 9),
+        [b"l"]
+    );
+}
+
+#[test]
 fn an_empty_range_shows_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let database = open(&Fjall, folder.path(), Durability::Async, &[]).unwrap();
@@ -254,4 +293,45 @@ fn a_killed_process_leaves_a_prefix_at_buffered() {
         (1..CRASH_COMMITS).contains(&found),
         "{found}: the journal's buffer is lost, no more"
     );
+}
+
+/// The journal of two synced commits, a small and then one of `value`, without its third page: what
+/// lost power may leave of a second commit that was never acknowledged. Answers what opening says.
+fn open_after_a_lost_page(value: &[u8]) -> Result<bool> {
+    const PAGE_BYTES: usize = 4096;
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&Fjall, folder.path(), Durability::Sync, &[]).unwrap();
+    write(database.as_ref(), b"acknowledged", b"value");
+    write(database.as_ref(), b"in flight", value);
+    drop(database);
+    let journal = folder.path().join("0.jnl");
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(journal)
+        .unwrap();
+    file.write_all_at(&[0; PAGE_BYTES], 2 * PAGE_BYTES as u64)
+        .unwrap();
+    let database = open(&Fjall, folder.path(), Durability::Sync, &[])?;
+    assert!(read(database.as_ref(), b"acknowledged").is_some());
+    Ok(read(database.as_ref(), b"in flight").is_some())
+}
+
+/// A limit of fjall that docs/ENGINES.md tells of. Where this fails, fjall has become better.
+#[test]
+fn a_page_lost_inside_a_large_value_in_flight_keeps_fjall_from_opening() {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let incompressible: Vec<u8> = (0..40_000).map(|_| next()).collect();
+    let error = open_after_a_lost_page(&incompressible).unwrap_err();
+    assert!(error.to_string().contains("ChecksumMismatch"), "{error}");
+    // The control: where the page held the framing, the commit in flight is dropped, as it should.
+    let small_pieces: Vec<u8> = (0..2_000_000)
+        .map(|index: u32| (index / 50) as u8)
+        .collect();
+    assert_eq!(open_after_a_lost_page(&small_pieces), Ok(false));
 }

@@ -26,6 +26,18 @@ fn every_promised_level_opens_and_no_other_does() {
 }
 
 #[test]
+fn settings_other_than_the_defaults_keep_the_contract() {
+    let knobs = [
+        ("cache_size", Value::Integer(1 << 20)),
+        ("quick_repair", Value::Boolean(true)),
+        ("commits_per_sync", Value::Integer(2)),
+    ];
+    for durability in [Durability::Sync, Durability::Buffered] {
+        support::keeps_the_contract(&Redb, durability, &knobs);
+    }
+}
+
+#[test]
 fn what_is_committed_is_there_after_reopening_at_every_level() {
     for durability in [Durability::Sync, Durability::Buffered] {
         let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use trueput_engine::{
-    Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value, knob,
+    Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value,
+    conformance, knob,
 };
 
 /// Settings for [`open`] from pairs.
@@ -32,6 +33,15 @@ pub fn open(
         knobs: &knobs,
         sessions: 8,
     })
+}
+
+/// The engine keeps the contract at `durability` with settings other than its defaults.
+pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) {
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
+    let checks = conformance::run(engine, folder.path(), durability, &knobs);
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
 }
 
 /// The value of `key` in the open transaction.

@@ -1,7 +1,8 @@
 //! The columns of a ranking: what stands in them, and which go first where there is no room.
 
-use crate::cells::{Cell, OperationFigures, Ranking};
+use crate::cells::{Cell, OperationFigures};
 use crate::document::{Column, Table};
+use crate::rankings::Ranking;
 use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
 
 /// Writes a row's cell. The number is the row's rank, from 1.

@@ -1,6 +1,6 @@
 //! A report as one JSON document, for programs.
 
-use crate::cells::{Ranking, rankings};
+use crate::rankings::{Ranking, rankings};
 use crate::report::Report;
 use crate::threen1::Threen1Line;
 use serde::Serialize;

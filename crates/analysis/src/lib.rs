@@ -5,11 +5,13 @@
 
 pub mod cells;
 mod columns;
+mod contender;
 mod csv;
 pub mod document;
 mod json;
 mod markdown;
 mod narrate;
+pub mod rankings;
 pub mod report;
 pub mod statistics;
 mod terminal;

@@ -1,8 +1,9 @@
 //! What a report says, from top to bottom: the run, the machine, a ranking each, what is missing.
 
-use crate::cells::{Cell, Ranking, Unranked, rankings};
+use crate::cells::Cell;
 use crate::columns::{self, plural};
 use crate::document::Block;
+use crate::rankings::{Ranking, Unranked, rankings};
 use crate::report::Report;
 use crate::statistics::FEWEST_REPEATS;
 use crate::units::{bytes, number, per_cent, separate, thousands};

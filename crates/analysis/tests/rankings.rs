@@ -3,7 +3,7 @@
 mod support;
 
 use support::{everything, failed, invalid, manifest, null, report, settings, spec, valid};
-use trueput_analysis::cells::{Ranking, rankings};
+use trueput_analysis::rankings::{Ranking, rankings};
 use trueput_record::measurement::{Check, Verification};
 use trueput_record::{Durability, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind};
 
@@ -86,7 +86,7 @@ fn what_is_invalid_or_failed_is_never_ranked_and_its_reason_is_kept() {
     assert!(
         unranked
             .iter()
-            .all(trueput_analysis::cells::Unranked::is_bad)
+            .all(trueput_analysis::rankings::Unranked::is_bad)
     );
 }
 

@@ -169,10 +169,10 @@ impl RunFolder {
             if line.is_empty() {
                 continue;
             }
+            check_format(&path, &String::from_utf8_lossy(line))?;
             match serde_json::from_slice::<TrialRecord>(line) {
                 Ok(record) => stored.trials.push(record),
                 Err(error) => {
-                    check_format(&path, &String::from_utf8_lossy(line))?;
                     let message = error.to_string();
                     stored.damaged.push(DamagedLine { line: index + 1, message });
                 }

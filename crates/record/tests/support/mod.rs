@@ -1,0 +1,190 @@
+//! A manifest and a trial with every field filled, so that no field of the format goes untested.
+//! There is no `..Default` here: a new field does not compile until it stands here too.
+
+#![allow(dead_code, reason = "each test program uses its own part of it")]
+
+use trueput_record::folder::{RunEnd, RunManifest};
+use trueput_record::host::{FileSystemFacts, ProgramFacts};
+use trueput_record::measurement::{
+    Check, DatabaseSize, EngineReport, LatencySummary, Measurement, OperationSummary, Resources,
+    TimelineSecond, Verification, WorkerReport,
+};
+use trueput_record::{
+    Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec, Value,
+    VerifyLevel, Window, WorkerKind,
+};
+
+fn named<const N: usize>(values: [(&str, Value); N]) -> std::collections::BTreeMap<String, Value> {
+    values.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// A trial to be run.
+pub fn spec() -> TrialSpec {
+    TrialSpec {
+        id: "0007-lmdb-async-w4-r2".to_owned(),
+        cell: 6,
+        repeat: 2,
+        workload: "threen1".to_owned(),
+        settings: named([
+            ("start", Value::Integer(1)),
+            ("finish", Value::Integer(20_000)),
+        ]),
+        engine: "lmdb".to_owned(),
+        build: Some("/opt/lmdb/liblmdb.so".into()),
+        durability: Durability::Async,
+        knobs: named([
+            ("map_size", Value::Integer(1 << 30)),
+            ("ratio", Value::Float(0.1)),
+        ]),
+        workers: 4,
+        worker_kind: WorkerKind::Processes,
+        verify: VerifyLevel::Full,
+        seed: 1,
+        note: Some("a shorter range".to_owned()),
+    }
+}
+
+/// What was to run.
+pub fn manifest() -> RunManifest {
+    RunManifest {
+        format: FORMAT_VERSION,
+        name: "first-look".to_owned(),
+        about: "Every engine present.".to_owned(),
+        started_at: "2026-11-21T20:45:00.123456Z".to_owned(),
+        host: host(),
+        trials: vec![spec()],
+        left_out: vec!["redb has no durability 'process'".to_owned()],
+        headlines: [("threen1".to_owned(), "update".to_owned())].into(),
+    }
+}
+
+fn host() -> HostFacts {
+    HostFacts {
+        host_name: "bench".to_owned(),
+        cpu_model: "Model 9000".to_owned(),
+        cores: 2,
+        memory_bytes: 24 << 30,
+        operating_system: "Debian 12".to_owned(),
+        kernel: "6.18.0".to_owned(),
+        virtualisation: "kvm".to_owned(),
+        governor: Some("performance".to_owned()),
+        clock: "time-stamp counter (tsc)".to_owned(),
+        file_system: FileSystemFacts {
+            kind: "ext4".to_owned(),
+            source: "/dev/vda1".to_owned(),
+            mount_point: "/".to_owned(),
+            options: "rw,relatime".to_owned(),
+            size_bytes: 80 << 30,
+            free_bytes: 40 << 30,
+        },
+        load_at_start: [0.1, 0.2, 0.3],
+        program: ProgramFacts {
+            version: "0.1.0".to_owned(),
+            commit: "0123abc".to_owned(),
+            profile: "release".to_owned(),
+            command: vec!["trueput".to_owned(), "run".to_owned()],
+        },
+    }
+}
+
+/// A trial that ended well.
+pub fn record() -> TrialRecord {
+    let promise = Promise {
+        durability: Durability::Async,
+        mapped_to: "MDB_NOMETASYNC=1".to_owned(),
+        window: Some(Window {
+            time_s: Some(30.0),
+            bytes: Some(1 << 20),
+            commits: Some(1),
+            until: "the next commit".to_owned(),
+        }),
+        source: "lmdb.h, MDB_NOMETASYNC".to_owned(),
+    };
+    TrialRecord {
+        format: FORMAT_VERSION,
+        spec: spec(),
+        outcome: Outcome::Valid,
+        resumed: false,
+        started_at: "2026-11-21T20:45:01Z".to_owned(),
+        engine: Some(EngineReport {
+            version: "0.9.70".to_owned(),
+            origin: "compiled in".to_owned(),
+            sha256: "ab".repeat(32),
+            promise,
+            settings: named([("map_size", Value::Integer(1 << 30))]),
+            counters: named([("depth", Value::Integer(3))]),
+        }),
+        measurement: Some(measurement()),
+        verification: Some(Verification {
+            level: VerifyLevel::Full,
+            passed: true,
+            checks: vec![Check::equal("longest sequence", &278, &278)],
+            elapsed_s: 0.25,
+        }),
+    }
+}
+
+fn measurement() -> Measurement {
+    Measurement {
+        elapsed_s: 1.0 / 3.0,
+        operations: vec![OperationSummary {
+            kind: "update".to_owned(),
+            count: 43_450,
+            per_s: 130_350.0,
+            latency: LatencySummary {
+                mean_ns: 12_345.678_9,
+                min_ns: 400,
+                p50_ns: 9_731,
+                p90_ns: 19_000,
+                p99_ns: 48_000,
+                p999_ns: 190_000,
+                max_ns: 12_345_678,
+            },
+        }],
+        results: named([("longest", Value::Integer(278))]),
+        conflicts: 3,
+        resources: Resources {
+            user_cpu_s: 0.5,
+            system_cpu_s: 0.25,
+            voluntary_context_switches: 1,
+            involuntary_context_switches: 2,
+            minor_page_faults: 3,
+            major_page_faults: 4,
+            peak_pss_bytes: 5,
+            peak_rss_bytes: 6,
+            storage_read_bytes: 7,
+            storage_written_bytes: 8,
+            read_call_bytes: 9,
+            write_call_bytes: 10,
+        },
+        database: DatabaseSize {
+            allocated_bytes: 4_096,
+            apparent_bytes: 1 << 30,
+        },
+        timeline: vec![TimelineSecond {
+            at_s: 1.0 / 3.0,
+            counts: vec![43_450],
+            user_cpu_s: 0.5,
+            system_cpu_s: 0.25,
+            pss_bytes: 5,
+            storage_written_bytes: 8,
+            storage_read_bytes: 7,
+        }],
+        workers: vec![WorkerReport {
+            index: 0,
+            pid: 4_711,
+            elapsed_s: 0.3,
+            counts: vec![43_450],
+            conflicts: 3,
+        }],
+    }
+}
+
+/// How the run ended.
+pub fn end() -> RunEnd {
+    RunEnd {
+        ended_at: "2026-11-21T20:47:00Z".to_owned(),
+        complete: true,
+        load_at_end: [2.0, 1.5, 1.0],
+    }
+}

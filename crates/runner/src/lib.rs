@@ -2,11 +2,24 @@
 //!
 //! The runner is given engines and workloads as trait objects and names none of them.
 
+mod assemble;
+mod bind;
+mod conformance;
+mod context;
 pub mod error;
 pub mod event;
+mod execution;
 pub mod host;
 pub mod matrix;
+mod meter;
+mod phase;
+mod process;
+mod protocol;
 mod run;
+mod sampler;
+mod timeline;
+mod trial;
+mod work_folder;
 pub mod worker;
 
 pub use error::Error;

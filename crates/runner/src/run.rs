@@ -1,9 +1,19 @@
 //! A run: checks, the run folder, then one trial after the other.
 
-use crate::{Error, Event, Options, Registry};
-use std::collections::BTreeMap;
-use std::path::Path;
-use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialSpec};
+use crate::bind::bind;
+use crate::context::{Context, Halt};
+use crate::trial::{Trial, needed_bytes, run_trial};
+use crate::work_folder::{RunArea, WorkFolder};
+use crate::{Error, Event, Options, Registry, conformance, host};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use trueput_record::folder::RunEnd;
+use trueput_record::measurement::Outcome;
+use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialSpec, histogram};
+
+/// The name of the default work folder, in the run folder.
+const WORK: &str = "work";
 
 /// How the trials of a run ended, those of earlier parts of a resumed run included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,22 +40,88 @@ pub fn create_run(
     trials: Vec<TrialSpec>,
     left_out: Vec<String>,
     results: &Path,
-    _options: &Options,
+    options: &Options,
     registry: &Registry,
     command: Vec<String>,
 ) -> Result<(RunFolder, RunManifest), Error> {
+    let needed_bytes = check_trials(&trials, options, registry)?;
+    let place = check_places(results, options)?;
+    if let Some(free_bytes) = host::free_bytes(&place).filter(|&free| free < needed_bytes) {
+        return Err(Error::NoRoom {
+            path: place,
+            needed_bytes,
+            free_bytes,
+        });
+    }
     let manifest = RunManifest {
         format: FORMAT_VERSION,
         name: name.to_owned(),
         about: about.to_owned(),
         started_at: jiff::Timestamp::now().to_string(),
-        host: crate::host::facts(results, command),
+        host: host::facts(&place, command),
         headlines: headlines(&trials, registry),
         trials,
         left_out,
     };
     let folder = RunFolder::create(results, &manifest)?;
     Ok((folder, manifest))
+}
+
+/// Checks every trial and returns how many bytes must be free for the largest one, or for all where
+/// their databases are kept.
+fn check_trials(
+    trials: &[TrialSpec],
+    options: &Options,
+    registry: &Registry,
+) -> Result<u64, Error> {
+    let mut ids = HashSet::new();
+    let mut needed: u64 = 0;
+    for spec in trials {
+        let refuse = |message| Error::Trial {
+            id: spec.id.clone(),
+            message,
+        };
+        let bound = bind(registry, spec).map_err(refuse)?;
+        if !ids.insert(&spec.id) {
+            return Err(refuse("another trial has the same id".to_owned()));
+        }
+        let bytes = needed_bytes(bound.job.expected_bytes());
+        needed = if options.keep_databases {
+            needed.saturating_add(bytes)
+        } else {
+            needed.max(bytes)
+        };
+    }
+    if ids.is_empty() {
+        Err(Error::NoTrials)
+    } else {
+        Ok(needed)
+    }
+}
+
+/// Checks that the run folder and the databases can be written, and returns a folder on the file
+/// system where the databases will be.
+fn check_places(results: &Path, options: &Options) -> Result<PathBuf, Error> {
+    use nix::unistd::{AccessFlags, access};
+    let place = host::nearest_existing(results);
+    let refuse = |message: String| Error::Results {
+        path: results.to_owned(),
+        message,
+    };
+    if !place.is_dir() {
+        return Err(refuse(format!("{} is no folder", place.display())));
+    }
+    access(&place, AccessFlags::W_OK | AccessFlags::X_OK)
+        .map_err(|error| refuse(format!("cannot be written: {}", error.desc())))?;
+    match &options.work {
+        None => Ok(place),
+        Some(work) => {
+            let claimed = WorkFolder::claim(work)?;
+            let place = claimed.path().to_owned();
+            claimed.release();
+            Ok(place)
+        }
+    }
 }
 
 /// By workload, the kind of operation that its contenders are ranked by.
@@ -59,15 +135,188 @@ fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Stri
 
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
+/// An interrupted trial has not ended, and is run again; with [`Options::resume_databases`] a failed
+/// one is too.
+///
 /// # Errors
 /// Where the work folder or the run folder cannot be used. A trial that fails is recorded, and the
 /// next one runs.
 pub fn run(
-    _folder: &RunFolder,
-    _manifest: &RunManifest,
-    _registry: &Registry,
-    _options: &Options,
-    _observer: &mut dyn FnMut(&Event),
+    folder: &RunFolder,
+    manifest: &RunManifest,
+    registry: &Registry,
+    options: &Options,
+    observer: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
-    Ok(Summary::default())
+    let stored = folder.trials()?;
+    let mut ended: HashMap<String, Outcome> = HashMap::new();
+    for record in stored.trials {
+        let redo = options.resume_databases && matches!(record.outcome, Outcome::Failed { .. });
+        if record.outcome != Outcome::Interrupted && !redo {
+            ended.insert(record.spec.id, record.outcome);
+        }
+    }
+    let to_do: Vec<&TrialSpec> = manifest
+        .trials
+        .iter()
+        .filter(|spec| !ended.contains_key(&spec.id))
+        .collect();
+    observer(&Event::RunStarted {
+        folder: folder.path().to_owned(),
+        trials: to_do.len(),
+        done_before: manifest.trials.len() - to_do.len(),
+    });
+    for line in stored.damaged {
+        let message = format!(
+            "line {} of the trials is damaged: {}",
+            line.line, line.message
+        );
+        observer(&Event::Warning { message });
+    }
+    let area = open_area(folder, options)?;
+    let (hashes, conformance) = (HashMap::new(), HashMap::new());
+    let mut context = Context {
+        registry,
+        options,
+        observer,
+        area,
+        hashes,
+        conformance,
+    };
+    let run = run_trials(&mut context, folder, &to_do, &mut ended);
+    let Context { area, observer, .. } = context;
+    area.close();
+    let interrupted = run?;
+    folder.finish(&RunEnd {
+        ended_at: jiff::Timestamp::now().to_string(),
+        complete: manifest
+            .trials
+            .iter()
+            .all(|spec| ended.contains_key(&spec.id)),
+        load_at_end: host::load_average(),
+    })?;
+    observer(&Event::RunEnded {
+        folder: folder.path().to_owned(),
+        interrupted,
+    });
+    Ok(summary(&ended, interrupted))
+}
+
+fn open_area(folder: &RunFolder, options: &Options) -> Result<RunArea, Error> {
+    let default = folder.path().join(WORK);
+    let work = WorkFolder::claim(options.work.as_deref().unwrap_or(&default))?;
+    let real = folder
+        .path()
+        .canonicalize()
+        .unwrap_or_else(|_| folder.path().to_owned());
+    let name = real.file_name().unwrap_or(std::ffi::OsStr::new("run"));
+    RunArea::open(work, name)
+}
+
+fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> Summary {
+    let mut summary = Summary {
+        interrupted,
+        ..Summary::default()
+    };
+    for outcome in ended.values() {
+        match outcome {
+            Outcome::Valid => summary.valid += 1,
+            Outcome::Invalid { .. } => summary.invalid += 1,
+            Outcome::Failed { .. } => summary.failed += 1,
+            Outcome::Interrupted => {}
+        }
+    }
+    summary
+}
+
+/// Runs the trials in order and says whether the user stopped them.
+fn run_trials(
+    context: &mut Context<'_>,
+    folder: &RunFolder,
+    to_do: &[&TrialSpec],
+    ended: &mut HashMap<String, Outcome>,
+) -> Result<bool, Error> {
+    for (index, spec) in to_do.iter().copied().enumerate() {
+        if context.stopped() {
+            return Ok(true);
+        }
+        let (number, of) = (index + 1, to_do.len());
+        context.tell(&Event::TrialStarted {
+            number,
+            of,
+            spec: Box::new(spec.clone()),
+        });
+        let trial = checked_trial(context, spec);
+        let stored = store(folder, &trial);
+        clear(context, &trial);
+        stored?;
+        let Trial { record, .. } = trial;
+        let interrupted = record.outcome == Outcome::Interrupted;
+        if !interrupted {
+            ended.insert(spec.id.clone(), record.outcome.clone());
+        }
+        context.tell(&Event::TrialEnded {
+            record: Box::new(record),
+        });
+        if interrupted {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Runs a trial if its engine passes the conformance suite.
+fn checked_trial(context: &mut Context<'_>, spec: &TrialSpec) -> Trial {
+    match conformance::failures(context, spec) {
+        Ok(failures) if failures.is_empty() => run_trial(context, spec),
+        Ok(reasons) => Trial::without_measurement(spec, Outcome::Invalid { reasons }),
+        Err(Halt::Failed(reason)) => Trial::without_measurement(spec, Outcome::Failed { reason }),
+        Err(Halt::Interrupted) => Trial::without_measurement(spec, Outcome::Interrupted),
+    }
+}
+
+/// Writes what a trial left: its histograms, then its line.
+fn store(folder: &RunFolder, trial: &Trial) -> Result<(), Error> {
+    if let Some(measurement) = &trial.record.measurement {
+        let path = folder.histogram_path(&trial.record.spec.id);
+        set_aside(&path).map_err(|source| trueput_record::Error::io(&path, source))?;
+        let kinds: Vec<_> = trial
+            .histograms
+            .iter()
+            .map(|(kind, latencies)| (*kind, latencies))
+            .collect();
+        let comment = format!("trueput {}, nanoseconds", trial.record.spec.id);
+        let duration = Duration::from_secs_f64(measurement.elapsed_s.max(0.0));
+        histogram::write_log(&path, &comment, duration, &kinds)?;
+    }
+    Ok(folder.append(&trial.record)?)
+}
+
+/// Renames the histograms of an earlier attempt at the same trial: nothing measured is overwritten.
+fn set_aside(path: &Path) -> std::io::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let aside = |attempt: u32| path.with_extension(format!("attempt-{attempt}.hlog"));
+    let free = (1..u32::MAX).map(aside).find(|aside| !aside.exists());
+    free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
+}
+
+/// Removes a trial's database, unless it is to be kept.
+fn clear(context: &mut Context<'_>, trial: &Trial) {
+    let Options {
+        keep_databases,
+        keep_unfinished,
+        ..
+    } = context.options;
+    let unfinished = matches!(
+        trial.record.outcome,
+        Outcome::Failed { .. } | Outcome::Interrupted
+    );
+    if *keep_databases || (*keep_unfinished && unfinished) {
+        return;
+    }
+    if let Err(message) = context.area.remove(&trial.record.spec.id) {
+        context.warn(message);
+    }
 }

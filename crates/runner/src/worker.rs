@@ -1,9 +1,181 @@
-//! A worker: this program again, started by the runner.
+//! A worker: this program again, started by the runner for one part of one trial.
+
+mod execute;
+mod pipe;
 
 use crate::Registry;
+use crate::bind::{Bound, bind};
+use crate::protocol::{Assignment, Concluded, EngineState, Part, Report, Totals};
+use pipe::{Control, Reporter};
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use trueput_engine::{Database, OpenSpec};
+use trueput_workloads::{Ended, Target};
 
-/// Does what the runner assigns on standard input, and reports on standard output.
-pub fn main(_registry: &Registry) -> ExitCode {
+/// Does what the runner assigns on standard input, reports on standard output, and ends.
+///
+/// A process is told once what it is for. It dies with the runner.
+pub fn main(registry: &Registry) -> ExitCode {
+    // A runner that is killed cannot stop its workers: the kernel does.
+    let died_with_runner = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
+    let reporter = match (died_with_runner, Reporter::take_standard_output()) {
+        (Ok(()), Ok(reporter)) => reporter,
+        (Err(error), _) => return refuse(&format!("cannot be tied to the runner: {error}")),
+        (_, Err(error)) => return refuse(&format!("cannot take standard output: {error}")),
+    };
+    let done = pipe::read_assignment()
+        .and_then(|(assignment, control)| serve(registry, &assignment, &control, &reporter));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            // Where even this cannot be said, the exit code says it.
+            let _ = reporter.send(&Report::Failed { message });
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn refuse(message: &str) -> ExitCode {
+    eprintln!("worker: {message}");
     ExitCode::FAILURE
+}
+
+fn serve(
+    registry: &Registry,
+    assignment: &Assignment,
+    control: &Control,
+    reporter: &Reporter,
+) -> Result<(), String> {
+    let bound = bind(registry, &assignment.spec)?;
+    match &assignment.part {
+        Part::Conformance => {
+            let Bound { engine, knobs, .. } = &bound;
+            let durability = assignment.spec.durability;
+            let checks =
+                trueput_engine::conformance::run(*engine, &assignment.directory, durability, knobs);
+            reporter.send(&Report::Conformed { checks })
+        }
+        Part::Prepare { resume } => prepare(&bound, assignment, *resume, reporter),
+        Part::Execute { first, sessions } => {
+            let sessions = *first..first.saturating_add(*sessions);
+            execute::execute(&bound, assignment, sessions, control, reporter)
+        }
+        Part::Conclude(totals) => conclude(&bound, assignment, totals, reporter),
+    }
+}
+
+fn open(
+    bound: &Bound,
+    assignment: &Assignment,
+    sessions: u32,
+) -> Result<Box<dyn Database>, String> {
+    let opened = bound.engine.open(&OpenSpec {
+        directory: &assignment.directory,
+        durability: assignment.spec.durability,
+        knobs: &bound.knobs,
+        sessions,
+    });
+    opened.map_err(|error| format!("opening the database: {error}"))
+}
+
+fn state(database: &dyn Database) -> Result<EngineState, String> {
+    let settings = database.settings();
+    let counters = database.counters();
+    Ok(EngineState {
+        settings: settings.map_err(|error| format!("reading the engine's settings: {error}"))?,
+        counters: counters.map_err(|error| format!("reading the engine's counters: {error}"))?,
+    })
+}
+
+fn prepare(
+    bound: &Bound,
+    assignment: &Assignment,
+    resume: bool,
+    reporter: &Reporter,
+) -> Result<(), String> {
+    let build = bound
+        .engine
+        .build()
+        .map_err(|error| format!("loading the engine: {error}"))?;
+    let threads = crate::host::cores();
+    let database = open(bound, assignment, threads)?;
+    with_target(bound, assignment, &*database, reporter, |target| {
+        bound
+            .job
+            .prepare(target, resume)
+            .map_err(|error| error.to_string())
+    })?;
+    let engine = state(&*database)?;
+    // The database is closed before the runner hears of it: workers open it next.
+    drop(database);
+    reporter.send(&Report::Prepared {
+        version: build.version,
+        library: build.library,
+        engine,
+    })
+}
+
+fn conclude(
+    bound: &Bound,
+    assignment: &Assignment,
+    totals: &Totals,
+    reporter: &Reporter,
+) -> Result<(), String> {
+    let database = open(bound, assignment, crate::host::cores())?;
+    let ended = Ended {
+        counts: totals.counts.clone(),
+        conflicts: totals.conflicts,
+        findings: totals.findings.clone(),
+        resumed: totals.resumed,
+        verify: assignment.spec.verify,
+    };
+    let began = Instant::now();
+    let conclusion = with_target(bound, assignment, &*database, reporter, |target| {
+        bound
+            .job
+            .conclude(target, &ended)
+            .map_err(|error| error.to_string())
+    })?;
+    let elapsed_s = began.elapsed().as_secs_f64();
+    let engine = state(&*database)?;
+    drop(database);
+    let (results, checks) = (conclusion.results, conclusion.checks);
+    reporter.send(&Report::Concluded(Box::new(Concluded {
+        results,
+        checks,
+        elapsed_s,
+        engine,
+    })))
+}
+
+/// Gives `work` a target that reports progress twice a second at most.
+fn with_target<T>(
+    bound: &Bound,
+    assignment: &Assignment,
+    database: &dyn Database,
+    reporter: &Reporter,
+    work: impl FnOnce(&Target<'_>) -> Result<T, String>,
+) -> Result<T, String> {
+    let next = Mutex::new(Instant::now());
+    let progress = |fraction: f64| {
+        // A thread that finds another one reporting has nothing to add.
+        let Ok(mut next) = next.try_lock() else {
+            return;
+        };
+        let now = Instant::now();
+        if now >= *next {
+            *next = now + Duration::from_millis(500);
+            // A runner that has gone shows at the next report that matters.
+            let _ = reporter.send(&Report::Progress { fraction });
+        }
+    };
+    work(&Target {
+        database,
+        capabilities: bound.engine.capabilities(),
+        workers: assignment.spec.workers,
+        threads: crate::host::cores(),
+        seed: assignment.spec.seed,
+        progress: &progress,
+    })
 }

@@ -51,7 +51,7 @@ pub fn load_average() -> [f64; 3] {
 }
 
 /// How this program was built: `release` or `debug`.
-pub(crate) fn profile() -> &'static str {
+fn profile() -> &'static str {
     if cfg!(debug_assertions) {
         "debug"
     } else {

@@ -4,4 +4,6 @@ mod facts;
 mod file_system;
 pub(crate) mod process;
 
+pub(crate) use facts::cores;
 pub use facts::{facts, load_average};
+pub(crate) use file_system::{free_bytes, nearest_existing};

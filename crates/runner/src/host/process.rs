@@ -24,6 +24,29 @@ pub(crate) struct Io {
     pub storage_written_bytes: u64,
 }
 
+impl Io {
+    /// What was moved since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        let less = u64::saturating_sub;
+        Self {
+            read_call_bytes: less(self.read_call_bytes, before.read_call_bytes),
+            write_call_bytes: less(self.write_call_bytes, before.write_call_bytes),
+            storage_read_bytes: less(self.storage_read_bytes, before.storage_read_bytes),
+            storage_written_bytes: less(self.storage_written_bytes, before.storage_written_bytes),
+        }
+    }
+
+    /// Both together.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            read_call_bytes: self.read_call_bytes + other.read_call_bytes,
+            write_call_bytes: self.write_call_bytes + other.write_call_bytes,
+            storage_read_bytes: self.storage_read_bytes + other.storage_read_bytes,
+            storage_written_bytes: self.storage_written_bytes + other.storage_written_bytes,
+        }
+    }
+}
+
 /// Memory of a process, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Memory {

@@ -1,0 +1,85 @@
+//! A trial's names and settings, bound to the engine and the workload that they mean.
+
+use crate::Registry;
+use trueput_engine::{Engine, Resolved, knob};
+use trueput_record::{Promise, TrialSpec, WorkerKind};
+use trueput_workloads::Job;
+
+/// What a trial's specification means.
+pub(crate) struct Bound {
+    /// The engine.
+    pub engine: &'static dyn Engine,
+    /// How it keeps the trial's level.
+    pub promise: Promise,
+    /// Its knobs, every one.
+    pub knobs: Resolved,
+    /// The workload, bound to its settings.
+    pub job: Box<dyn Job>,
+}
+
+/// Binds a trial to what the program offers.
+///
+/// # Errors
+/// One sentence: what was given and what would be right.
+pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, String> {
+    check_id(&spec.id)?;
+    let engine = registry.engine(&spec.engine)?;
+    let name = engine.info().name;
+    if let Some(build) = &spec.build {
+        return Err(format!(
+            "{name} is compiled in and takes no other build, but {} was given",
+            build.display()
+        ));
+    }
+    let promise = engine.promise(spec.durability).ok_or_else(|| {
+        let levels = trueput_record::Durability::ALL.into_iter();
+        let has: Vec<_> = levels
+            .filter(|&level| engine.promise(level).is_some())
+            .collect();
+        let has: Vec<_> = has
+            .into_iter()
+            .map(trueput_record::Durability::name)
+            .collect();
+        format!(
+            "{name} has no durability '{}'; it has {}",
+            spec.durability,
+            has.join(", ")
+        )
+    })?;
+    let knobs = knob::resolve(name, engine.knobs(), &spec.knobs)?;
+    let workload = registry.workload(&spec.workload)?;
+    let settings = knob::resolve(workload.info().name, workload.settings(), &spec.settings)?;
+    let job = workload.job(&settings)?;
+    check_workers(engine, spec)?;
+    Ok(Bound {
+        engine,
+        promise,
+        knobs,
+        job,
+    })
+}
+
+/// An id names files and folders, so it must be a plain file name.
+fn check_id(id: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.chars().all(plain) {
+        return Ok(());
+    }
+    Err(format!(
+        "'{id}' is no trial id; it is made of letters, digits, '-', '_' and '.'"
+    ))
+}
+
+fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+    if spec.workers == 0 {
+        return Err("0 workers; it takes at least 1".to_owned());
+    }
+    let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
+    if several && !engine.capabilities().several_processes {
+        return Err(format!(
+            "{} allows one process on a database, so its {} workers must be threads",
+            spec.engine, spec.workers
+        ));
+    }
+    Ok(())
+}

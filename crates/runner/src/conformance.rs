@@ -1,0 +1,81 @@
+//! Puts an engine through the conformance suite before anything of it is measured.
+
+use crate::Event;
+use crate::context::{Context, Halt};
+use crate::phase::alone;
+use crate::protocol::{Assignment, Part, Report};
+use trueput_record::TrialSpec;
+use trueput_record::measurement::Check;
+
+/// No trial has such an id.
+const FOLDER: &str = ".conformance";
+
+/// The failures of a trial's engine at its level and with its knobs, one sentence each. The suite
+/// runs once per run for each of them, in a process of its own: an engine that crashes has failed.
+///
+/// # Errors
+/// [`Halt::Interrupted`] where the user stopped the run, [`Halt::Failed`] where there is no folder
+/// to do it in.
+pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Vec<String>, Halt> {
+    let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
+    let key = format!("{} {} {knobs}", spec.contender(), spec.durability);
+    if let Some(known) = context.conformance.get(&key) {
+        return Ok(known.clone());
+    }
+    context.area.remove(FOLDER)?;
+    let (directory, _) = context.area.trial(FOLDER)?;
+    let assignment = Assignment {
+        spec: spec.clone(),
+        directory,
+        part: Part::Conformance,
+    };
+    let answer = alone(context, assignment, None, "the conformance suite");
+    context.area.remove(FOLDER)?;
+    let (passed, failures) = match answer {
+        Ok(Report::Conformed { checks }) => judge(&checks),
+        Ok(_) => (
+            0,
+            vec!["the conformance suite gave another answer".to_owned()],
+        ),
+        Err(Halt::Failed(reason)) => (0, vec![reason]),
+        Err(Halt::Interrupted) => return Err(Halt::Interrupted),
+    };
+    context.tell(&Event::ConformanceChecked {
+        contender: spec.contender(),
+        durability: spec.durability,
+        passed,
+        failures: failures.clone(),
+    });
+    context.conformance.insert(key, failures.clone());
+    Ok(failures)
+}
+
+fn judge(checks: &[Check]) -> (usize, Vec<String>) {
+    if checks.is_empty() {
+        return (0, vec!["the conformance suite checked nothing".to_owned()]);
+    }
+    let failed = checks.iter().filter(|check| !check.passed);
+    let failures: Vec<_> = failed
+        .map(|check| format!("conformance, {}: {}", check.name, check.detail))
+        .collect();
+    (checks.len() - failures.len(), failures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_check_is_named_and_no_check_at_all_is_a_failure() {
+        let checks = [
+            Check::new("order", false, "b before a"),
+            Check::new("puts", true, "10"),
+        ];
+        assert_eq!(
+            judge(&checks),
+            (1, vec!["conformance, order: b before a".to_owned()])
+        );
+        assert_eq!(judge(&checks[1..]), (1, vec![]));
+        assert_eq!(judge(&[]).1.len(), 1);
+    }
+}

@@ -1,0 +1,105 @@
+//! What the parts of a run share.
+
+use crate::work_folder::RunArea;
+use crate::{Event, Options, Registry};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What the parts of a run share.
+pub(crate) struct Context<'a> {
+    /// The engines and workloads.
+    pub registry: &'a Registry,
+    /// How the run works.
+    pub options: &'a Options,
+    /// Who is told.
+    pub observer: &'a mut dyn FnMut(&Event),
+    /// Where databases are made.
+    pub area: RunArea,
+    /// SHA-256 of the engines' files, each read once per run.
+    pub hashes: HashMap<PathBuf, String>,
+    /// What the conformance suite found, by engine, build, level and knobs.
+    pub conformance: HashMap<String, Vec<String>>,
+}
+
+impl Context<'_> {
+    /// Whether the user stopped the run.
+    pub fn stopped(&self) -> bool {
+        self.options.stop.load(Relaxed)
+    }
+
+    /// Tells the observer.
+    pub fn tell(&mut self, event: &Event) {
+        (self.observer)(event);
+    }
+
+    /// Tells the observer something that stops nothing.
+    pub fn warn(&mut self, message: String) {
+        self.tell(&Event::Warning { message });
+    }
+
+    /// SHA-256 of an engine's library, or of the worker program where the engine is compiled in, in
+    /// hexadecimal.
+    ///
+    /// # Errors
+    /// A sentence, where the file cannot be read.
+    pub fn sha256(&mut self, library: Option<&Path>) -> Result<String, String> {
+        let file = library.unwrap_or(&self.options.worker_program);
+        if let Some(hash) = self.hashes.get(file) {
+            return Ok(hash.clone());
+        }
+        let hash = sha256_of(file)
+            .map_err(|error| format!("{} cannot be read for its hash: {error}", file.display()))?;
+        self.hashes.insert(file.to_owned(), hash.clone());
+        Ok(hash)
+    }
+}
+
+fn sha256_of(file: &Path) -> std::io::Result<String> {
+    use sha2::Digest;
+    use std::io::Read;
+    let mut file = std::fs::File::open(file)?;
+    let mut hasher = sha2::Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+    Ok(hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+/// Why a trial did not run to its end.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// The user stopped the run.
+    Interrupted,
+    /// Which part failed and why.
+    Failed(String),
+}
+
+impl From<String> for Halt {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_hashed_as_the_standard_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("abc");
+        std::fs::write(&file, "abc").unwrap();
+        // The example of FIPS 180-4.
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256_of(&file).unwrap(), expected);
+    }
+}

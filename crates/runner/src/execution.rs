@@ -1,0 +1,278 @@
+//! The measured part of a trial, from the runner's side: start the workers, release them together,
+//! watch them, and gather what they measured.
+
+use crate::context::{Context, Halt};
+use crate::phase::{TICK, start};
+use crate::process::{GRACE, Heard, Pool};
+use crate::protocol::{Assignment, Done, Execution, Order, Part, Report};
+use crate::sampler::{Sample, Sampler};
+use crate::{Event, Phase};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use trueput_record::{TrialSpec, WorkerKind};
+
+/// A worker that says nothing for this long is worth a warning. It is not killed: storage does stall.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// What the workers of a trial did.
+pub(crate) struct Ran {
+    /// When they were released, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Per process, what it measured.
+    pub executions: Vec<Execution>,
+    /// Per process, its id.
+    pub pids: Vec<u32>,
+    /// Per process, what it had done at the end of each second.
+    pub seconds: Vec<Vec<Done>>,
+    /// What they used, per second.
+    pub samples: Vec<Sample>,
+    /// Whether the user stopped them.
+    pub interrupted: bool,
+}
+
+/// Runs the workers of a trial.
+///
+/// # Errors
+/// [`Halt::Failed`] names the worker that failed or died and why; the others have been stopped.
+/// [`Halt::Interrupted`] where the user stopped them and they handed nothing back.
+pub(crate) fn execute(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    directory: &Path,
+    total_units: u64,
+) -> Result<Ran, Halt> {
+    let mut pool = Pool::new();
+    let processes = match spec.worker_kind {
+        WorkerKind::Processes => (0..spec.workers).map(|index| (index, 1)).collect(),
+        WorkerKind::Threads => vec![(0, spec.workers)],
+    };
+    for (first, sessions) in processes {
+        let part = Part::Execute { first, sessions };
+        let (spec, directory) = (spec.clone(), directory.to_owned());
+        start(
+            context,
+            &mut pool,
+            Assignment {
+                spec,
+                directory,
+                part,
+            },
+        )?;
+    }
+    let mut watch = Watch::new(context, spec, pool, total_units);
+    watch.wait_until_ready()?;
+    let started_at = jiff::Timestamp::now().to_string();
+    let mut sampler = Sampler::new(watch.pool.pids());
+    watch.pool.tell_all(&Order::Go);
+    watch.follow(&mut sampler)?;
+    let Watch {
+        pool,
+        parts,
+        interrupted,
+        ..
+    } = watch;
+    let (executions, seconds) = parts
+        .into_iter()
+        .map(|part| (part.execution, part.seconds))
+        .unzip();
+    let executions: Option<Vec<Execution>> =
+        Vec::<Option<Execution>>::into_iter(executions).collect();
+    let Some(executions) = executions else {
+        return Err(Halt::Interrupted);
+    };
+    let (pids, samples) = (pool.pids(), sampler.into_samples());
+    Ok(Ran {
+        started_at,
+        executions,
+        pids,
+        seconds,
+        samples,
+        interrupted,
+    })
+}
+
+/// What has been heard of one process.
+struct Progress {
+    ready: bool,
+    seconds: Vec<Done>,
+    execution: Option<Execution>,
+    heard_at: Instant,
+    warned: bool,
+}
+
+/// Watches the worker processes.
+struct Watch<'a, 'b> {
+    context: &'a mut Context<'b>,
+    spec: &'a TrialSpec,
+    pool: Pool,
+    parts: Vec<Progress>,
+    total_units: u64,
+    /// Why the trial fails, once it does.
+    failure: Option<String>,
+    /// Whether the user stopped it.
+    interrupted: bool,
+    /// When those that were asked to stop are killed.
+    deadline: Option<Instant>,
+    /// Operations when progress was last told, and when.
+    told: (u64, Instant),
+}
+
+impl<'a, 'b> Watch<'a, 'b> {
+    fn new(
+        context: &'a mut Context<'b>,
+        spec: &'a TrialSpec,
+        pool: Pool,
+        total_units: u64,
+    ) -> Self {
+        let now = Instant::now();
+        let nothing = |_| Progress {
+            ready: false,
+            seconds: Vec::new(),
+            execution: None,
+            heard_at: now,
+            warned: false,
+        };
+        Self {
+            parts: (0..pool.len()).map(nothing).collect(),
+            context,
+            spec,
+            pool,
+            total_units,
+            failure: None,
+            interrupted: false,
+            deadline: None,
+            told: (0, now),
+        }
+    }
+
+    /// Waits until every process has its sessions. Opening a database may take long: recovery.
+    fn wait_until_ready(&mut self) -> Result<(), Halt> {
+        while !self.parts.iter().all(|part| part.ready) {
+            if self.context.stopped() {
+                return Err(Halt::Interrupted);
+            }
+            self.hear(TICK);
+            // None has begun, so none has anything to hand back: the pool kills them.
+            if let Some(reason) = self.failure.take() {
+                return Err(Halt::Failed(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the released workers until all have ended.
+    fn follow(&mut self, sampler: &mut Sampler) -> Result<(), Halt> {
+        let released = Instant::now();
+        self.told.1 = released;
+        self.parts
+            .iter_mut()
+            .for_each(|part| part.heard_at = released);
+        while !self.pool.all_closed() {
+            let now = Instant::now();
+            let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
+            let next = released + next_s;
+            if now >= next {
+                sampler.sample();
+                self.tell_progress();
+                self.warn_of_silence();
+                continue;
+            }
+            if self.context.stopped() && !self.interrupted {
+                self.interrupted = true;
+                self.ask_to_stop();
+            }
+            if self.deadline.is_some_and(|deadline| now >= deadline) {
+                self.pool.kill_all();
+                break;
+            }
+            self.hear(TICK.min(next - now));
+        }
+        match self.failure.take() {
+            // A worker that was told to stop may fail on the way; the user's word explains it.
+            Some(reason) if !self.interrupted => Err(Halt::Failed(reason)),
+            _ => Ok(()),
+        }
+    }
+
+    fn ask_to_stop(&mut self) {
+        self.pool.tell_all(&Order::Stop);
+        self.deadline.get_or_insert(Instant::now() + GRACE);
+    }
+
+    fn fail(&mut self, index: usize, why: &str) {
+        let reason = format!("{}{why}", self.name(index));
+        self.failure.get_or_insert(reason);
+        self.ask_to_stop();
+    }
+
+    fn name(&self, index: usize) -> String {
+        let pid = self.pool.pids()[index];
+        match self.spec.worker_kind {
+            WorkerKind::Processes => format!("worker {index} (process {pid})"),
+            WorkerKind::Threads => format!("the workers' process ({pid})"),
+        }
+    }
+
+    fn hear(&mut self, limit: Duration) {
+        let Some((index, heard)) = self.pool.hear(limit) else {
+            return;
+        };
+        let part = &mut self.parts[index];
+        part.heard_at = Instant::now();
+        part.warned = false;
+        match heard {
+            Heard::Closed => match self.pool.end_of(index) {
+                Err(why) => self.fail(index, &format!(" {why}")),
+                Ok(()) if self.parts[index].execution.is_none() => {
+                    self.fail(index, " ended without a result");
+                }
+                Ok(()) => {}
+            },
+            Heard::Report(report) => match *report {
+                Report::Ready => part.ready = true,
+                Report::Second(done) => part.seconds.push(done),
+                Report::Executed(execution) => part.execution = Some(*execution),
+                Report::Failed { message } => self.fail(index, &format!(": {message}")),
+                other => self.fail(index, &format!(": sent what nobody asked for: {other:?}")),
+            },
+        }
+    }
+
+    fn tell_progress(&mut self) {
+        let (mut units, mut operations) = (0, 0);
+        for part in &self.parts {
+            let last = part.seconds.last();
+            units += last.map_or(0, |done| done.units);
+            operations += match &part.execution {
+                Some(execution) => execution
+                    .workers
+                    .iter()
+                    .flat_map(|share| &share.counts)
+                    .sum(),
+                None => last.map_or(0, |done| done.counts.iter().sum::<u64>()),
+            };
+        }
+        let now = Instant::now();
+        let (before, then) = std::mem::replace(&mut self.told, (operations, now));
+        let passed_s = now.duration_since(then).as_secs_f64();
+        self.context.tell(&Event::TrialProgress {
+            id: self.spec.id.clone(),
+            phase: Phase::Run,
+            fraction: (units as f64 / self.total_units.max(1) as f64).min(1.0),
+            rate_per_s: operations.saturating_sub(before) as f64 / passed_s.max(1e-3),
+        });
+    }
+
+    fn warn_of_silence(&mut self) {
+        for index in 0..self.parts.len() {
+            let part = &mut self.parts[index];
+            let silent = part.execution.is_none() && part.heard_at.elapsed() >= SILENCE;
+            if silent && !part.warned {
+                part.warned = true;
+                let silence_s = SILENCE.as_secs();
+                let message = format!("{} has said nothing for {silence_s} s", self.name(index));
+                self.context.warn(message);
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The phases of a trial that are one process's work: conformance, prepare, conclude.
+
+use crate::context::{Context, Halt};
+use crate::process::{Heard, Pool};
+use crate::protocol::{Assignment, Report};
+use crate::{Event, Phase};
+use std::time::Duration;
+
+/// How long the runner listens before it looks at the user's wish again.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// Has a process of its own do one part of a trial, and returns its answer. When the user stops the
+/// run it is killed at once: it has measured nothing.
+///
+/// `what` names the part in errors: `preparing the database`.
+///
+/// # Errors
+/// [`Halt::Failed`] where it cannot, or dies.
+pub(crate) fn alone(
+    context: &mut Context<'_>,
+    assignment: Assignment,
+    phase: Option<Phase>,
+    what: &str,
+) -> Result<Report, Halt> {
+    let id = assignment.spec.id.clone();
+    let mut pool = Pool::new();
+    start(context, &mut pool, assignment)?;
+    let name = format!("{what} (process {})", pool.pids()[0]);
+    let mut answer = None;
+    loop {
+        if context.stopped() {
+            return Err(Halt::Interrupted);
+        }
+        let report = match pool.hear(TICK) {
+            None => continue,
+            Some((_, Heard::Report(report))) => *report,
+            Some((index, Heard::Closed)) => {
+                pool.end_of(index)
+                    .map_err(|why| format!("{name}: it {why}"))?;
+                return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
+            }
+        };
+        match report {
+            Report::Failed { message } => return Err(format!("{name}: {message}").into()),
+            Report::Progress { fraction } => {
+                let id = id.clone();
+                if let Some(phase) = phase {
+                    context.tell(&Event::TrialProgress {
+                        id,
+                        phase,
+                        fraction,
+                        rate_per_s: 0.0,
+                    });
+                }
+            }
+            other => answer = Some(other),
+        }
+    }
+}
+
+/// Starts a worker process.
+///
+/// # Errors
+/// [`Halt::Failed`] with the program's name.
+pub(crate) fn start(
+    context: &Context<'_>,
+    pool: &mut Pool,
+    assignment: Assignment,
+) -> Result<(), Halt> {
+    let program = &context.options.worker_program;
+    let started = pool.start(program, assignment);
+    started.map_err(|error| {
+        Halt::Failed(format!(
+            "a worker, {}, cannot be started: {error}",
+            program.display()
+        ))
+    })
+}

@@ -1,0 +1,270 @@
+//! Worker processes from the runner's side: starting them, hearing them, their deaths.
+
+use crate::protocol::{Assignment, Order, Report};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many lines of a worker's standard error are kept for the reason of its failure.
+const TAIL_LINES: usize = 5;
+
+/// How much of a line is kept.
+const LINE_CHARACTERS: usize = 300;
+
+/// How long a worker that was asked to stop may take before it is killed.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// Something heard from a worker process.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A report.
+    Report(Box<Report>),
+    /// It has closed its end of the pipe: it ends, or has died.
+    Closed,
+}
+
+/// One worker process.
+struct Process {
+    child: Child,
+    /// Closed when the process is to end.
+    orders: Option<ChildStdin>,
+    /// What it last said on standard error.
+    tail: Arc<Mutex<VecDeque<String>>>,
+    /// Whether it has closed its end of the pipe.
+    closed: bool,
+}
+
+/// The worker processes of one phase of a trial. Those that still run when it is dropped are killed.
+pub(crate) struct Pool {
+    processes: Vec<Process>,
+    sender: Sender<(usize, Heard)>,
+    heard: Receiver<(usize, Heard)>,
+}
+
+impl Pool {
+    /// No process yet.
+    pub fn new() -> Self {
+        let (sender, heard) = channel();
+        Self {
+            processes: Vec::new(),
+            sender,
+            heard,
+        }
+    }
+
+    /// Starts `program worker` and assigns it its part.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn start(&mut self, program: &Path, assignment: Assignment) -> std::io::Result<()> {
+        let mut child = Command::new(program)
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A group of its own: a terminal's Ctrl-C reaches the runner alone.
+            .process_group(0)
+            .spawn()?;
+        let index = self.processes.len();
+        let tail = Arc::new(Mutex::new(VecDeque::new()));
+        if let Some(errors) = child.stderr.take() {
+            let tail = Arc::clone(&tail);
+            std::thread::spawn(move || keep_tail(errors, &tail));
+        }
+        if let Some(reports) = child.stdout.take() {
+            let sender = self.sender.clone();
+            std::thread::spawn(move || hear(reports, index, &sender));
+        }
+        let orders = child.stdin.take();
+        self.processes.push(Process {
+            child,
+            orders,
+            tail,
+            closed: false,
+        });
+        self.tell(index, &Order::Assign(Box::new(assignment)));
+        Ok(())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Their process ids.
+    pub fn pids(&self) -> Vec<u32> {
+        self.processes
+            .iter()
+            .map(|process| process.child.id())
+            .collect()
+    }
+
+    /// Tells every process something. One that has died shows by its closed pipe.
+    pub fn tell_all(&mut self, order: &Order) {
+        (0..self.processes.len()).for_each(|index| self.tell(index, order));
+    }
+
+    fn tell(&mut self, index: usize, order: &Order) {
+        let Ok(mut line) = serde_json::to_vec(order) else {
+            return;
+        };
+        line.push(b'\n');
+        if let Some(orders) = &mut self.processes[index].orders {
+            // A worker that has gone cannot be told; that it has is heard elsewhere.
+            let _ = orders.write_all(&line);
+        }
+    }
+
+    /// Waits for something from any process, at most `limit`.
+    pub fn hear(&mut self, limit: Duration) -> Option<(usize, Heard)> {
+        let (index, heard) = self.heard.recv_timeout(limit).ok()?;
+        self.processes[index].closed |= matches!(heard, Heard::Closed);
+        Some((index, heard))
+    }
+
+    /// Whether every process has closed its end of the pipe.
+    pub fn all_closed(&self) -> bool {
+        self.processes.iter().all(|process| process.closed)
+    }
+
+    /// Kills every process that still runs, by its id, and waits for it.
+    pub fn kill_all(&mut self) {
+        for process in &mut self.processes {
+            process.orders = None;
+            if process
+                .child
+                .try_wait()
+                .is_ok_and(|status| status.is_none())
+            {
+                // It may end between the question and the signal; `Child` never signals another.
+                let _ = process.child.kill();
+            }
+            let _ = process.child.wait();
+        }
+    }
+
+    /// Waits for a process that has closed its pipe, and says how it ended unless it ended well:
+    /// `killed by SIGSEGV`, with the last of what it wrote to standard error.
+    pub fn end_of(&mut self, index: usize) -> Result<(), String> {
+        let process = &mut self.processes[index];
+        let status = wait_at_most(&mut process.child, GRACE);
+        let status = match status {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => status_text(status),
+            Ok(None) => "closed its pipe and did not end".to_owned(),
+            Err(error) => format!("cannot be waited for: {error}"),
+        };
+        let tail = process.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let said: Vec<&str> = tail.iter().map(String::as_str).collect();
+        Err(match said.is_empty() {
+            true => status,
+            false => format!("{status}; it last wrote: {}", said.join(" | ")),
+        })
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.kill_all();
+    }
+}
+
+fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + limit;
+    loop {
+        let status = child.try_wait()?;
+        if status.is_some() || Instant::now() >= until {
+            return Ok(status);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn status_text(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(number), _) => match nix::sys::signal::Signal::try_from(number) {
+            Ok(signal) => format!("was killed by {}", signal.as_str()),
+            Err(_) => format!("was killed by signal {number}"),
+        },
+        (None, Some(code)) => format!("exited with code {code}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+fn hear(reports: impl Read, index: usize, sender: &Sender<(usize, Heard)>) {
+    for line in BufReader::new(reports).split(b'\n').map_while(Result::ok) {
+        let report = serde_json::from_slice(&line).unwrap_or_else(|error| Report::Failed {
+            message: format!("sent a line that is no report: {error}"),
+        });
+        if sender
+            .send((index, Heard::Report(Box::new(report))))
+            .is_err()
+        {
+            return;
+        }
+    }
+    // Nobody listens once the pool is gone.
+    let _ = sender.send((index, Heard::Closed));
+}
+
+fn keep_tail(errors: impl Read, tail: &Mutex<VecDeque<String>>) {
+    for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
+        let text: String = String::from_utf8_lossy(&line)
+            .chars()
+            .take(LINE_CHARACTERS)
+            .collect();
+        if text.trim().is_empty() {
+            continue;
+        }
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        if tail.len() == TAIL_LINES {
+            tail.pop_front();
+        }
+        tail.push_back(text.trim_end().to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_named_and_an_exit_code_told() {
+        assert_eq!(
+            status_text(ExitStatus::from_raw(9)),
+            "was killed by SIGKILL"
+        );
+        assert_eq!(
+            status_text(ExitStatus::from_raw(3 << 8)),
+            "exited with code 3"
+        );
+    }
+
+    #[test]
+    fn only_the_last_lines_of_standard_error_are_kept() {
+        let tail = Mutex::new(VecDeque::new());
+        let text = (0..20).map(|n| format!("line {n}\n\n")).collect::<String>();
+        keep_tail(text.as_bytes(), &tail);
+        let kept = tail.into_inner().unwrap();
+        assert_eq!(kept.len(), TAIL_LINES);
+        assert_eq!(kept.back().map(String::as_str), Some("line 19"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_report_is_a_failure_and_the_end_is_heard() {
+        let (sender, heard) = channel();
+        hear("{\"report\":\"ready\"}\nhello\n".as_bytes(), 7, &sender);
+        let heard: Vec<_> = heard.try_iter().map(|(_, heard)| heard).collect();
+        assert!(matches!(&heard[0], Heard::Report(report) if matches!(**report, Report::Ready)));
+        let Heard::Report(report) = &heard[1] else {
+            panic!("{heard:?}")
+        };
+        assert!(matches!(**report, Report::Failed { .. }));
+        assert!(matches!(heard[2], Heard::Closed));
+    }
+}

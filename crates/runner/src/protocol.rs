@@ -1,0 +1,190 @@
+//! What runner and workers say to each other: a JSON object per line, orders on the worker's
+//! standard input, reports on its standard output.
+
+use crate::host::process::{Io, Memory};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use trueput_record::measurement::Check;
+use trueput_record::{TrialSpec, Value};
+use trueput_workloads::Findings;
+
+/// What the runner says to a worker.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// The first line: what this process is for.
+    Assign(Box<Assignment>),
+    /// Every worker is ready: begin.
+    Go,
+    /// Return at the next convenience. The end of the pipe means the same.
+    Stop,
+}
+
+/// What a worker process is for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    /// The trial.
+    pub spec: TrialSpec,
+    /// The database's folder. It exists.
+    pub directory: PathBuf,
+    /// Its part.
+    pub part: Part,
+}
+
+/// One worker process's part of a trial.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "part", rename_all = "snake_case")]
+pub(crate) enum Part {
+    /// Put the engine through the conformance suite.
+    Conformance,
+    /// Make and fill the database.
+    Prepare {
+        /// Whether it holds the remains of an interrupted trial, to be continued.
+        resume: bool,
+    },
+    /// Open the database, say that you are ready, and run when told.
+    Execute {
+        /// Index of the first worker in this process.
+        first: u32,
+        /// How many workers this process has, each a thread.
+        sessions: u32,
+    },
+    /// Draw and check the results.
+    Conclude(Totals),
+}
+
+/// What the workers have done, for the conclusion.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    /// Operations by kind.
+    pub counts: Vec<u64>,
+    /// Conflicts.
+    pub conflicts: u64,
+    /// What each worker found.
+    pub findings: Vec<Findings>,
+    /// Whether an interrupted trial was continued.
+    pub resumed: bool,
+}
+
+/// What a worker says to the runner.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub(crate) enum Report {
+    /// Preparing or concluding, that much is done, 0 to 1.
+    Progress {
+        /// That much.
+        fraction: f64,
+    },
+    /// The database is open and every session of this process is made.
+    Ready,
+    /// A second of the run has ended.
+    Second(Done),
+    /// The conformance suite's answer.
+    Conformed {
+        /// Every check.
+        checks: Vec<Check>,
+    },
+    /// The database is ready for the workers.
+    Prepared {
+        /// The version that the engine's library reports.
+        version: String,
+        /// The library's file; `None` where the engine is compiled in.
+        library: Option<PathBuf>,
+        /// Settings and counters as the engine reports them.
+        engine: EngineState,
+    },
+    /// Every worker of this process has ended.
+    Executed(Box<Execution>),
+    /// The results.
+    Concluded(Box<Concluded>),
+    /// This process cannot do its part.
+    Failed {
+        /// Why.
+        message: String,
+    },
+}
+
+/// What a process has done since the release.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Done {
+    /// Operations by kind.
+    pub counts: Vec<u64>,
+    /// Units of work.
+    pub units: u64,
+}
+
+/// What an engine says of itself.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct EngineState {
+    /// Its settings.
+    pub settings: BTreeMap<String, Value>,
+    /// Its counters.
+    pub counters: BTreeMap<String, Value>,
+}
+
+/// One process's part of the run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Execution {
+    /// Whether it returned early because it was told to.
+    pub stopped: bool,
+    /// Its workers.
+    pub workers: Vec<Share>,
+    /// Latencies by kind, over its workers, as [`trueput_record::histogram::encode`] writes them.
+    pub histograms: Vec<String>,
+    /// What it used between release and end.
+    pub usage: Usage,
+    /// Its memory at the end, the database still open.
+    pub memory: Memory,
+    /// What the engine says then.
+    pub engine: EngineState,
+}
+
+/// One worker's part of the run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Share {
+    /// From 0.
+    pub index: u32,
+    /// When it began, on `CLOCK_MONOTONIC`, which all processes share, nanoseconds.
+    pub start_ns: u64,
+    /// When it ended, likewise.
+    pub end_ns: u64,
+    /// Operations by kind.
+    pub counts: Vec<u64>,
+    /// Conflicts.
+    pub conflicts: u64,
+    /// What it found.
+    pub findings: Findings,
+}
+
+/// What a process used.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Usage {
+    /// CPU seconds outside the kernel.
+    pub user_cpu_s: f64,
+    /// CPU seconds inside the kernel.
+    pub system_cpu_s: f64,
+    /// Times that a thread gave up the processor.
+    pub voluntary_context_switches: u64,
+    /// Times that a thread had to.
+    pub involuntary_context_switches: u64,
+    /// Page faults without I/O.
+    pub minor_page_faults: u64,
+    /// Page faults with I/O.
+    pub major_page_faults: u64,
+    /// Bytes moved.
+    pub io: Io,
+}
+
+/// What a trial came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Concluded {
+    /// The results by name.
+    pub results: BTreeMap<String, Value>,
+    /// What was checked.
+    pub checks: Vec<Check>,
+    /// How long the conclusion took, seconds.
+    pub elapsed_s: f64,
+    /// What the engine says at the very end.
+    pub engine: EngineState,
+}

@@ -1,0 +1,196 @@
+//! The timeline of a trial, from what the workers counted and what the sampler saw.
+
+use crate::protocol::Done;
+use crate::sampler::Sample;
+use trueput_record::measurement::TimelineSecond;
+
+/// Puts the timeline together: an entry for each whole second of the run, and one for the remainder,
+/// so that its sums are those of the whole trial.
+///
+/// `processes` has, for each worker process, what it had done at the end of each of its seconds;
+/// `counts` is what all had done at the end, and `total` what they had used then. Operations that
+/// were counted and rolled back in a later second are in no entry.
+pub(crate) fn timeline(
+    elapsed_s: f64,
+    processes: &[Vec<Done>],
+    finals: &[Vec<u64>],
+    samples: &[Sample],
+    total: &Sample,
+) -> Vec<TimelineSecond> {
+    let kinds = finals.iter().map(Vec::len).max().unwrap_or_default();
+    // The second that the run ended in is the remainder, a whole one included.
+    let whole = (elapsed_s.ceil() as usize).saturating_sub(1);
+    let mut ends: Vec<Vec<u64>> = (1..=whole)
+        .map(|second| {
+            sum(
+                kinds,
+                processes
+                    .iter()
+                    .zip(finals)
+                    .map(|(seen, last)| at(seen, second, last)),
+            )
+        })
+        .collect();
+    ends.push(sum(kinds, finals.iter().map(Vec::as_slice)));
+    forget_rolled_back(&mut ends);
+    let mut before = (vec![0; kinds], Sample::default());
+    let mut timeline = Vec::with_capacity(ends.len());
+    for (index, counts) in ends.into_iter().enumerate() {
+        let sampled = if index < whole {
+            samples.get(index)
+        } else {
+            Some(total)
+        };
+        // A second that the runner slept through shows in the next one.
+        let used = sampled.copied().unwrap_or(Sample {
+            memory: Default::default(),
+            ..before.1
+        });
+        let at_s = if index < whole {
+            (index + 1) as f64
+        } else {
+            elapsed_s
+        };
+        timeline.push(entry(at_s, &before, &counts, &used));
+        before = (counts, used);
+    }
+    timeline
+}
+
+fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) -> TimelineSecond {
+    let io = used.io.since(&before.1.io);
+    TimelineSecond {
+        at_s,
+        counts: counts
+            .iter()
+            .zip(&before.0)
+            .map(|(now, then)| now - then)
+            .collect(),
+        // `/proc` counts in hundredths of a second: the remainder may come out a tick short.
+        user_cpu_s: (used.cpu.user_s - before.1.cpu.user_s).max(0.0),
+        system_cpu_s: (used.cpu.system_s - before.1.cpu.system_s).max(0.0),
+        pss_bytes: used.memory.pss_bytes,
+        storage_written_bytes: io.storage_written_bytes,
+        storage_read_bytes: io.storage_read_bytes,
+    }
+}
+
+/// What a process had done at the end of a second, from 1: what it said then, or all that it did if
+/// it had ended before.
+fn at<'a>(seen: &'a [Done], second: usize, last: &'a [u64]) -> &'a [u64] {
+    seen.get(second - 1).map_or(last, |done| &done.counts)
+}
+
+fn sum<'a>(kinds: usize, counts: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
+    let mut sums = vec![0; kinds];
+    for counts in counts {
+        sums.iter_mut()
+            .zip(counts)
+            .for_each(|(sum, count)| *sum += count);
+    }
+    sums
+}
+
+/// Makes each count no larger than any later one.
+fn forget_rolled_back(ends: &mut [Vec<u64>]) {
+    for index in (1..ends.len()).rev() {
+        let (earlier, later) = ends.split_at_mut(index);
+        for (then, now) in earlier[index - 1].iter_mut().zip(&later[0]) {
+            *then = (*then).min(*now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::process::{Cpu, Io, Memory};
+
+    fn done(counts: [u64; 2]) -> Done {
+        Done {
+            counts: counts.to_vec(),
+            units: 0,
+        }
+    }
+
+    fn used(user_s: f64, written: u64) -> Sample {
+        Sample {
+            cpu: Cpu {
+                user_s,
+                system_s: 0.0,
+            },
+            io: Io {
+                storage_written_bytes: written,
+                ..Io::default()
+            },
+            memory: Memory {
+                pss_bytes: 10,
+                rss_bytes: 20,
+            },
+        }
+    }
+
+    fn counts(timeline: &[TimelineSecond]) -> Vec<Vec<u64>> {
+        timeline
+            .iter()
+            .map(|second| second.counts.clone())
+            .collect()
+    }
+
+    #[test]
+    fn its_sums_are_the_totals_and_its_last_entry_is_the_remainder() {
+        // The second process ended within its first second.
+        let processes = [vec![done([10, 1]), done([30, 2])], vec![]];
+        let finals = [vec![35, 3], vec![5, 5]];
+        let samples = [used(0.5, 100), used(1.5, 300)];
+        let made = timeline(2.25, &processes, &finals, &samples, &used(1.75, 400));
+        assert_eq!(counts(&made), [[15, 6], [20, 1], [5, 1]]);
+        assert_eq!(
+            made.iter().map(|second| second.at_s).collect::<Vec<_>>(),
+            [1.0, 2.0, 2.25]
+        );
+        assert_eq!(
+            made.iter()
+                .map(|second| second.storage_written_bytes)
+                .sum::<u64>(),
+            400
+        );
+        assert_eq!(
+            made.iter().map(|second| second.user_cpu_s).sum::<f64>(),
+            1.75
+        );
+    }
+
+    #[test]
+    fn a_run_of_less_than_a_second_has_one_entry() {
+        let made = timeline(0.1, &[vec![]], &[vec![7]], &[], &used(0.1, 1));
+        assert_eq!(counts(&made), [[7]]);
+        assert_eq!((made[0].at_s, made[0].pss_bytes), (0.1, 10));
+    }
+
+    #[test]
+    fn what_was_rolled_back_later_counts_in_no_second() {
+        let processes = [vec![done([10, 0]), done([4, 0])]];
+        let samples = [used(0.0, 0), used(0.0, 0)];
+        let made = timeline(2.5, &processes, &[vec![9, 0]], &samples, &used(0.0, 0));
+        assert_eq!(counts(&made), [[4, 0], [0, 0], [5, 0]]);
+    }
+
+    #[test]
+    fn a_second_without_a_sample_shows_in_the_next_one() {
+        let processes = [vec![done([1, 0]), done([2, 0])]];
+        let made = timeline(
+            2.5,
+            &processes,
+            &[vec![3, 0]],
+            &[used(1.0, 50)],
+            &used(2.0, 90),
+        );
+        let written: Vec<_> = made
+            .iter()
+            .map(|second| second.storage_written_bytes)
+            .collect();
+        assert_eq!(written, [50, 0, 40]);
+        assert_eq!(made[1].pss_bytes, 0);
+    }
+}

@@ -1,0 +1,303 @@
+//! The folder that databases are made in: claimed, marked as ours, and left as it was found.
+//!
+//! ```text
+//! WORK/
+//!   .trueput-work     says what this folder is, and what trueput created to get here
+//!   RUN/              a folder per run, named as its run folder
+//!     TRIAL/          a folder per trial: the database
+//! ```
+//!
+//! Nothing outside `WORK/RUN` is ever removed but folders that trueput created and that are empty.
+
+use crate::{Error, host};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+const MARKER: &str = ".trueput-work";
+const MARKER_FIRST_LINE: &str =
+    "This is a work folder of trueput: it makes databases here and removes them.";
+const CREATED: &str = "created: ";
+
+/// A work folder in use.
+#[derive(Debug)]
+pub(crate) struct WorkFolder {
+    path: PathBuf,
+}
+
+impl WorkFolder {
+    /// Makes the folder if it is not there, and marks it.
+    ///
+    /// # Errors
+    /// [`Error::WorkFolder`] where it is somebody else's (neither empty nor marked), no folder, or
+    /// cannot be written.
+    pub fn claim(path: &Path) -> Result<Self, Error> {
+        let refuse = |message: String| Error::WorkFolder {
+            path: path.to_owned(),
+            message,
+        };
+        let refused = |error: std::io::Error| refuse(format!("cannot be used: {error}"));
+        let absolute = std::path::absolute(path).map_err(refused)?;
+        let created = first_missing(&absolute);
+        if let Err(error) = fs::create_dir_all(&absolute) {
+            remove_empty(&absolute, created.as_deref());
+            return Err(match error.kind() {
+                ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                    refuse("is not a folder; name one, or a name that is free".to_owned())
+                }
+                _ => refuse(format!("cannot be made: {error}")),
+            });
+        }
+        // From here on by its real name, so that a link that is turned later changes nothing.
+        let folder = Self {
+            path: absolute.canonicalize().map_err(refused)?,
+        };
+        match folder.is_marked().map_err(refused)? {
+            true => folder.probe().map_err(refused)?,
+            false if !is_empty(&folder.path).map_err(refused)? => {
+                return Err(refuse(
+                    "is not ours: it holds files and no mark of trueput; name an empty or new one"
+                        .to_owned(),
+                ));
+            }
+            false => folder.mark(created.as_deref()).map_err(|error| {
+                remove_empty(&folder.path, created.as_deref());
+                refused(error)
+            })?,
+        }
+        Ok(folder)
+    }
+
+    /// The folder's real path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the mark if nothing else is left, and then the folders that were created to get here
+    /// as far as they are empty.
+    pub fn release(self) {
+        let marker = self.path.join(MARKER);
+        let only_marker = fs::read_dir(&self.path).is_ok_and(|entries| entries.count() == 1);
+        let text = fs::read_to_string(&marker).unwrap_or_default();
+        if only_marker && fs::remove_file(&marker).is_ok() {
+            let created = text.lines().find_map(|line| line.strip_prefix(CREATED));
+            remove_empty(&self.path, created.map(Path::new));
+        }
+    }
+
+    fn is_marked(&self) -> std::io::Result<bool> {
+        let marker = self.path.join(MARKER);
+        match fs::symlink_metadata(&marker) {
+            // A link could be planted to make a stranger's folder look like ours.
+            Ok(metadata) if !metadata.is_file() => Ok(false),
+            Ok(_) => Ok(fs::read_to_string(&marker)?.starts_with(MARKER_FIRST_LINE)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn mark(&self, created: Option<&Path>) -> std::io::Result<()> {
+        let mut text = format!("{MARKER_FIRST_LINE}\n");
+        if let Some(created) = created.and_then(Path::to_str) {
+            text.push_str(&format!("{CREATED}{created}\n"));
+        }
+        let mut file = fs::File::create_new(self.path.join(MARKER))?;
+        file.write_all(text.as_bytes())
+    }
+
+    /// Whether something can be made in it, by making it.
+    fn probe(&self) -> std::io::Result<()> {
+        let probe = self.path.join(format!(".probe-{}", std::process::id()));
+        fs::create_dir(&probe)?;
+        fs::remove_dir(&probe)
+    }
+}
+
+/// The folder of one run in a work folder. What is left in it is removed when it is closed, unless
+/// it is to be kept.
+#[derive(Debug)]
+pub(crate) struct RunArea {
+    work: WorkFolder,
+    path: PathBuf,
+}
+
+impl RunArea {
+    /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run left.
+    ///
+    /// # Errors
+    /// [`Error::WorkFolder`].
+    pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = work.path().join(name.as_ref());
+        match make_folder(&path) {
+            Ok(()) => Ok(Self { work, path }),
+            Err(message) => Err(Error::WorkFolder { path, message }),
+        }
+    }
+
+    /// The folder of a trial's database, and whether something is left in it of an earlier attempt.
+    ///
+    /// # Errors
+    /// A sentence, where it cannot be made.
+    pub fn trial(&self, id: &str) -> Result<(PathBuf, bool), String> {
+        let path = self.path.join(id);
+        make_folder(&path).map_err(|message| format!("{}: {message}", path.display()))?;
+        let empty = is_empty(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok((path, !empty))
+    }
+
+    /// Removes a trial's folder and all that is in it.
+    ///
+    /// # Errors
+    /// A sentence, where something cannot be removed.
+    pub fn remove(&self, id: &str) -> Result<(), String> {
+        let path = self.path.join(id);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(format!("{} cannot be removed: {error}", path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes free for databases; `None` where the kernel does not say.
+    pub fn free_bytes(&self) -> Option<u64> {
+        host::free_bytes(&self.path)
+    }
+
+    /// Leaves the work folder as it was found, but for databases that are kept.
+    pub fn close(self) {
+        // Fails where a database is kept, as it should.
+        let _ = fs::remove_dir(&self.path);
+        self.work.release();
+    }
+}
+
+/// Makes a folder, or finds that it is one already; a link is none.
+fn make_folder(path: &Path) -> Result<(), String> {
+    match fs::create_dir(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+            let folder = metadata.is_dir();
+            folder
+                .then_some(())
+                .ok_or_else(|| "is there already and no folder".to_owned())
+        }
+        Err(error) => Err(format!("cannot be made: {error}")),
+    }
+}
+
+fn is_empty(path: &Path) -> std::io::Result<bool> {
+    Ok(fs::read_dir(path)?.next().is_none())
+}
+
+/// The topmost folder that would have to be made for `path` to exist; `None` where it exists.
+fn first_missing(path: &Path) -> Option<PathBuf> {
+    let missing = path
+        .ancestors()
+        .take_while(|ancestor| fs::symlink_metadata(ancestor).is_err());
+    missing.last().map(Path::to_owned)
+}
+
+/// Removes empty folders from `path` up to `topmost`, both included; without it, none.
+fn remove_empty(path: &Path, topmost: Option<&Path>) {
+    let Some(topmost) = topmost else { return };
+    // The mark was made before links were followed.
+    let topmost = topmost
+        .canonicalize()
+        .unwrap_or_else(|_| topmost.to_owned());
+    for ancestor in path
+        .ancestors()
+        .take_while(|ancestor| ancestor.starts_with(&topmost))
+    {
+        let removed = fs::remove_dir(ancestor);
+        if removed.is_err_and(|error| error.kind() != ErrorKind::NotFound) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_made_is_gone_when_it_is_released_and_its_parent_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a/b");
+        WorkFolder::claim(&path).unwrap().release();
+        assert!(is_empty(parent.path()).unwrap());
+    }
+
+    #[test]
+    fn an_empty_folder_that_was_there_is_left_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        WorkFolder::claim(folder.path()).unwrap().release();
+        assert!(is_empty(folder.path()).unwrap());
+    }
+
+    #[test]
+    fn a_folder_with_strangers_files_is_refused_and_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("thesis.txt"), "ten years").unwrap();
+        let error = WorkFolder::claim(folder.path()).unwrap_err();
+        assert!(
+            error.is_usage() && error.to_string().contains("is not ours"),
+            "{error}"
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_mark_that_is_a_link_or_says_something_else_is_no_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = tempfile::tempdir().unwrap();
+        WorkFolder::claim(real.path()).unwrap();
+        let marker = folder.path().join(MARKER);
+        std::os::unix::fs::symlink(real.path().join(MARKER), &marker).unwrap();
+        assert!(WorkFolder::claim(folder.path()).is_err());
+        fs::remove_file(&marker).unwrap();
+        fs::write(&marker, "something else").unwrap();
+        assert!(WorkFolder::claim(folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_named_as_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        for path in [file.clone(), file.join("below")] {
+            let error = WorkFolder::claim(&path).unwrap_err();
+            assert!(error.to_string().contains("is not a folder"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bystander_in_a_marked_folder_stays_when_a_run_is_closed() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("work");
+        let area = RunArea::open(WorkFolder::claim(&path).unwrap(), "run").unwrap();
+        let (trial, left) = area.trial("0001").unwrap();
+        assert!(!left);
+        fs::write(trial.join("data"), "x").unwrap();
+        assert!(area.trial("0001").unwrap().1);
+        fs::write(path.join("bystander"), "x").unwrap();
+        area.remove("0001").unwrap();
+        area.close();
+        assert!(path.join("bystander").exists() && !path.join("run").exists());
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_trial_is_not_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let victim = tempfile::tempdir().unwrap();
+        fs::write(victim.path().join("precious"), "x").unwrap();
+        let work = WorkFolder::claim(&parent.path().join("work")).unwrap();
+        let area = RunArea::open(work, "run").unwrap();
+        std::os::unix::fs::symlink(victim.path(), area.path.join("0001")).unwrap();
+        assert!(area.trial("0001").is_err());
+        // Whether or not the link itself goes, what it points to stays.
+        let _ = area.remove("0001");
+        assert!(victim.path().join("precious").exists());
+    }
+}

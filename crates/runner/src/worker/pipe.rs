@@ -1,0 +1,120 @@
+//! The worker's end of the pipes: orders in, reports out.
+
+use crate::protocol::{Assignment, Order, Part, Report};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Stdin, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Sends reports over what was standard output when the process began.
+pub(super) struct Reporter(Mutex<File>);
+
+impl Reporter {
+    /// Takes standard output for reports. What an engine prints goes to standard error from here
+    /// on, so that it cannot be mistaken for a report.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn take_standard_output() -> std::io::Result<Self> {
+        let reports = std::io::stdout().as_fd().try_clone_to_owned()?;
+        nix::unistd::dup2_stdout(std::io::stderr())?;
+        Ok(Self(Mutex::new(File::from(reports))))
+    }
+
+    /// Sends a report, whole.
+    ///
+    /// # Errors
+    /// A sentence, where the runner has gone.
+    pub fn send(&self, report: &Report) -> Result<(), String> {
+        let mut line = serde_json::to_vec(report)
+            .map_err(|error| format!("a report cannot be written: {error}"))?;
+        line.push(b'\n');
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&line)
+            .map_err(|error| format!("the runner cannot be reached: {error}"))
+    }
+}
+
+/// Something to wait for that happens once, one way or the other.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    open: Mutex<Option<bool>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Lets everybody pass, now and later: `true` to go on, `false` to go home. The first word
+    /// counts.
+    pub fn open(&self, go_on: bool) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get_or_insert(go_on);
+        self.changed.notify_all();
+    }
+
+    /// Waits until it opens, and says which way.
+    pub fn wait(&self) -> bool {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(go_on) = *open {
+                return go_on;
+            }
+            open = self
+                .changed
+                .wait(open)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The runner's word on whether to go and whether to stop.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    /// Opens when the runner releases the workers.
+    pub release: Gate,
+    /// Whether to return at the next convenience.
+    pub stop: AtomicBool,
+}
+
+impl Control {
+    /// Asks this process's workers to return.
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
+        self.release.open(false);
+    }
+}
+
+/// Reads what this process is for, then listens for orders on a thread of its own.
+///
+/// # Errors
+/// A sentence, where standard input is no runner.
+pub(super) fn read_assignment() -> Result<(Assignment, Arc<Control>), String> {
+    let mut input = BufReader::new(std::io::stdin());
+    let mut line = String::new();
+    input
+        .read_line(&mut line)
+        .map_err(|error| format!("reading standard input: {error}"))?;
+    let Ok(Order::Assign(assignment)) = serde_json::from_str(&line) else {
+        return Err("a worker is started by 'trueput run', not by hand".to_owned());
+    };
+    let control = Arc::new(Control::default());
+    let heard = Arc::clone(&control);
+    let measured = matches!(assignment.part, Part::Execute { .. });
+    std::thread::spawn(move || listen(input, &heard, measured));
+    Ok((*assignment, control))
+}
+
+fn listen(input: BufReader<Stdin>, control: &Control, measured: bool) {
+    for line in input.lines().map_while(Result::ok) {
+        match serde_json::from_str(&line) {
+            Ok(Order::Go) => control.release.open(true),
+            Ok(Order::Stop) => control.stop(),
+            Ok(Order::Assign(_)) | Err(_) => break,
+        }
+    }
+    // The runner has gone. Workers that run are asked to return; nothing else can be asked.
+    control.stop();
+    if !measured {
+        std::process::exit(1);
+    }
+}

@@ -49,8 +49,13 @@ pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
     let expansion = Expansion::new(plan, registry)?;
     let mut left_out = Vec::new();
     let mut cells = Vec::new();
-    for (contender, engine) in expansion.contenders(&mut left_out)? {
-        expansion.cells(&contender, engine, &mut cells, &mut left_out)?;
+    for rival in expansion.rivals(&mut left_out)? {
+        expansion.cells(
+            &rival.contender,
+            rival.build.engine(),
+            &mut cells,
+            &mut left_out,
+        )?;
     }
     if cells.is_empty() {
         return Err(expansion.wrong("engines", nothing_left(&left_out)));
@@ -76,12 +81,45 @@ fn nothing_left(left_out: &[String]) -> String {
 }
 
 fn numbered(cell: &TrialSpec, repeat: u32, number: usize) -> TrialSpec {
-    let (engine, durability, workers) = (&cell.engine, cell.durability, cell.workers);
-    let id = format!("{number:04}-{engine}-{durability}-w{workers}-r{repeat}");
-    TrialSpec {
-        id,
+    let mut spec = TrialSpec {
         repeat,
         ..cell.clone()
+    };
+    spec.id = trial_id(&spec, number);
+    spec
+}
+
+/// The id of the `number`th trial of a run, from 1: `0007-lmdb-async-w4-r2`.
+#[must_use]
+pub fn trial_id(spec: &TrialSpec, number: usize) -> String {
+    let TrialSpec {
+        engine,
+        durability,
+        workers,
+        repeat,
+        ..
+    } = spec;
+    format!("{number:04}-{engine}-{durability}-w{workers}-r{repeat}")
+}
+
+/// One of those who compete.
+struct Rival {
+    contender: Contender,
+    build: Build,
+}
+
+/// An engine in its default build or in the library that the plan names.
+enum Build {
+    Default(&'static dyn Engine),
+    Named(Box<dyn Engine>),
+}
+
+impl Build {
+    fn engine(&self) -> &dyn Engine {
+        match self {
+            Self::Default(engine) => *engine,
+            Self::Named(engine) => engine.as_ref(),
+        }
     }
 }
 
@@ -169,59 +207,62 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    fn contenders(
-        &self,
-        left_out: &mut Vec<String>,
-    ) -> Result<Vec<(Contender, &'static dyn Engine)>, Error> {
-        let mut found: Vec<(Contender, &'static dyn Engine)> = Vec::new();
+    fn rivals(&self, left_out: &mut Vec<String>) -> Result<Vec<Rival>, Error> {
+        let mut rivals: Vec<Rival> = Vec::new();
         for contender in &self.plan.engines {
             if contender.engine == PRESENT_ENGINES {
-                self.present(&mut found, left_out);
-                continue;
-            }
-            let engine = self.engine(contender)?;
-            if !found.iter().any(|(known, _)| known == contender) {
-                found.push((contender.clone(), engine));
+                self.present(&mut rivals, left_out);
+            } else if !rivals.iter().any(|rival| rival.contender == *contender) {
+                rivals.push(Rival {
+                    contender: contender.clone(),
+                    build: self.build(contender)?,
+                });
             }
         }
-        Ok(found)
+        Ok(rivals)
     }
 
-    fn present(
-        &self,
-        found: &mut Vec<(Contender, &'static dyn Engine)>,
-        left_out: &mut Vec<String>,
-    ) {
+    fn present(&self, rivals: &mut Vec<Rival>, left_out: &mut Vec<String>) {
         for &engine in self.registry.engines {
             let contender = Contender::parse(engine.info().name);
             match engine.build() {
-                Ok(_) if found.iter().any(|(known, _)| *known == contender) => {}
-                Ok(_) => found.push((contender, engine)),
+                Ok(_) if rivals.iter().any(|rival| rival.contender == contender) => {}
+                Ok(_) => rivals.push(Rival {
+                    contender,
+                    build: Build::Default(engine),
+                }),
                 Err(error) => left_out.push(format!("{} is not there: {error}", contender.engine)),
             }
         }
     }
 
-    fn engine(&self, contender: &Contender) -> Result<&'static dyn Engine, Error> {
+    fn build(&self, contender: &Contender) -> Result<Build, Error> {
         let name = &contender.engine;
         let engine = self
             .registry
             .engine(name)
             .map_err(|why| self.wrong("engines", with_present(name, why)))?;
-        let build = engine.build().map_err(|error| {
+        let cannot = |error| {
             let install = engine.info().install;
             self.wrong(
                 "engines",
                 format!("{name} cannot be used: {error}; to install: {install}"),
             )
-        })?;
+        };
         match &contender.build {
-            Some(path) if build.library.is_none() => {
-                let path = path.display();
-                let message = format!("{name} is compiled in; it cannot be loaded from {path}");
-                Err(self.wrong("engines", message))
+            Some(library) => {
+                let loaded = engine.at(library).map_err(|error| match error {
+                    // The engine's own sentence names it and the library.
+                    trueput_engine::Error::Unsupported(why) => self.wrong("engines", why),
+                    other => self.wrong("engines", format!("{name}: {other}")),
+                })?;
+                loaded.build().map_err(cannot)?;
+                Ok(Build::Named(loaded))
             }
-            _ => Ok(engine),
+            None => {
+                engine.build().map_err(cannot)?;
+                Ok(Build::Default(engine))
+            }
         }
     }
 
@@ -229,7 +270,7 @@ impl<'a> Expansion<'a> {
     fn cells(
         &self,
         contender: &Contender,
-        engine: &'static dyn Engine,
+        engine: &dyn Engine,
         cells: &mut Vec<TrialSpec>,
         left_out: &mut Vec<String>,
     ) -> Result<(), Error> {

@@ -1,3 +1,37 @@
 //! The bench on which transactional storage is measured.
+//!
+//! `main` reads the command line and hands to one file per subcommand in [`cmd`].
 
-fn main() {}
+mod choices;
+mod cli;
+mod cmd;
+mod execute;
+mod failure;
+mod output;
+mod progress;
+mod signals;
+mod table;
+
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+use trueput_runner::Registry;
+
+fn main() -> ExitCode {
+    let parsed = match cli::Cli::try_parse() {
+        Ok(parsed) => parsed,
+        Err(error) => return cli::refuse(&error),
+    };
+    let registry = Registry {
+        engines: trueput_drivers::registry(),
+        workloads: trueput_workloads::registry(),
+    };
+    match cmd::dispatch(parsed.command, &registry) {
+        Ok(code) => code,
+        Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&failure.to_string());
+            failure.exit_code()
+        }
+    }
+}

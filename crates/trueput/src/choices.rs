@@ -1,0 +1,225 @@
+//! Options that several subcommands share, and what they do to a plan.
+
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
+use trueput_record::{Durability, Value, VerifyLevel, WorkerKind};
+
+/// Where a run leaves its results and its databases, and how it tells what it does.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Where and how")]
+pub struct Places {
+    /// The folder for results; each run makes a folder of its own in it
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// The folder for databases [default: one in the run's own folder]
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// Leave each trial's database where it is
+    #[arg(long)]
+    pub keep_databases: bool,
+}
+
+/// What a worker is, on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Kind {
+    /// Each worker is a process of its own
+    Processes,
+    /// Each worker is a thread of one process
+    Threads,
+}
+
+impl From<Kind> for WorkerKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Processes => Self::Processes,
+            Kind::Threads => Self::Threads,
+        }
+    }
+}
+
+/// `NAME=VALUE` of `--set`, every value of a list.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The setting.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<Value>,
+}
+
+/// `ENGINE.NAME=VALUE` of `--knob`, every value of a list.
+#[derive(Debug, Clone)]
+pub struct KnobSetting {
+    /// The engine.
+    pub engine: String,
+    /// The knob and its values.
+    pub setting: Setting,
+}
+
+/// Reads `NAME=VALUE[,VALUE…]`.
+pub fn parse_setting(text: &str) -> Result<Setting, String> {
+    match text.split_once('=') {
+        Some((name, values)) if !name.is_empty() && !values.is_empty() => Ok(Setting {
+            name: name.to_owned(),
+            values: values.split(',').map(Value::parse).collect(),
+        }),
+        _ => Err("write NAME=VALUE, as in finish=100000".to_owned()),
+    }
+}
+
+/// Reads `ENGINE.NAME=VALUE[,VALUE…]`.
+pub fn parse_knob(text: &str) -> Result<KnobSetting, String> {
+    let wrong = || "write ENGINE.NAME=VALUE, as in lmdb.map_size=1GiB".to_owned();
+    let setting = parse_setting(text).map_err(|_| wrong())?;
+    let (engine, name) = setting.name.split_once('.').ok_or_else(wrong)?;
+    let engine = engine.to_owned();
+    Ok(KnobSetting {
+        engine,
+        setting: Setting {
+            name: name.to_owned(),
+            ..setting
+        },
+    })
+}
+
+/// Reads a number of workers.
+pub fn parse_workers(text: &str) -> Result<u32, String> {
+    let number = text
+        .parse()
+        .map_err(|_| format!("'{text}' is not a whole number"))?;
+    check_count("workers", number, MAX_WORKERS)
+}
+
+/// Reads a number of repeats.
+pub fn parse_repeat(text: &str) -> Result<u32, String> {
+    let number = text
+        .parse()
+        .map_err(|_| format!("'{text}' is not a whole number"))?;
+    check_count("repeat", number, MAX_REPEAT)
+}
+
+/// Reads a plan's name.
+pub fn parse_name(text: &str) -> Result<String, String> {
+    check_name(text).map(|()| text.to_owned())
+}
+
+/// Options that override the keys of a plan.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What to run (each overrides the plan's key)")]
+pub struct Choices {
+    /// Engines: NAME, NAME@LIBRARY, or 'present' for every one that is there
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',')]
+    pub engine: Vec<String>,
+    /// Durability levels: sync, async, buffered, process, none
+    #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
+    pub durability: Vec<Durability>,
+    /// Numbers of workers
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_workers)]
+    pub workers: Vec<u32>,
+    /// What a worker is [default: a process where the engine allows several]
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub worker_kind: Option<Kind>,
+    /// How often each cell is run
+    #[arg(long, value_name = "N", value_parser = parse_repeat)]
+    pub repeat: Option<u32>,
+    /// A setting of the workload; several values make a dimension (see 'trueput workloads')
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub settings: Vec<Setting>,
+    /// A knob of an engine; several values make a dimension (see 'trueput knobs ENGINE')
+    #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
+    pub knobs: Vec<KnobSetting>,
+    /// How much is verified after each trial: full, sample (a tenth), off
+    #[arg(long, value_name = "LEVEL")]
+    pub verify: Option<VerifyLevel>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// The run's name, which its folder bears
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    pub name: Option<String>,
+}
+
+impl Choices {
+    /// Overrides the plan's keys with what was given.
+    pub fn apply(&self, plan: &mut PlanFile) {
+        if !self.engine.is_empty() {
+            plan.engines = self
+                .engine
+                .iter()
+                .map(|name| Contender::parse(name))
+                .collect();
+            plan.origin.forget("engines");
+        }
+        if !self.durability.is_empty() {
+            plan.durability = without_repetition(&self.durability);
+            plan.origin.forget("durability");
+        }
+        if !self.workers.is_empty() {
+            plan.workers = without_repetition(&self.workers);
+            plan.origin.forget("workers");
+        }
+        if let Some(kind) = self.worker_kind {
+            plan.worker_kind = Some(kind.into());
+            plan.origin.forget("worker_kind");
+        }
+        for setting in &self.settings {
+            plan.settings
+                .insert(setting.name.clone(), setting.values.clone());
+            plan.origin.forget("settings");
+            plan.origin.forget(&format!("settings.{}", setting.name));
+            for when in &mut plan.when {
+                when.settings.remove(&setting.name);
+            }
+        }
+        // An exception whose every setting was overridden is none any more, nor is its note true.
+        plan.when.retain(|when| !when.settings.is_empty());
+        apply_knobs(&self.knobs, plan);
+        plan.repeat = self.repeat.unwrap_or(plan.repeat);
+        plan.verify = self.verify.unwrap_or(plan.verify);
+        plan.seed = self.seed.unwrap_or(plan.seed);
+        if let Some(name) = &self.name {
+            plan.name.clone_from(name);
+        }
+    }
+}
+
+/// Sets the knobs that were given in a plan.
+pub fn apply_knobs(knobs: &[KnobSetting], plan: &mut PlanFile) {
+    for KnobSetting { engine, setting } in knobs {
+        let of_engine = plan.knobs.entry(engine.clone()).or_default();
+        of_engine.insert(setting.name.clone(), setting.values.clone());
+        plan.origin.forget(&format!("knobs.{engine}"));
+        plan.origin
+            .forget(&format!("knobs.{engine}.{}", setting.name));
+    }
+}
+
+fn without_repetition<T: Copy + PartialEq>(given: &[T]) -> Vec<T> {
+    let mut kept = Vec::new();
+    for &one in given {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
+}
+
+/// Reads a plan file, or makes a plan for a workload. What ends in `.toml`, has a `/` in it or is a
+/// file is a plan.
+///
+/// # Errors
+/// As [`PlanFile::read`].
+pub fn plan_or_workload(what: &str) -> Result<PlanFile, Failure> {
+    let path = PathBuf::from(what);
+    let is_plan = path
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+        || what.contains('/')
+        || path.is_file();
+    if is_plan {
+        Ok(PlanFile::read(&path)?)
+    } else {
+        Ok(PlanFile::for_workload(what))
+    }
+}

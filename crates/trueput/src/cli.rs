@@ -1,0 +1,127 @@
+//! The command line: one variant per subcommand. Help, completions and the man page come from here.
+
+use crate::cmd;
+use crate::failure::USAGE;
+use crate::output;
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// What stands below every help text.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    everything that was asked for was done, and every trial is valid
+  1    a trial is INVALID or failed, or something went wrong on the way
+  2    bad input: the command line, a plan, a folder
+  130  stopped by Ctrl-C or SIGTERM; what was measured is kept";
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput run plans/first-look.toml
+  trueput run threen1 --engine lmdb,sqlite --durability process --workers 4 --set finish=100000
+  echo '1 100000 4 5000' | trueput threen1 --engine lmdb
+  trueput report results/20261121T204500Z-first-look --format markdown
+
+Exit codes:
+  0    everything that was asked for was done, and every trial is valid
+  1    a trial is INVALID or failed, or something went wrong on the way
+  2    bad input: the command line, a plan, a folder
+  130  stopped by Ctrl-C or SIGTERM; what was measured is kept";
+
+/// The bench on which transactional storage is measured.
+///
+/// Every trial is verified, every durability promise is named, and results of different promises
+/// are never ranked against each other.
+#[derive(Debug, Parser)]
+#[command(name = "trueput", version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a plan, or a workload on the engines that you name
+    Run(cmd::run::Arguments),
+    /// Solve 3n+1 problems read from standard input, as the original program does
+    Threen1(cmd::threen1::Arguments),
+    /// List the engines: version, workers, durability levels
+    Engines(cmd::engines::Arguments),
+    /// List the workloads and their settings
+    Workloads(cmd::workloads::Arguments),
+    /// List the knobs of an engine or the settings of a workload
+    Knobs(cmd::knobs::Arguments),
+    /// Look at plans without running them
+    Plan(cmd::plan::Arguments),
+    /// Run the conformance suite on engines
+    Check(cmd::check::Arguments),
+    /// Make the report of a run folder again
+    Report(cmd::report::Arguments),
+    /// Write a completion script for a shell
+    Completions(cmd::completions::Arguments),
+    /// Write the manual page (roff) to standard output
+    Man,
+    /// Do a worker's part; the runner starts it
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Answers a command line that clap did not accept: help and version as they are, a mistake in one
+/// line.
+pub fn refuse(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = output::write(&error.render().to_string());
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            output::complain("no command; see 'trueput --help'");
+            ExitCode::from(USAGE)
+        }
+        _ => {
+            output::complain(&in_one_line(&error.render().to_string()));
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+/// What clap says before its usage lines, joined.
+fn in_one_line(rendered: &str) -> String {
+    let mut message = String::new();
+    for line in rendered.lines().map(str::trim) {
+        if line.starts_with("Usage:") || line.starts_with("For more information") {
+            break;
+        }
+        if line.is_empty() {
+            continue;
+        }
+        if !message.is_empty() {
+            message.push_str(if message.ends_with(':') { " " } else { "; " });
+        }
+        message.push_str(line.strip_prefix("error: ").unwrap_or(line));
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_mistake_is_told_in_one_line() {
+        let error = Cli::try_parse_from(["trueput", "engins"]).unwrap_err();
+        let message = in_one_line(&error.render().to_string());
+        let expected =
+            "unrecognized subcommand 'engins'; tip: a similar subcommand exists: 'engines'";
+        assert_eq!(message, expected);
+        assert_eq!(in_one_line("error: a\n\nUsage: b"), "a");
+    }
+}

@@ -1,0 +1,37 @@
+//! One file per subcommand.
+
+pub mod check;
+pub mod completions;
+pub mod engines;
+pub mod knobs;
+pub mod man;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod threen1;
+pub mod workloads;
+
+use crate::cli::Command;
+use crate::failure::Failure;
+use std::process::ExitCode;
+use trueput_runner::Registry;
+
+/// Hands to the subcommand's file.
+///
+/// # Errors
+/// Whatever the subcommand cannot do.
+pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(&arguments, registry),
+        Command::Threen1(arguments) => threen1::run(&arguments, registry),
+        Command::Engines(arguments) => engines::run(&arguments, registry),
+        Command::Workloads(arguments) => workloads::run(&arguments, registry),
+        Command::Knobs(arguments) => knobs::run(&arguments, registry),
+        Command::Plan(arguments) => plan::run(&arguments, registry),
+        Command::Check(arguments) => check::run(&arguments, registry),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man => man::run(),
+        Command::Worker => Ok(trueput_runner::worker::main(registry)),
+    }
+}

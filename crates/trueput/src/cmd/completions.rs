@@ -1,0 +1,34 @@
+//! `trueput completions`: a completion script for a shell.
+
+use crate::cli::Cli;
+use crate::failure::Failure;
+use crate::output;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput completions bash > ~/.local/share/bash-completion/completions/trueput
+  trueput completions zsh > ~/.zfunc/_trueput
+  trueput completions fish > ~/.config/fish/completions/trueput.fish";
+
+/// What `trueput completions` is given.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Writes the script to standard output.
+///
+/// # Errors
+/// Where nobody reads it.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "trueput", &mut script);
+    output::write(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}

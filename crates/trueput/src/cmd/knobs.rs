@@ -1,0 +1,104 @@
+//! `trueput knobs`: what can be turned, and what turning it gives up.
+
+use crate::failure::Failure;
+use crate::{output, table};
+use clap::Args;
+use serde_json::json;
+use std::process::ExitCode;
+use trueput_engine::Knob;
+use trueput_record::suggest::did_you_mean;
+use trueput_runner::Registry;
+
+/// What `trueput knobs` is given.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// An engine, or a workload for its settings
+    #[arg(value_name = "ENGINE")]
+    owner: String,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the knobs of an engine or the settings of a workload.
+///
+/// # Errors
+/// A usage error where no engine or workload has that name.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let knobs = knobs_of(&arguments.owner, registry)?;
+    if arguments.json {
+        output::json(&described(knobs))?;
+    } else if knobs.is_empty() {
+        output::line(&format!("{} has no knobs", arguments.owner))?;
+    } else {
+        output::write(&table(knobs))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Knob], Failure> {
+    if let Ok(engine) = registry.engine(owner) {
+        return Ok(engine.knobs());
+    }
+    if let Ok(workload) = registry.workload(owner) {
+        return Ok(workload.settings());
+    }
+    let engines = registry.engines.iter().map(|engine| engine.info().name);
+    let workloads = registry
+        .workloads
+        .iter()
+        .map(|workload| workload.info().name);
+    let names: Vec<_> = engines.chain(workloads).collect();
+    let hint = did_you_mean(owner, names.iter().copied());
+    let names = names.join(", ");
+    Err(Failure::Usage(format!(
+        "no engine or workload '{owner}'{hint}; there are {names}"
+    )))
+}
+
+/// A row per knob.
+pub fn table(knobs: &[Knob]) -> String {
+    let rows: Vec<_> = knobs.iter().map(row).collect();
+    table::align(
+        [
+            "name",
+            "default",
+            "range",
+            "unit",
+            "what it does",
+            "gives up",
+        ],
+        &rows,
+    )
+}
+
+fn row(knob: &Knob) -> [String; 6] {
+    [
+        knob.name.to_owned(),
+        knob.kind.default_text(),
+        knob.kind.range(),
+        knob.unit.to_owned(),
+        knob.summary.to_owned(),
+        if knob.gives_up.is_empty() {
+            "nothing"
+        } else {
+            knob.gives_up
+        }
+        .to_owned(),
+    ]
+}
+
+/// The same as JSON.
+pub fn described(knobs: &[Knob]) -> serde_json::Value {
+    let describe = |knob: &Knob| {
+        json!({
+            "name": knob.name,
+            "default": knob.kind.default_value(),
+            "range": knob.kind.range(),
+            "unit": knob.unit,
+            "summary": knob.summary,
+            "gives_up": knob.gives_up,
+        })
+    };
+    knobs.iter().map(describe).collect()
+}

@@ -1,0 +1,129 @@
+//! `trueput plan check`: expands a plan and shows its trials, without running any.
+
+use crate::choices::{Choices, plan_or_workload};
+use crate::failure::Failure;
+use crate::{output, table};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::process::ExitCode;
+use trueput_engine::knob::resolve;
+use trueput_record::TrialSpec;
+use trueput_record::value::format_bytes;
+use trueput_runner::Registry;
+use trueput_runner::matrix::{self, Matrix};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput plan check plans/first-look.toml
+  trueput plan check plans/first-look.toml --workers 1,2,4,8";
+
+/// What `trueput plan` is given.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Expand a plan: its trials, what is left out, about how much disk it needs
+    Check(CheckArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+struct CheckArguments {
+    /// A plan file or a workload's name
+    #[arg(value_name = "PLAN.toml|WORKLOAD")]
+    what: String,
+    /// Write JSON: every trial with every setting
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    choices: Choices,
+}
+
+/// Shows the trials.
+///
+/// # Errors
+/// A usage error for whatever is wrong with the plan.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let Action::Check(arguments) = &arguments.action;
+    let mut plan = plan_or_workload(&arguments.what)?;
+    arguments.choices.apply(&mut plan);
+    let matrix = matrix::expand(&plan, registry)?;
+    if arguments.json {
+        output::json(&json!({ "trials": matrix.trials, "left_out": matrix.left_out }))?;
+    } else {
+        output::write(&described(&matrix, registry))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(matrix: &Matrix, registry: &Registry) -> String {
+    let sizes: Vec<_> = matrix
+        .trials
+        .iter()
+        .map(|spec| expected_bytes(spec, registry))
+        .collect();
+    let rows: Vec<_> = matrix
+        .trials
+        .iter()
+        .zip(&sizes)
+        .map(|(spec, &size)| row(spec, size))
+        .collect();
+    let header = [
+        "trial",
+        "contender",
+        "workers",
+        "disk, about",
+        "settings",
+        "knobs",
+        "note",
+    ];
+    let mut text = table::align(header, &rows);
+    for reason in &matrix.left_out {
+        text.push_str(&format!("left out: {reason}\n"));
+    }
+    let largest = sizes.iter().max().copied().unwrap_or_default();
+    let trials = rows.len();
+    let size = format_bytes(largest);
+    text.push_str(&format!(
+        "{trials} trials; databases take about {size} at most at a time\n"
+    ));
+    text
+}
+
+fn row(spec: &TrialSpec, size: u64) -> [String; 7] {
+    let listed = |settings: &trueput_record::trial::Settings| {
+        let pairs = settings
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        pairs.collect::<Vec<_>>().join(" ")
+    };
+    [
+        spec.id.clone(),
+        spec.contender(),
+        format!("{} {}", spec.workers, spec.worker_kind),
+        format_bytes(size),
+        listed(&spec.settings),
+        listed(&spec.knobs),
+        spec.note.clone().unwrap_or_default(),
+    ]
+}
+
+/// What the workload expects of a frugal engine; nothing where the engine keeps nothing.
+fn expected_bytes(spec: &TrialSpec, registry: &Registry) -> u64 {
+    let retains = registry
+        .engine(&spec.engine)
+        .map(|engine| engine.capabilities().retains_data);
+    let Ok(workload) = registry.workload(&spec.workload) else {
+        return 0;
+    };
+    let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
+    let job = settings.and_then(|settings| workload.job(&settings));
+    match (retains, job) {
+        (Ok(true), Ok(job)) => job.expected_bytes(),
+        _ => 0,
+    }
+}

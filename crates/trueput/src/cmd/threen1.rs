@@ -1,0 +1,214 @@
+//! `trueput threen1`: the original's problems from standard input, the original's line for each.
+
+mod resume;
+
+use crate::choices::{Kind, KnobSetting, Places, apply_knobs, parse_knob};
+use crate::cli::EXIT_CODES;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{execute, output};
+use clap::Args;
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+use trueput_analysis::{Threen1Line, threen1_header, threen1_line};
+use trueput_engine::Engine;
+use trueput_record::plan::{Contender, PlanFile};
+use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, Value, VerifyLevel};
+use trueput_runner::{Event, Registry, matrix};
+use trueput_workloads::threen1::line::Line;
+
+const WORKLOAD: &str = "threen1";
+
+const EXAMPLES: &str = "\
+Input: a problem per line, two to four integers: start finish [workers [block]]. Where a line leaves
+them out, there are two workers per core, and the range is cut into one block per worker.
+
+Examples:
+  echo '1 100000 4 5000' | trueput threen1
+  trueput threen1 --engine sqlite --durability process < problems.txt
+  echo '1 1000000 4 50000' | trueput threen1 --commit per-start --keys words
+  echo '1 10000000 4 50000' | trueput threen1 --resume     # goes on where a killed run ended";
+
+/// What `trueput threen1` is given.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Arguments {
+    /// The engine
+    #[arg(long, value_name = "ENGINE", default_value = "lmdb")]
+    engine: String,
+    /// Durability level [default: the first of process, async, sync, none that the engine has]
+    #[arg(long, value_name = "LEVEL")]
+    durability: Option<Durability>,
+    /// When work is committed: per-store, per-start, per-block
+    #[arg(long, value_name = "WHEN")]
+    commit: Option<String>,
+    /// How keys and values are written: integers, words
+    #[arg(long, value_name = "HOW")]
+    keys: Option<String>,
+    /// A knob of the engine (see 'trueput knobs ENGINE')
+    #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
+    knobs: Vec<KnobSetting>,
+    /// What a worker is [default: a process where the engine allows several]
+    #[arg(long, value_name = "KIND", value_enum)]
+    worker_kind: Option<Kind>,
+    /// How much is verified after each problem: full, sample (a tenth), off
+    #[arg(long, value_name = "LEVEL", default_value = "full")]
+    verify: VerifyLevel,
+    /// Go on with the newest unfinished run of the same command on the same input
+    #[arg(long)]
+    resume: bool,
+    /// Write a JSON line per problem, plain numbers
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// Solves the problems.
+///
+/// # Errors
+/// A usage error for bad input, before anything runs.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let engine = registry.engine(&arguments.engine).map_err(Failure::Usage)?;
+    let trials = trials(arguments, engine, &problems(&standard_input()?)?, registry)?;
+    let mut options = execute::options(&arguments.places)?;
+    options.keep_unfinished = true;
+    options.resume_databases = arguments.resume;
+    let results = &arguments.places.results;
+    let (folder, manifest) = if arguments.resume {
+        resume::unfinished(results, &trials)?
+    } else {
+        let about = "3n+1 problems from standard input";
+        let command = execute::command_line();
+        let nothing = Vec::new();
+        trueput_runner::create_run(
+            WORKLOAD, about, trials, nothing, results, &options, registry, command,
+        )?
+    };
+    if !arguments.json {
+        output::line(&threen1_header())?;
+    }
+    for record in solved_before(&folder)? {
+        tell(&record, arguments.json)?;
+    }
+    let mut progress = Progress::for_people();
+    let observer = &mut |event: &Event| {
+        progress.observe(event);
+        if let Event::TrialEnded { record } = event {
+            // Whoever read the lines may have gone: the run and its folder matter more.
+            let _ = progress.beside(|| tell(record, arguments.json));
+        }
+    };
+    let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
+    output::note(&format!("run folder: {}", folder.path().display()));
+    Ok(execute::exit_code(&summary))
+}
+
+/// Problems that a resumed run need not solve again.
+fn solved_before(folder: &RunFolder) -> Result<Vec<TrialRecord>, Failure> {
+    let stored = folder.trials()?.trials;
+    let solved =
+        |record: &TrialRecord| matches!(record.outcome, Outcome::Valid | Outcome::Invalid { .. });
+    Ok(stored.into_iter().filter(solved).collect())
+}
+
+/// The problem's line. A problem without answers (a failed trial, the null engine) has none: the
+/// progress on standard error says how it ended.
+fn tell(record: &TrialRecord, json: bool) -> Result<(), Failure> {
+    let line = if json {
+        Threen1Line::of(record).and_then(|line| serde_json::to_string(&line).ok())
+    } else {
+        threen1_line(record)
+    };
+    line.map_or(Ok(()), |line| output::line(&line))
+}
+
+fn standard_input() -> Result<String, Failure> {
+    let mut input = std::io::stdin().lock();
+    if input.is_terminal() {
+        output::note("reading problems, 'start finish [workers [block]]', until Ctrl-D");
+    }
+    let mut text = String::new();
+    let read = input.read_to_string(&mut text);
+    read.map_err(|error| Failure::Usage(format!("standard input: {error}")))?;
+    Ok(text)
+}
+
+/// The problems of the input with the number of each one's line.
+fn problems(input: &str) -> Result<Vec<(usize, Line)>, Failure> {
+    let mut problems = Vec::new();
+    for (index, text) in input.lines().enumerate() {
+        if text.trim().is_empty() {
+            continue;
+        }
+        let number = index + 1;
+        let line = Line::parse(text).map_err(|why| at_line(number, why))?;
+        problems.push((number, line));
+    }
+    if problems.is_empty() {
+        let message =
+            "standard input has no problem; write lines of 'start finish [workers [block]]'";
+        return Err(Failure::usage(message));
+    }
+    Ok(problems)
+}
+
+fn at_line(number: usize, why: impl std::fmt::Display) -> Failure {
+    Failure::Usage(format!("standard input, line {number}: {why}"))
+}
+
+fn trials(
+    arguments: &Arguments,
+    engine: &dyn Engine,
+    problems: &[(usize, Line)],
+    registry: &Registry,
+) -> Result<Vec<TrialSpec>, Failure> {
+    let mut trials = Vec::new();
+    for (number, line) in problems {
+        let plan = plan(arguments, engine, line).map_err(|why| at_line(*number, why))?;
+        let matrix = matrix::expand(&plan, registry).map_err(|why| at_line(*number, why))?;
+        for mut spec in matrix.trials {
+            let index = trials.len();
+            spec.cell = u32::try_from(index).unwrap_or(u32::MAX);
+            spec.id = matrix::trial_id(&spec, index + 1);
+            trials.push(spec);
+        }
+    }
+    Ok(trials)
+}
+
+fn plan(arguments: &Arguments, engine: &dyn Engine, line: &Line) -> Result<PlanFile, String> {
+    let mut plan = PlanFile::for_workload(WORKLOAD);
+    plan.engines = vec![Contender::parse(&arguments.engine)];
+    plan.durability = vec![
+        arguments
+            .durability
+            .unwrap_or_else(|| cheapest_safe(engine)),
+    ];
+    plan.worker_kind = arguments.worker_kind.map(Into::into);
+    plan.verify = arguments.verify;
+    plan.workers = vec![line.workers];
+    let mut set = |name: &str, value: Value| plan.settings.insert(name.to_owned(), vec![value]);
+    set("start", line.start.into());
+    set("finish", line.finish.into());
+    set("block", line.block.into());
+    if let Some(commit) = &arguments.commit {
+        set("commit", commit.as_str().into());
+    }
+    if let Some(keys) = &arguments.keys {
+        set("keys", keys.as_str().into());
+    }
+    apply_knobs(&arguments.knobs, &mut plan);
+    Ok(plan)
+}
+
+/// The benchmark's own promise is that killed processes lose nothing: the cheapest level that keeps
+/// it, where the engine has one.
+fn cheapest_safe(engine: &dyn Engine) -> Durability {
+    use Durability::{Async, None, Process, Sync};
+    let offered = |level: &Durability| engine.promise(*level).is_some();
+    [Process, Async, Sync, None]
+        .into_iter()
+        .find(offered)
+        .unwrap_or(Sync)
+}

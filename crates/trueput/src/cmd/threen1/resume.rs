@@ -1,0 +1,51 @@
+//! Finds the run that a killed command left behind.
+
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::path::Path;
+use trueput_record::{Outcome, RunFolder, RunManifest, TrialSpec};
+
+/// The newest unfinished run in `results` that has exactly these trials.
+///
+/// # Errors
+/// A usage error where there is none.
+pub fn unfinished(
+    results: &Path,
+    trials: &[TrialSpec],
+) -> Result<(RunFolder, RunManifest), Failure> {
+    let entries = std::fs::read_dir(results).map_err(|error| {
+        Failure::Usage(format!("results folder {}: {error}", results.display()))
+    })?;
+    let folders = entries
+        .flatten()
+        .filter_map(|entry| RunFolder::open(&entry.path()).ok());
+    folders
+        .filter(|(folder, manifest)| manifest.trials == trials && !is_finished(folder, manifest))
+        .max_by(|(_, one), (_, other)| one.started_at.cmp(&other.started_at))
+        .ok_or_else(|| {
+            Failure::Usage(format!(
+                "nothing to resume: {} holds no unfinished run of this command on this input",
+                results.display()
+            ))
+        })
+}
+
+/// Whether the last word on every trial is that it ran to its end. A folder whose lines cannot be
+/// read is left alone.
+fn is_finished(folder: &RunFolder, manifest: &RunManifest) -> bool {
+    let Ok(stored) = folder.trials() else {
+        return true;
+    };
+    let last: BTreeMap<_, _> = stored
+        .trials
+        .iter()
+        .map(|trial| (&trial.spec.id, &trial.outcome))
+        .collect();
+    let ended = |spec: &TrialSpec| {
+        matches!(
+            last.get(&spec.id),
+            Some(Outcome::Valid | Outcome::Invalid { .. })
+        )
+    };
+    manifest.trials.iter().all(ended)
+}

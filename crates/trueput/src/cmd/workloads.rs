@@ -1,0 +1,45 @@
+//! `trueput workloads`: what can be done to an engine.
+
+use crate::cmd::knobs;
+use crate::failure::Failure;
+use crate::output;
+use clap::Args;
+use serde_json::json;
+use std::process::ExitCode;
+use trueput_runner::Registry;
+
+/// What `trueput workloads` is given.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the workloads, each with its settings.
+///
+/// # Errors
+/// Where nobody reads it.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    if arguments.json {
+        let described = registry.workloads.iter().map(|workload| {
+            let info = workload.info();
+            json!({
+                "name": info.name,
+                "summary": info.summary,
+                "headline": info.headline,
+                "settings": knobs::described(workload.settings()),
+            })
+        });
+        output::json(&described.collect())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (index, workload) in registry.workloads.iter().enumerate() {
+        let info = workload.info();
+        let gap = if index == 0 { "" } else { "\n" };
+        output::line(&format!("{gap}{}: {}", info.name, info.summary))?;
+        output::line(&format!("ranked by: {}s per second\n", info.headline))?;
+        output::write(&knobs::table(workload.settings()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,78 @@
+//! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
+
+use crate::choices::Places;
+use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::{output, signals};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use trueput_analysis::{Format, Report};
+use trueput_record::{Outcome, RunFolder, TrialRecord};
+use trueput_runner::{Options, Summary};
+
+/// Options for the runner: workers are this program, and Ctrl-C stops the run.
+///
+/// # Errors
+/// Where this program's own file or the signal handlers cannot be had.
+pub fn options(places: &Places) -> Result<Options, Failure> {
+    let program = std::env::current_exe();
+    let worker_program = program.map_err(|error| {
+        Failure::Other(format!("cannot tell which file this program is: {error}"))
+    })?;
+    Ok(Options {
+        worker_program,
+        work: places.work.clone(),
+        keep_databases: places.keep_databases,
+        keep_unfinished: false,
+        resume_databases: false,
+        stop: signals::stop_flag()?,
+    })
+}
+
+/// The command line as it was typed.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Writes the table, the trials that must not be believed, and where everything is.
+///
+/// # Errors
+/// Where the run folder cannot be read or nobody reads standard output.
+pub fn report(folder: &RunFolder) -> Result<(), Failure> {
+    let report = Report::load(folder.path())?;
+    output::write(&report.render(Format::Terminal, output::style()))?;
+    for line in complaints(&report.trials) {
+        output::line(&line)?;
+    }
+    output::line(&format!("run folder: {}", folder.path().display()))
+}
+
+/// A line per trial whose last word is that it is invalid or failed.
+pub fn complaints(trials: &[TrialRecord]) -> Vec<String> {
+    let last: BTreeMap<_, _> = trials.iter().map(|trial| (&trial.spec.id, trial)).collect();
+    last.values()
+        .filter_map(|trial| match &trial.outcome {
+            Outcome::Invalid { reasons } => {
+                Some(format!("INVALID {}: {}", trial.spec.id, reasons.join("; ")))
+            }
+            Outcome::Failed { reason } => Some(format!("FAILED {}: {reason}", trial.spec.id)),
+            Outcome::Valid | Outcome::Interrupted => None,
+        })
+        .collect()
+}
+
+/// The program's exit code after a run.
+pub fn exit_code(summary: &Summary) -> ExitCode {
+    match summary {
+        Summary {
+            interrupted: true, ..
+        } => ExitCode::from(INTERRUPTED),
+        Summary {
+            invalid: 0,
+            failed: 0,
+            ..
+        } => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    }
+}

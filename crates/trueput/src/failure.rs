@@ -1,0 +1,84 @@
+//! Why a command ends without having done what was asked, and the exit code of each reason.
+
+use std::process::ExitCode;
+
+/// Exit code where a trial is invalid or failed, or something went wrong on the way.
+pub const FAILED: u8 = 1;
+/// Exit code of bad input.
+pub const USAGE: u8 = 2;
+/// Exit code where the user stopped the program.
+pub const INTERRUPTED: u8 = 130;
+
+/// Why a command ends without having done what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// What was asked cannot be: the command line, a plan, a folder.
+    Usage(String),
+    /// Something went wrong on the way.
+    Other(String),
+    /// Whoever read standard output went away, which is no error.
+    OutputClosed,
+}
+
+impl Failure {
+    /// A failure of the user's input, from anything that can say what is wrong.
+    pub fn usage(why: impl std::fmt::Display) -> Self {
+        Self::Usage(why.to_string())
+    }
+
+    /// The program's exit code.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(USAGE),
+            Self::Other(_) => ExitCode::from(FAILED),
+            Self::OutputClosed => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Usage(text) | Self::Other(text) => formatter.write_str(text),
+            Self::OutputClosed => formatter.write_str("standard output was closed"),
+        }
+    }
+}
+
+/// The user named the plan or the run folder that could not be read.
+impl From<trueput_record::Error> for Failure {
+    fn from(error: trueput_record::Error) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<trueput_analysis::Error> for Failure {
+    fn from(error: trueput_analysis::Error) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<trueput_runner::matrix::Error> for Failure {
+    fn from(error: trueput_runner::matrix::Error) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<trueput_runner::Error> for Failure {
+    fn from(error: trueput_runner::Error) -> Self {
+        if error.is_usage() {
+            Self::usage(error)
+        } else {
+            Self::Other(error.to_string())
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ => Self::Other(format!("standard output: {error}")),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Tells what a run does while it does it, from the runner's events alone: a bar on a terminal,
+//! plain lines elsewhere, JSON lines for programs.
+
+mod pace;
+
+use crate::output;
+use indicatif::{ProgressBar, ProgressStyle};
+use pace::Pace;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+use trueput_record::measurement::OperationSummary;
+use trueput_record::{Outcome, TrialRecord};
+use trueput_runner::{Event, Phase};
+
+/// How often a plain line tells how far a trial is.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Steps of the bar.
+const STEPS: u64 = 1_000;
+
+/// Tells what a run does.
+pub struct Progress {
+    manner: Manner,
+    pace: Pace,
+    trial: String,
+    told: Instant,
+}
+
+enum Manner {
+    Bar(ProgressBar),
+    Lines,
+    Json,
+}
+
+impl Progress {
+    /// A bar where standard error is a terminal, else plain lines there.
+    pub fn for_people() -> Self {
+        let manner = if std::io::stderr().is_terminal() {
+            Manner::Bar(bar())
+        } else {
+            Manner::Lines
+        };
+        Self::in_manner(manner)
+    }
+
+    /// Every event as one JSON line on standard output.
+    pub fn json() -> Self {
+        Self::in_manner(Manner::Json)
+    }
+
+    fn in_manner(manner: Manner) -> Self {
+        let now = Instant::now();
+        Self {
+            manner,
+            pace: Pace::new(now),
+            trial: String::new(),
+            told: now,
+        }
+    }
+
+    /// Tells one event.
+    pub fn observe(&mut self, event: &Event) {
+        if matches!(self.manner, Manner::Json) {
+            if let Ok(line) = serde_json::to_string(event) {
+                // Whoever read the events may have gone: the run and its folder matter more.
+                let _ = output::line(&line);
+            }
+            return;
+        }
+        let now = Instant::now();
+        match event {
+            Event::RunStarted {
+                folder,
+                trials,
+                done_before,
+            } => {
+                self.pace.begin_run(*trials, now);
+                let before = match done_before {
+                    0 => String::new(),
+                    done => format!(" ({done} done before)"),
+                };
+                self.say(&format!(
+                    "{trials} trials to run{before}, results in {}",
+                    folder.display()
+                ));
+            }
+            Event::ConformanceChecked {
+                contender,
+                durability,
+                passed,
+                failures,
+            } => {
+                for failure in failures {
+                    self.say(&format!(
+                        "{contender} {durability}: conformance FAILED: {failure}"
+                    ));
+                }
+                if failures.is_empty() && matches!(self.manner, Manner::Lines) {
+                    self.say(&format!(
+                        "{contender} {durability}: {passed} conformance checks passed"
+                    ));
+                }
+            }
+            Event::TrialStarted { number, of, spec } => {
+                self.pace.begin_trial(now);
+                self.trial = format!("trial {number} of {of}, {}", spec.id);
+                self.told = now;
+                match &self.manner {
+                    Manner::Bar(bar) => {
+                        bar.set_position(0);
+                        bar.set_message(self.trial.clone());
+                    }
+                    _ => self.say(&self.trial),
+                }
+            }
+            Event::TrialProgress {
+                phase,
+                fraction,
+                rate_per_s,
+                ..
+            } => {
+                self.advance(*phase, *fraction, *rate_per_s, now);
+            }
+            Event::TrialEnded { record } => {
+                self.pace.end_trial(now);
+                self.say(&format!("{}: {}", record.spec.id, ending(record)));
+            }
+            Event::Warning { message } => self.say(&format!("warning: {message}")),
+            Event::RunEnded { interrupted, .. } => {
+                if let Manner::Bar(bar) = &self.manner {
+                    bar.finish_and_clear();
+                }
+                if *interrupted {
+                    self.say("stopped; what was measured is kept");
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, phase: Phase, fraction: f64, rate_per_s: f64, now: Instant) {
+        self.pace.advance(phase, fraction, now);
+        let mut text = format!("{}, {} {:.0} %", self.trial, doing(phase), fraction * 100.0);
+        if rate_per_s > 0.0 {
+            text.push_str(&format!(", {}/s", rounded(rate_per_s)));
+        }
+        if let Some(left) = self.pace.trial_left(now) {
+            text.push_str(&format!(", {} left", duration(left)));
+        }
+        if let Some(left) = self.pace.run_left(now) {
+            text.push_str(&format!(", {} for the run", duration(left)));
+        }
+        match &self.manner {
+            Manner::Bar(bar) => {
+                bar.set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
+                bar.set_message(text);
+            }
+            Manner::Lines if now.duration_since(self.told) >= LINE_EVERY => {
+                self.told = now;
+                self.say(&text);
+            }
+            Manner::Lines | Manner::Json => {}
+        }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.manner {
+            Manner::Bar(bar) => bar.suspend(|| output::note(text)),
+            Manner::Lines => output::note(text),
+            Manner::Json => {}
+        }
+    }
+}
+
+/// Lines on standard output must not run into the bar.
+impl Progress {
+    /// Runs `write` while the bar is hidden.
+    pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.manner {
+            Manner::Bar(bar) => bar.suspend(write),
+            Manner::Lines | Manner::Json => write(),
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(STEPS);
+    // The template is a constant that a test parses; the default style would do as well.
+    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+const TEMPLATE: &str = "[{bar:24}] {wide_msg}";
+
+fn doing(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Prepare => "preparing",
+        Phase::Run => "running",
+        Phase::Verify => "verifying",
+    }
+}
+
+/// How a trial ended, in one line.
+fn ending(record: &TrialRecord) -> String {
+    let figures = match &record.measurement {
+        Some(measured) => {
+            let counts = measured
+                .operations
+                .iter()
+                .map(operation)
+                .collect::<Vec<_>>()
+                .join(", ");
+            format!(" in {:.2} s: {counts}", measured.elapsed_s)
+        }
+        None => String::new(),
+    };
+    match &record.outcome {
+        Outcome::Valid => format!("valid{figures}"),
+        Outcome::Invalid { reasons } => format!("INVALID ({}){figures}", reasons.join("; ")),
+        Outcome::Failed { reason } => format!("FAILED: {reason}"),
+        Outcome::Interrupted => "interrupted".to_owned(),
+    }
+}
+
+fn operation(operation: &OperationSummary) -> String {
+    format!("{} {}s/s", rounded(operation.per_s), operation.kind)
+}
+
+/// A rate as people read it: whole, thousands separated.
+fn rounded(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn duration(left: Duration) -> String {
+    match left.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_of_the_bar_is_sound() {
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    }
+
+    #[test]
+    fn rates_and_times_read_as_people_write_them() {
+        assert_eq!(rounded(1_234_567.4), "1,234,567");
+        assert_eq!(rounded(999.0), "999");
+        assert_eq!(duration(Duration::from_secs(61)), "1 min 1 s");
+        assert_eq!(duration(Duration::from_secs(7_260)), "2 h 1 min");
+    }
+}

@@ -1,0 +1,37 @@
+//! Plain tables of short texts, for the commands that list things.
+
+/// Aligns rows in columns, two spaces apart. The last column is not padded.
+pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
+    let header = header.map(str::to_owned);
+    let all = || std::iter::once(&header).chain(rows);
+    let mut widths = [0; N];
+    for row in all() {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in all() {
+        let padded = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [
+            ["lmdb".to_owned(), "a".to_owned()],
+            ["x".to_owned(), "bc".to_owned()],
+        ];
+        assert_eq!(align(["name", "b"], &rows), "name  b\nlmdb  a\nx     bc\n");
+    }
+}

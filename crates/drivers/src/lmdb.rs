@@ -26,8 +26,8 @@ const KNOBS: &[Knob] = &[
     Knob {
         name: "map_size",
         summary: "Size of the memory map, and so the most that the database can grow to; the file \
-                  is sparse. Every process must use the same",
-        gives_up: "Smaller: a put that finds no free page fails as full. Larger: address space only",
+                  is sparse. Every process must use the same.",
+        gives_up: "smaller: a put that finds no free page fails as full. Larger: address space only",
         kind: Kind::Bytes {
             default: 64 * GIB,
             min: 1 << 20,
@@ -37,16 +37,16 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "writemap",
-        summary: "Writes pages through a writable map instead of write calls (MDB_WRITEMAP)",
-        gives_up: "Protection from stray pointers; a full disk kills the process (SIGBUS) instead \
+        summary: "Writes pages through a writable map instead of write calls (MDB_WRITEMAP).",
+        gives_up: "protection from stray pointers; a full disk kills the process (SIGBUS) instead \
                    of failing the put; the file's length is the whole map at once",
         kind: Kind::Boolean { default: false },
         unit: "",
     },
     Knob {
         name: "max_readers",
-        summary: "Slots in the table of readers, one per session of every process",
-        gives_up: "More: each commit looks through a longer table. Fewer: a session that finds no \
+        summary: "Slots in the table of readers, one per session of every process.",
+        gives_up: "more: each commit looks through a longer table. Fewer: a session that finds no \
                    slot fails as full",
         kind: Kind::Integer {
             default: 126,
@@ -57,16 +57,16 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "no_read_ahead",
-        summary: "Tells the kernel not to read ahead in the map (MDB_NORDAHEAD)",
-        gives_up: "Speed of scans and of warming up; random reads of a database larger than memory \
+        summary: "Tells the kernel not to read ahead in the map (MDB_NORDAHEAD).",
+        gives_up: "speed of scans and of warming up; random reads of a database larger than memory \
                    gain",
         kind: Kind::Boolean { default: false },
         unit: "",
     },
     Knob {
         name: "no_mem_init",
-        summary: "Does not clear fresh pages before it fills them (MDB_NOMEMINIT)",
-        gives_up: "Privacy: leftovers of the process's memory can reach the file",
+        summary: "Does not clear fresh pages before it fills them (MDB_NOMEMINIT).",
+        gives_up: "privacy: leftovers of the process's memory can reach the file",
         kind: Kind::Boolean { default: false },
         unit: "",
     },
@@ -112,7 +112,7 @@ impl Engine for Lmdb {
         let (mapped_to, window) = match durability {
             Durability::Sync => ("flags=MDB_NOTLS", None),
             Durability::Async => (
-                "flags=MDB_NOMETASYNC|MDB_NOTLS",
+                "flags=MDB_NOMETASYNC+MDB_NOTLS",
                 Some(Window {
                     time_s: None,
                     bytes: None,
@@ -120,7 +120,7 @@ impl Engine for Lmdb {
                     until: "the next commit, which flushes the last one's meta page".to_owned(),
                 }),
             ),
-            Durability::Process => ("flags=MDB_NOSYNC|MDB_NOTLS", None),
+            Durability::Process => ("flags=MDB_NOSYNC+MDB_NOTLS", None),
             Durability::Buffered | Durability::None => return None,
         };
         let mapped_to = mapped_to.to_owned();

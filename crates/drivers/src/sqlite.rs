@@ -29,7 +29,7 @@ const USUAL_PAGE_BYTES: u64 = 4096;
 const KNOBS: &[Knob] = &[
     Knob {
         name: "journal_mode",
-        summary: "Where what a crash would need is kept; auto is wal, or memory at level none",
+        summary: "Where what a crash would need is kept; auto is wal, or memory at level none.",
         gives_up: "delete, truncate, persist: readers and writers keep each other out, and async \
                    cannot be kept; memory, off: level none only, a killed process can leave a \
                    corrupt database; off also cannot abort",
@@ -43,8 +43,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "page_size",
-        summary: "Size of a page of a new database",
-        gives_up: "Larger: more is written for a small change. Smaller: a deeper tree, and large \
+        summary: "Size of a page of a new database.",
+        gives_up: "larger: more is written for a small change. Smaller: a deeper tree, and large \
                    values spill to more pages",
         kind: Kind::Choice {
             default: "4096",
@@ -56,8 +56,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "cache_size",
-        summary: "Page cache of each connection",
-        gives_up: "Memory, once per session",
+        summary: "Page cache of each connection.",
+        gives_up: "memory, once per session",
         kind: Kind::Bytes {
             default: 2000 * 1024,
             min: 64 * 1024,
@@ -67,8 +67,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "mmap_size",
-        summary: "How much of the database file is read through a memory map; 0 is none",
-        gives_up: "An I/O error kills the process (SIGBUS) instead of failing the read",
+        summary: "How much of the database file is read through a memory map; 0 is none.",
+        gives_up: "an I/O error kills the process (SIGBUS) instead of failing the read",
         kind: Kind::Bytes {
             default: 0,
             min: 0,
@@ -78,8 +78,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "wal_autocheckpoint",
-        summary: "Pages in the write-ahead log at which a commit also checkpoints; 0 is never",
-        gives_up: "More: a longer log, slower reads and, at async, a larger window. Fewer: more \
+        summary: "Pages in the write-ahead log at which a commit also checkpoints; 0 is never.",
+        gives_up: "more: a longer log, slower reads and, at async, a larger window. Fewer: more \
                    flushes and the same page written more often",
         kind: Kind::Integer {
             default: 1000,
@@ -90,8 +90,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "busy_timeout",
-        summary: "How long a transaction waits for another's lock before it is a conflict",
-        gives_up: "Shorter: more conflicts to retry. Longer: a transaction that would do better to \
+        summary: "How long a transaction waits for another's lock before it is a conflict.",
+        gives_up: "shorter: more conflicts to retry. Longer: a transaction that would do better to \
                    retry waits",
         kind: Kind::Integer {
             default: 5000,
@@ -103,7 +103,7 @@ const KNOBS: &[Knob] = &[
     Knob {
         name: "busy_wait",
         summary: "How it waits: sqlite is the library's own handler (sleeps of 1 to 100 ms), short \
-                  is this driver's (50 us to 1 ms)",
+                  is this driver's (50 us to 1 ms).",
         gives_up: "short: CPU time, spent on asking for the lock more often",
         kind: Kind::Choice {
             default: "sqlite",
@@ -113,8 +113,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "without_rowid",
-        summary: "Keeps records in the key's own B-tree (WITHOUT ROWID), not in a table plus index",
-        gives_up: "Off: each get and put searches two trees; large values scan better",
+        summary: "Keeps records in the key's own B-tree (WITHOUT ROWID), not in a table plus index.",
+        gives_up: "off: each get and put searches two trees; large values scan better",
         kind: Kind::Boolean { default: true },
         unit: "",
     },

@@ -4,6 +4,7 @@ use super::error::{check, error, is_opening_race};
 use lmdb_master_sys as ffi;
 use std::collections::BTreeSet;
 use std::ffi::CString;
+use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,13 @@ impl Environment {
             )));
         }
         let handle = open_handle(&path, flags, map_bytes, readers)?;
-        let prepared = prepare(handle);
+        let prepared = prepare(handle).and_then(|prepared| {
+            // LMDB flushes its file but not the folder's entry of a file that it has just made.
+            File::open(&folder)
+                .and_then(|entry| entry.sync_all())
+                .map_err(Error::engine)?;
+            Ok(prepared)
+        });
         if prepared.is_err() {
             // SAFETY: the handle was opened above and nothing else knows it.
             unsafe { ffi::mdb_env_close(handle) };
@@ -229,7 +236,7 @@ fn prepare(handle: *mut ffi::MDB_env) -> Result<(ffi::MDB_dbi, u32)> {
     Ok((dbi, u32::try_from(stale).unwrap_or(0)))
 }
 
-/// Flags by LMDB's own names, joined by `|`.
+/// Flags by LMDB's own names, joined by `+`.
 pub(super) fn flag_names(flags: u32) -> String {
     let names = [
         ("MDB_NOSYNC", ffi::MDB_NOSYNC),
@@ -243,5 +250,5 @@ pub(super) fn flag_names(flags: u32) -> String {
         ("MDB_RDONLY", ffi::MDB_RDONLY),
     ];
     let set = names.iter().filter(|(_, flag)| flags & flag != 0);
-    set.map(|(name, _)| *name).collect::<Vec<_>>().join("|")
+    set.map(|(name, _)| *name).collect::<Vec<_>>().join("+")
 }

@@ -223,11 +223,13 @@ impl Session for LmdbSession<'_> {
 
     fn abort(&mut self) -> Result<()> {
         let transaction = self.take()?;
-        // SAFETY: as in `commit`.
-        match self.mode {
-            Mode::Read => unsafe { ffi::mdb_txn_reset(transaction) },
-            // SAFETY: as in `commit`.
-            Mode::Write => unsafe { ffi::mdb_txn_abort(transaction) },
+        // SAFETY: the transaction is open and this thread's; a read transaction keeps its slot, a
+        // write transaction is gone, and the session has forgotten it.
+        unsafe {
+            match self.mode {
+                Mode::Read => ffi::mdb_txn_reset(transaction),
+                Mode::Write => ffi::mdb_txn_abort(transaction),
+            }
         }
         Ok(())
     }

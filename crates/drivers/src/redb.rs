@@ -285,10 +285,7 @@ impl Database for Opened {
         let flags = header[9];
         Ok(BTreeMap::from([
             ("page_size".to_owned(), Value::from(i64::from(page_size))),
-            (
-                "two_phase_commit of the last durable commit".to_owned(),
-                (flags & 4 != 0).into(),
-            ),
+            ("last_commit_two_phase".to_owned(), (flags & 4 != 0).into()),
         ]))
     }
 

@@ -142,10 +142,7 @@ fn the_file_says_its_page_size_and_how_it_was_committed() {
         write(database.as_ref(), b"key", b"value");
         let settings = database.settings().unwrap();
         assert_eq!(settings["page_size"], Value::Integer(4096));
-        assert_eq!(
-            settings["two_phase_commit of the last durable commit"],
-            Value::Boolean(two_phase)
-        );
+        assert_eq!(settings["last_commit_two_phase"], Value::Boolean(two_phase));
         assert_eq!(database.counters().unwrap()["len"], Value::Integer(1));
     }
 }

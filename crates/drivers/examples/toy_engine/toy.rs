@@ -1,0 +1,270 @@
+//! A driver to learn from: the engine is an ordered map in memory.
+//!
+//! Whoever begins a transaction holds the whole map until it ends, so transactions take turns and a
+//! reader sees one state. What a write transaction replaces is remembered, so that it can be put
+//! back.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use trueput_engine::{
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Kind,
+    Knob, Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+};
+
+/// The toy engine's driver.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Toy;
+
+const MAX_KEY_BYTES: usize = 511;
+const MAX_VALUE_BYTES: usize = 64 << 10;
+
+const KNOBS: &[Knob] = &[Knob {
+    name: "capacity",
+    summary: "The most records that it takes.",
+    gives_up: "more: memory",
+    kind: Kind::Integer {
+        default: 1_000_000,
+        min: 1,
+        max: i64::MAX,
+    },
+    unit: "records",
+}];
+
+/// The records, shared by all who have the database open.
+type Records = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
+
+/// The "disk" of this engine: what was in a folder's database lives as long as the process.
+static DATABASES: LazyLock<Mutex<HashMap<PathBuf, Records>>> = LazyLock::new(Mutex::default);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine for Toy {
+    fn info(&self) -> Info {
+        Info {
+            name: "toy",
+            title: "toy",
+            summary: "ordered map in memory, to learn from",
+            license: "MIT OR Apache-2.0",
+            homepage: "docs/ADDING_AN_ENGINE.md",
+            install: "compiled in",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        Ok(Build {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            library: None,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: false,
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: MAX_KEY_BYTES,
+            max_value_bytes: MAX_VALUE_BYTES,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        (durability == Durability::None).then(|| Promise {
+            durability,
+            mapped_to: "memory only".to_owned(),
+            window: None,
+            source: "crates/drivers/examples/toy_engine/toy.rs".to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        if self.promise(spec.durability).is_none() {
+            return Err(Error::Unsupported(format!(
+                "toy has no durability '{}'",
+                spec.durability
+            )));
+        }
+        let capacity = usize::try_from(spec.knobs.unsigned("capacity")).unwrap_or(usize::MAX);
+        let mut databases = lock(&DATABASES);
+        let records = databases.entry(spec.directory.to_owned()).or_default();
+        Ok(Box::new(ToyDatabase {
+            records: Arc::clone(records),
+            capacity,
+        }))
+    }
+}
+
+struct ToyDatabase {
+    records: Records,
+    capacity: usize,
+}
+
+impl Database for ToyDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(ToySession {
+            database: self,
+            open: None,
+        }))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let count = lock(&self.records).len() as u64;
+        Ok(BTreeMap::from([("records".to_owned(), Value::from(count))]))
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        Ok(BTreeMap::from([(
+            "capacity".to_owned(),
+            Value::from(self.capacity as u64),
+        )]))
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct ToySession<'db> {
+    database: &'db ToyDatabase,
+    open: Option<Transaction<'db>>,
+}
+
+struct Transaction<'db> {
+    mode: Mode,
+    records: MutexGuard<'db, BTreeMap<Vec<u8>, Vec<u8>>>,
+    /// Each key written and what it held before, in the order of the writes.
+    replaced: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl<'db> ToySession<'db> {
+    fn transaction(&mut self) -> Result<&mut Transaction<'db>> {
+        self.open
+            .as_mut()
+            .ok_or_else(|| Error::Unsupported("no transaction is open".to_owned()))
+    }
+
+    fn writing(&mut self) -> Result<&mut Transaction<'db>> {
+        match self.transaction()? {
+            Transaction {
+                mode: Mode::Read, ..
+            } => Err(Error::Unsupported(
+                "a write in a read transaction".to_owned(),
+            )),
+            transaction => Ok(transaction),
+        }
+    }
+}
+
+impl Session for ToySession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.open.is_some() {
+            return Err(Error::Unsupported(
+                "a transaction is open already".to_owned(),
+            ));
+        }
+        let records = lock(&self.database.records);
+        self.open = Some(Transaction {
+            mode,
+            records,
+            replaced: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let found = self.transaction()?.records.get(key);
+        if let Some(value) = found {
+            visitor(value);
+        }
+        Ok(found.is_some())
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let capacity = self.database.capacity;
+        let transaction = self.writing()?;
+        if key.len() > MAX_KEY_BYTES || value.len() > MAX_VALUE_BYTES {
+            return Err(Error::Unsupported(
+                "toy: a key or value is too long".to_owned(),
+            ));
+        }
+        if transaction.records.len() >= capacity && !transaction.records.contains_key(key) {
+            return Err(Error::Full(format!("toy: {capacity} records are the most")));
+        }
+        let before = transaction.records.insert(key.to_vec(), value.to_vec());
+        transaction.replaced.push((key.to_vec(), before));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let transaction = self.writing()?;
+        let before = transaction.records.remove(key);
+        transaction.replaced.push((key.to_vec(), before));
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let transaction = self.transaction()?;
+        // The standard library panics where the bounds are reversed; so do several engines.
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let mut records = transaction
+            .records
+            .range::<[u8], _>((range.lower, range.upper));
+        let mut shown = 0;
+        loop {
+            let record = match direction {
+                Direction::Forward => records.next(),
+                Direction::Backward => records.next_back(),
+            };
+            let Some((key, value)) = record else {
+                return Ok(shown);
+            };
+            shown += 1;
+            if visitor(key, value).is_break() {
+                return Ok(shown);
+            }
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.transaction()?;
+        self.open = None;
+        Ok(())
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        let transaction = self.transaction()?;
+        while let Some((key, before)) = transaction.replaced.pop() {
+            match before {
+                Some(value) => transaction.records.insert(key, value),
+                None => transaction.records.remove(&key),
+            };
+        }
+        self.open = None;
+        Ok(())
+    }
+}
+
+impl Drop for ToySession<'_> {
+    /// A session that goes away in the middle of a transaction has not committed it.
+    fn drop(&mut self) {
+        if self.open.is_some() {
+            // It only answers that no transaction is open, and one is.
+            let _ = self.abort();
+        }
+    }
+}

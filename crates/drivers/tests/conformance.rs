@@ -14,7 +14,10 @@ fn every_engine_keeps_the_contract_at_every_level_that_it_promises() {
             }
             let folder = tempfile::tempdir().unwrap();
             let checks = conformance::run(*engine, folder.path(), durability, &knobs);
-            assert!(!checks.is_empty(), "{name} at {durability} was not looked at");
+            assert!(
+                !checks.is_empty(),
+                "{name} at {durability} was not looked at"
+            );
             let failed = checks.iter().filter(|check| !check.passed);
             failures.extend(
                 failed.map(|check| format!("{name} {durability} {}: {}", check.name, check.detail)),

@@ -1,5 +1,7 @@
 //! The fjall driver does what it promises.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use std::os::unix::fs::FileExt;

@@ -1,6 +1,7 @@
 //! What the drivers' tests share: opening, one-line transactions, and a process that dies.
 
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -13,9 +13,9 @@ use std::process::ExitCode;
 use trueput_analysis::{Threen1Line, threen1_header, threen1_line};
 use trueput_engine::Engine;
 use trueput_record::plan::{Contender, PlanFile};
-use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, Value, VerifyLevel};
+use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, VerifyLevel};
 use trueput_runner::{Event, Registry, matrix};
-use trueput_workloads::threen1::line::Line;
+use trueput_workloads::threen1::{Line, parse_lines};
 
 const WORKLOAD: &str = "threen1";
 
@@ -69,7 +69,8 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for bad input, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let engine = registry.engine(&arguments.engine).map_err(Failure::Usage)?;
+    let name = Contender::parse(&arguments.engine).engine;
+    let engine = registry.engine(&name).map_err(Failure::Usage)?;
     let trials = trials(arguments, engine, &problems(&standard_input()?)?, registry)?;
     let mut options = execute::options(&arguments.places)?;
     options.keep_unfinished = true;
@@ -134,40 +135,27 @@ fn standard_input() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The problems of the input with the number of each one's line.
-fn problems(input: &str) -> Result<Vec<(usize, Line)>, Failure> {
-    let mut problems = Vec::new();
-    for (index, text) in input.lines().enumerate() {
-        if text.trim().is_empty() {
-            continue;
-        }
-        let number = index + 1;
-        let line = Line::parse(text).map_err(|why| at_line(number, why))?;
-        problems.push((number, line));
-    }
+fn problems(input: &str) -> Result<Vec<Line>, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let problems = parse_lines(input, u32::try_from(cores).unwrap_or(1))
+        .map_err(|error| Failure::Usage(format!("standard input, {error}")))?;
     if problems.is_empty() {
-        let message =
-            "standard input has no problem; write lines of 'start finish [workers [block]]'";
+        let message = "standard input has no problem; write lines of 'start finish [workers \
+            [block]]'";
         return Err(Failure::usage(message));
     }
     Ok(problems)
 }
 
-fn at_line(number: usize, why: impl std::fmt::Display) -> Failure {
-    Failure::Usage(format!("standard input, line {number}: {why}"))
-}
-
 fn trials(
     arguments: &Arguments,
     engine: &dyn Engine,
-    problems: &[(usize, Line)],
+    problems: &[Line],
     registry: &Registry,
 ) -> Result<Vec<TrialSpec>, Failure> {
     let mut trials = Vec::new();
-    for (number, line) in problems {
-        let plan = plan(arguments, engine, line).map_err(|why| at_line(*number, why))?;
-        let matrix = matrix::expand(&plan, registry).map_err(|why| at_line(*number, why))?;
-        for mut spec in matrix.trials {
+    for line in problems {
+        for mut spec in matrix::expand(&plan(arguments, engine, line), registry)?.trials {
             let index = trials.len();
             spec.cell = u32::try_from(index).unwrap_or(u32::MAX);
             spec.id = matrix::trial_id(&spec, index + 1);
@@ -177,7 +165,7 @@ fn trials(
     Ok(trials)
 }
 
-fn plan(arguments: &Arguments, engine: &dyn Engine, line: &Line) -> Result<PlanFile, String> {
+fn plan(arguments: &Arguments, engine: &dyn Engine, line: &Line) -> PlanFile {
     let mut plan = PlanFile::for_workload(WORKLOAD);
     plan.engines = vec![Contender::parse(&arguments.engine)];
     plan.durability = vec![
@@ -188,18 +176,19 @@ fn plan(arguments: &Arguments, engine: &dyn Engine, line: &Line) -> Result<PlanF
     plan.worker_kind = arguments.worker_kind.map(Into::into);
     plan.verify = arguments.verify;
     plan.workers = vec![line.workers];
-    let mut set = |name: &str, value: Value| plan.settings.insert(name.to_owned(), vec![value]);
-    set("start", line.start.into());
-    set("finish", line.finish.into());
-    set("block", line.block.into());
-    if let Some(commit) = &arguments.commit {
-        set("commit", commit.as_str().into());
+    let mut settings = line.settings();
+    let named = [("commit", &arguments.commit), ("keys", &arguments.keys)];
+    for (name, given) in named {
+        if let Some(word) = given {
+            settings.insert(name.to_owned(), word.as_str().into());
+        }
     }
-    if let Some(keys) = &arguments.keys {
-        set("keys", keys.as_str().into());
-    }
+    plan.settings = settings
+        .into_iter()
+        .map(|(name, value)| (name, vec![value]))
+        .collect();
     apply_knobs(&arguments.knobs, &mut plan);
-    Ok(plan)
+    plan
 }
 
 /// The benchmark's own promise is that killed processes lose nothing: the cheapest level that keeps

@@ -8,13 +8,14 @@ use crate::protocol::{Assignment, Done, Execution, Report, Share, Usage};
 use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::Database;
-use trueput_record::histogram;
+use trueput_record::{WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
 
 /// One worker's latencies by kind.
@@ -100,8 +101,12 @@ struct Crew<'a> {
 impl Crew<'_> {
     fn work(&self, index: u32, lane: &Lane, words: &Sender<Word>) {
         let share = catch_unwind(AssertUnwindSafe(|| self.share(index, lane, words)));
-        let ended = share.unwrap_or_else(|_| Err("it panicked".to_owned()));
-        let named = ended.map_err(|why| format!("worker {index}: {why}"));
+        let ended = share.unwrap_or_else(|panic| Err(panic_text(&*panic)));
+        // The runner names a worker that has a process of its own.
+        let named = ended.map_err(|why| match self.assignment.spec.worker_kind {
+            WorkerKind::Processes => why,
+            WorkerKind::Threads => format!("worker {index}: {why}"),
+        });
         // The main thread listens until it has heard this of every worker, or of a failed one.
         let _ = words.send(Word::Ended(named));
     }
@@ -143,6 +148,13 @@ impl Crew<'_> {
         share.conflicts = lane.conflicts();
         Ok((share, meter.into_histograms()))
     }
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("it panicked: {}", text.unwrap_or("it did not say why"))
 }
 
 /// Waits for every session, for the runner's word, then for every worker, reporting each second.

@@ -1,0 +1,448 @@
+//! What the runner must do.
+
+use crate::support::{
+    Bench, Made, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with,
+};
+use crate::toy::{LOG, STORES};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use trueput_record::measurement::Outcome;
+use trueput_record::{TrialRecord, VerifyLevel, histogram};
+use trueput_runner::{Event, Phase};
+
+macro_rules! claims {
+    ($($claim:ident),* $(,)?) => {
+        pub const ALL: &[(&str, fn())] = &[$((stringify!($claim), $claim)),*];
+    };
+}
+
+claims![
+    no_worker_starts_before_all_are_ready,
+    trials_run_in_the_order_of_the_plan_and_each_leaves_a_line,
+    what_was_measured_adds_up,
+    the_timeline_sums_to_the_totals,
+    threads_measure_as_processes_do,
+    a_dying_worker_is_named_with_its_signal_and_the_plan_goes_on,
+    a_worker_that_exits_is_told_with_its_last_words,
+    a_failing_or_panicking_worker_says_why,
+    a_failed_check_makes_a_trial_invalid,
+    an_unverified_trial_is_never_ranked,
+    an_engine_that_does_not_say_its_version_is_doubted,
+    an_engine_that_fails_conformance_is_not_run,
+    an_interrupted_trial_keeps_what_it_measured_and_leaves_nothing,
+    a_resumed_run_skips_what_is_done,
+    an_unfinished_database_is_continued_when_asked_and_removed_otherwise,
+    a_work_folder_that_is_not_ours_is_refused_before_anything_is_made,
+    a_bystander_in_the_work_folder_stays,
+    too_little_room_is_refused_with_what_is_needed,
+    a_trial_that_cannot_be_is_refused_before_anything_is_made,
+    workers_die_with_a_killed_runner,
+];
+
+fn only(mut records: Vec<TrialRecord>) -> TrialRecord {
+    assert_eq!(records.len(), 1);
+    records.remove(0)
+}
+
+fn no_worker_starts_before_all_are_ready() {
+    for spec in [spec("a", "store"), threads(spec("a", "store"))] {
+        let record = only(Bench::new().records(vec![spec]));
+        assert!(doubts(&record).is_empty(), "{record:?}");
+        let log = record.measurement.unwrap().results["log"].to_string();
+        let words: Vec<&str> = log
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        // The last session is the one that concludes.
+        assert_eq!(
+            words,
+            ["ready", "ready", "ready", "put", "put", "put", "ready"]
+        );
+    }
+}
+
+fn trials_run_in_the_order_of_the_plan_and_each_leaves_a_line() {
+    let bench = Bench::new();
+    let ids = ["a-r1", "b-r1", "a-r2", "b-r2"];
+    let made = bench
+        .create(ids.map(|id| spec(id, "store")).into())
+        .unwrap();
+    let mut told = Vec::new();
+    let summary = bench.run(&made, |event| {
+        told.push(
+            serde_json::to_value(event).unwrap()["event"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
+    });
+    let ran: Vec<_> = made
+        .records()
+        .into_iter()
+        .map(|record| record.spec.id)
+        .collect();
+    assert_eq!(ran, ids);
+    assert_eq!(summary.valid + summary.invalid, 4);
+    assert!(made.folder.end().unwrap().unwrap().complete);
+    told.retain(|event| event != "trial_progress");
+    assert_eq!(
+        told[..4],
+        [
+            "run_started",
+            "trial_started",
+            "conformance_checked",
+            "trial_ended"
+        ]
+    );
+    assert_eq!(told.last().unwrap(), "run_ended");
+    assert!(is_empty_or_absent(&made.folder.path().join("work")));
+}
+
+fn what_was_measured_adds_up() {
+    let bench = Bench::new();
+    let made = bench.create(vec![spec("a", "store")]).unwrap();
+    bench.run(&made, |_| {});
+    let record = only(made.records());
+    let engine = record.engine.as_ref().unwrap();
+    assert_eq!((engine.version.as_str(), engine.sha256.len()), ("1.0", 64));
+    assert!(engine.settings.contains_key("printed"));
+    let measured = record.measurement.as_ref().unwrap();
+    let counts: Vec<_> = measured.operations.iter().map(|kind| kind.count).collect();
+    assert_eq!(counts, [3 * STORES, 3 * STORES]);
+    assert_eq!(
+        measured
+            .workers
+            .iter()
+            .map(|worker| worker.index)
+            .collect::<Vec<_>>(),
+        [0, 1, 2]
+    );
+    let longest = measured
+        .workers
+        .iter()
+        .map(|worker| worker.elapsed_s)
+        .fold(0.0, f64::max);
+    assert!(measured.elapsed_s >= longest && longest > 0.0);
+    assert!(
+        measured.resources.peak_pss_bytes > 0,
+        "{:?}",
+        measured.resources
+    );
+    assert!(measured.resources.peak_rss_bytes >= measured.resources.peak_pss_bytes);
+    assert!(measured.database.apparent_bytes > 0);
+    let log = histogram::read_log(&made.folder.histogram_path("a")).unwrap();
+    let lengths: Vec<_> = log
+        .iter()
+        .map(|(kind, all)| (kind.as_str(), all.len()))
+        .collect();
+    assert_eq!(lengths, [("look", 3 * STORES), ("store", 3 * STORES)]);
+    assert!(measured.operations[1].latency.p50_ns > 0);
+}
+
+fn the_timeline_sums_to_the_totals() {
+    for spec in [spec("a", "store"), threads(spec("a", "store"))] {
+        let record = only(Bench::new().records(vec![with(spec, "pause_ms", 15)]));
+        let measured = record.measurement.unwrap();
+        // A hundred pauses of 15 ms are more than one second.
+        assert!(measured.timeline.len() >= 2, "{:?}", measured.timeline);
+        for (kind, operation) in measured.operations.iter().enumerate() {
+            let sum: u64 = measured
+                .timeline
+                .iter()
+                .map(|second| second.counts[kind])
+                .sum();
+            assert_eq!(sum, operation.count);
+            assert!(
+                measured.timeline[0].counts[kind] > 0,
+                "{:?}",
+                measured.timeline
+            );
+        }
+        assert!(measured.timeline[0].pss_bytes > 0);
+        assert_eq!(measured.timeline.last().unwrap().at_s, measured.elapsed_s);
+    }
+}
+
+fn threads_measure_as_processes_do() {
+    let record = only(Bench::new().records(vec![threads(spec("a", "store"))]));
+    assert!(doubts(&record).is_empty(), "{record:?}");
+    let measured = record.measurement.unwrap();
+    assert_eq!(measured.operation("store").unwrap().count, 3 * STORES);
+    let mut pids: Vec<_> = measured.workers.iter().map(|worker| worker.pid).collect();
+    pids.dedup();
+    assert_eq!((measured.workers.len(), pids.len()), (3, 1));
+}
+
+fn a_dying_worker_is_named_with_its_signal_and_the_plan_goes_on() {
+    let bench = Bench::new();
+    let records = bench.records(vec![spec("a", "abort"), spec("b", "store")]);
+    let reason = failure(&records[0]);
+    assert!(reason.starts_with("worker 1 (process "), "{reason}");
+    assert!(reason.contains("was killed by SIGABRT"), "{reason}");
+    assert!(doubts(&records[1]).is_empty());
+}
+
+fn a_worker_that_exits_is_told_with_its_last_words() {
+    let record = only(Bench::new().records(vec![spec("a", "exit")]));
+    let reason = failure(&record);
+    assert!(reason.contains("exited with code 7"), "{reason}");
+    assert!(reason.contains("the toy's last words"), "{reason}");
+}
+
+fn a_failing_or_panicking_worker_says_why() {
+    let trials = vec![
+        spec("a", "fail"),
+        threads(spec("b", "fail")),
+        threads(spec("c", "panic")),
+    ];
+    let records = Bench::new().records(trials);
+    let why = [
+        "the toy is tired",
+        "worker 1: the toy is tired",
+        "the toy is out of its depth",
+    ];
+    for (record, why) in records.iter().zip(why) {
+        assert!(failure(record).contains(why), "{}", failure(record));
+    }
+}
+
+fn a_failed_check_makes_a_trial_invalid() {
+    let record = only(Bench::new().records(vec![spec("a", "wrong")]));
+    assert_eq!(doubts(&record), ["stores: expected 301, found 300"]);
+    assert!(!record.verification.as_ref().unwrap().passed && !record.is_rankable());
+}
+
+fn an_unverified_trial_is_never_ranked() {
+    let mut unverified = spec("a", "wrong");
+    unverified.verify = VerifyLevel::Off;
+    let record = only(Bench::new().records(vec![unverified]));
+    assert!(doubts(&record).is_empty());
+    assert!(record.verification.is_none() && !record.is_rankable());
+}
+
+fn an_engine_that_does_not_say_its_version_is_doubted() {
+    let record = only(Bench::new().records(vec![on("nameless", spec("a", "store"))]));
+    assert_eq!(doubts(&record), ["nameless does not say its version"]);
+}
+
+fn an_engine_that_fails_conformance_is_not_run() {
+    let bench = Bench::new();
+    let trials = vec![
+        on("boaster", spec("a", "store")),
+        on("boaster", spec("b", "store")),
+    ];
+    let made = bench.create(trials).unwrap();
+    let mut checked = 0;
+    bench.run(&made, |event| {
+        checked += u32::from(matches!(event, Event::ConformanceChecked { .. }));
+    });
+    assert_eq!(checked, 1, "the suite runs once for both");
+    for record in made.records() {
+        assert!(
+            doubts(&record)[0].starts_with("conformance, "),
+            "{record:?}"
+        );
+        assert!(record.measurement.is_none());
+    }
+}
+
+/// Runs until a trial has run for a second, then stops as a user would.
+fn run_and_stop(bench: &Bench, made: &Made) -> (trueput_runner::Summary, Vec<String>) {
+    let mut started = Vec::new();
+    bench.options.stop.store(false, Relaxed);
+    let summary = bench.run(made, |event| match event {
+        Event::TrialStarted { spec, .. } => started.push(spec.id.clone()),
+        Event::TrialProgress {
+            phase: Phase::Run, ..
+        } => bench.options.stop.store(true, Relaxed),
+        _ => {}
+    });
+    (summary, started)
+}
+
+fn an_interrupted_trial_keeps_what_it_measured_and_leaves_nothing() {
+    let bench = Bench::new();
+    let made = bench
+        .create(vec![with(spec("a", "endless"), "pause_ms", 1)])
+        .unwrap();
+    let (summary, _) = run_and_stop(&bench, &made);
+    assert!(summary.interrupted);
+    let record = only(made.records());
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    assert!(!record.is_rankable());
+    let measured = record.measurement.unwrap();
+    assert!(measured.operation("store").unwrap().count > 0);
+    assert!(measured.workers.iter().all(|worker| !lives(worker.pid)));
+    assert!(is_empty_or_absent(&made.folder.path().join("work")));
+    assert!(!made.folder.end().unwrap().unwrap().complete);
+}
+
+fn a_resumed_run_skips_what_is_done() {
+    let bench = Bench::new();
+    let endless = with(spec("b", "endless"), "pause_ms", 1);
+    let trials = vec![spec("a", "store"), endless, spec("c", "store")];
+    let made = bench.create(trials).unwrap();
+    assert_eq!(run_and_stop(&bench, &made).1, ["a", "b"]);
+    let (summary, started) = run_and_stop(&bench, &made);
+    assert_eq!(
+        started,
+        ["b"],
+        "what was interrupted is run again, what is done is not"
+    );
+    assert_eq!(summary.valid + summary.invalid, 1);
+    let ids: Vec<_> = made
+        .records()
+        .into_iter()
+        .map(|record| record.spec.id)
+        .collect();
+    assert_eq!(ids, ["a", "b", "b"]);
+    let first = made
+        .folder
+        .histogram_path("b")
+        .with_extension("attempt-1.hlog");
+    assert!(first.exists(), "nothing that was measured is overwritten");
+}
+
+fn an_unfinished_database_is_continued_when_asked_and_removed_otherwise() {
+    let mut bench = Bench::new();
+    let made = bench
+        .create(vec![spec("a", "fail"), spec("b", "store")])
+        .unwrap();
+    bench.options.keep_unfinished = true;
+    bench.run(&made, |_| {});
+    let name = made.folder.path().file_name().unwrap();
+    let area = made.folder.path().join("work").join(name);
+    assert!(area.join("a").join(LOG).exists() && !area.join("b").exists());
+    bench.options.resume_databases = true;
+    bench.run(&made, |_| {});
+    let records = made.records();
+    assert_eq!(records.len(), 3);
+    assert!(
+        records[2].resumed && !records[0].resumed,
+        "a failed trial goes on"
+    );
+    bench.options.keep_unfinished = false;
+    bench.run(&made, |_| {});
+    assert!(is_empty_or_absent(&made.folder.path().join("work")));
+}
+
+fn a_work_folder_that_is_not_ours_is_refused_before_anything_is_made() {
+    let mut bench = Bench::new();
+    let work = bench.folder.path().join("thesis");
+    std::fs::create_dir(&work).unwrap();
+    std::fs::write(work.join("chapter"), "x").unwrap();
+    bench.options.work = Some(work.clone());
+    let error = bench.create(vec![spec("a", "store")]).err().unwrap();
+    assert!(
+        error.is_usage() && error.to_string().contains("is not ours"),
+        "{error}"
+    );
+    assert!(!bench.results().exists());
+    assert_eq!(std::fs::read_dir(work).unwrap().count(), 1);
+}
+
+fn a_bystander_in_the_work_folder_stays() {
+    let mut bench = Bench::new();
+    let work = bench.folder.path().join("work/here");
+    bench.options.work = Some(work.clone());
+    let made = bench.create(vec![spec("a", "store")]).unwrap();
+    assert!(!work.exists(), "checking leaves nothing behind");
+    bench.run(&made, |event| {
+        if let Event::TrialStarted { .. } = event {
+            std::fs::write(work.join("bystander"), "x").unwrap();
+        }
+    });
+    assert!(work.join("bystander").exists());
+    assert!(!work.join(made.folder.path().file_name().unwrap()).exists());
+}
+
+fn too_little_room_is_refused_with_what_is_needed() {
+    let bench = Bench::new();
+    let error = bench
+        .create(vec![with(spec("a", "store"), "bytes", 1 << 60)])
+        .err()
+        .unwrap();
+    let text = error.to_string();
+    assert!(
+        error.is_usage() && text.contains("needed") && text.contains("free"),
+        "{text}"
+    );
+    assert!(!bench.results().exists());
+}
+
+fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
+    let mut zero = spec("a", "store");
+    zero.workers = 0;
+    let mut level = spec("a", "store");
+    level.durability = trueput_engine::Durability::Sync;
+    let faults = [
+        (vec![on("tpy", spec("a", "store"))], "did you mean 'toy'"),
+        (vec![zero], "0 workers"),
+        (vec![level], "toy has no durability 'sync'; it has none"),
+        (vec![spec("../a", "store")], "is no trial id"),
+        (vec![spec("a", "store"), spec("a", "store")], "the same id"),
+        (vec![spec("a", "sing")], "no such choice 'sing'"),
+        (vec![], "no trial"),
+    ];
+    for (trials, expected) in faults {
+        let bench = Bench::new();
+        let error = bench.create(trials).err().unwrap();
+        assert!(
+            error.is_usage() && error.to_string().contains(expected),
+            "{error}"
+        );
+        assert!(!bench.results().exists());
+    }
+}
+
+/// A runner to be killed: its only trial does not end.
+pub fn run_endless(folder: &Path) -> ExitCode {
+    let mut bench = Bench::new();
+    bench.options.work = Some(folder.to_owned());
+    let made = bench
+        .create(vec![with(spec("a", "endless"), "pause_ms", 1)])
+        .unwrap();
+    bench.run(&made, |_| {});
+    ExitCode::SUCCESS
+}
+
+fn workers_die_with_a_killed_runner() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().join("work");
+    let program = std::env::current_exe().unwrap();
+    let mut runner = Command::new(program)
+        .arg("run-endless")
+        .arg(&work)
+        .spawn()
+        .unwrap();
+    let pids = wait_for(|| {
+        let run = std::fs::read_dir(&work)
+            .ok()?
+            .flatten()
+            .find(|entry| entry.path().is_dir())?;
+        let log = std::fs::read_to_string(run.path().join("a").join(LOG)).ok()?;
+        let stored = log.lines().filter_map(|line| line.strip_prefix("put "));
+        let pids: Vec<u32> = stored.filter_map(|pid| pid.parse().ok()).collect();
+        (pids.len() == 3).then_some(pids)
+    });
+    assert!(pids.iter().all(|&pid| lives(pid)));
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    wait_for(|| pids.iter().all(|&pid| !lives(pid)).then_some(()));
+}
+
+fn wait_for<T>(mut event: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = event() {
+            return found;
+        }
+        assert!(
+            Instant::now() < until,
+            "it has not happened within a minute"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

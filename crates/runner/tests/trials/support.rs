@@ -1,0 +1,174 @@
+//! A run of toy trials in folders of its own.
+
+use crate::toy::{Play, Toy};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use trueput_engine::{Durability, Null, Value};
+use trueput_record::measurement::Outcome;
+use trueput_record::trial::Settings;
+use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
+use trueput_runner::{Error, Event, Options, Registry, Summary, create_run, run};
+
+pub const REGISTRY: Registry = Registry {
+    engines: &[
+        &Null,
+        &Toy {
+            name: "toy",
+            version: "1.0",
+            boasts: false,
+        },
+        &Toy {
+            name: "nameless",
+            version: "",
+            boasts: false,
+        },
+        &Toy {
+            name: "boaster",
+            version: "1.0",
+            boasts: true,
+        },
+    ],
+    workloads: &[&Play],
+};
+
+pub fn spec(id: &str, act: &str) -> TrialSpec {
+    TrialSpec {
+        id: id.to_owned(),
+        cell: 0,
+        repeat: 1,
+        workload: "play".to_owned(),
+        settings: Settings::from([("act".to_owned(), Value::from(act))]),
+        engine: "toy".to_owned(),
+        build: None,
+        durability: Durability::None,
+        knobs: Settings::new(),
+        workers: 3,
+        worker_kind: WorkerKind::Processes,
+        verify: VerifyLevel::Full,
+        seed: 1,
+        note: None,
+    }
+}
+
+pub fn with(mut spec: TrialSpec, setting: &str, value: i64) -> TrialSpec {
+    spec.settings
+        .insert(setting.to_owned(), Value::Integer(value));
+    spec
+}
+
+pub fn threads(mut spec: TrialSpec) -> TrialSpec {
+    spec.worker_kind = WorkerKind::Threads;
+    spec
+}
+
+pub fn on(engine: &str, mut spec: TrialSpec) -> TrialSpec {
+    spec.engine = engine.to_owned();
+    spec
+}
+
+/// Folders and options of one test.
+pub struct Bench {
+    pub folder: tempfile::TempDir,
+    pub options: Options,
+}
+
+/// A run that was made.
+pub struct Made {
+    pub folder: RunFolder,
+    pub manifest: RunManifest,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let options = Options {
+            worker_program: std::env::current_exe().unwrap(),
+            work: None,
+            keep_databases: false,
+            keep_unfinished: false,
+            resume_databases: false,
+            stop: Arc::new(AtomicBool::new(false)),
+        };
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            options,
+        }
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.folder.path().join("results")
+    }
+
+    pub fn create(&self, trials: Vec<TrialSpec>) -> Result<Made, Error> {
+        let results = self.results();
+        let command = vec!["test".to_owned()];
+        create_run(
+            "toys",
+            "",
+            trials,
+            vec![],
+            &results,
+            &self.options,
+            &REGISTRY,
+            command,
+        )
+        .map(|(folder, manifest)| Made { folder, manifest })
+    }
+
+    pub fn run(&self, made: &Made, mut observer: impl FnMut(&Event)) -> Summary {
+        run(
+            &made.folder,
+            &made.manifest,
+            &REGISTRY,
+            &self.options,
+            &mut observer,
+        )
+        .unwrap()
+    }
+
+    /// Makes a run of trials, runs it, and returns its lines.
+    pub fn records(&self, trials: Vec<TrialSpec>) -> Vec<TrialRecord> {
+        let made = self.create(trials).unwrap();
+        self.run(&made, |_| {});
+        made.records()
+    }
+}
+
+impl Made {
+    pub fn records(&self) -> Vec<TrialRecord> {
+        let stored = self.folder.trials().unwrap();
+        assert!(stored.damaged.is_empty());
+        stored.trials
+    }
+}
+
+/// Why a trial is invalid, apart from the build of these tests.
+pub fn doubts(record: &TrialRecord) -> Vec<&str> {
+    let reasons = match &record.outcome {
+        Outcome::Valid => return Vec::new(),
+        Outcome::Invalid { reasons } => reasons,
+        other => panic!("{}: {other:?}", record.spec.id),
+    };
+    let others = reasons
+        .iter()
+        .filter(|reason| !reason.starts_with("debug build"));
+    others.map(String::as_str).collect()
+}
+
+pub fn failure(record: &TrialRecord) -> &str {
+    match &record.outcome {
+        Outcome::Failed { reason } => reason,
+        other => panic!("{}: {other:?}", record.spec.id),
+    }
+}
+
+pub fn is_empty_or_absent(path: &Path) -> bool {
+    std::fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none())
+}
+
+/// Whether a process is there and not merely waiting to be buried.
+pub fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}

@@ -1,0 +1,320 @@
+//! An engine and a workload that do what a test of the runner needs, and nothing else.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+use trueput_engine::{
+    Build, Capabilities, Database, Direction, Durability, Engine, Info, KeyRange, Kind, Knob, Mode,
+    Null, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+};
+use trueput_record::VerifyLevel;
+use trueput_record::measurement::Check;
+use trueput_workloads::{Conclusion, Doing, Ended, Error, Findings, Job, Target, Task, Workload};
+
+/// The null engine, with a log in the database's folder of who was ready and who stored.
+pub struct Toy {
+    pub name: &'static str,
+    pub version: &'static str,
+    /// Whether it claims to keep what it does not keep.
+    pub boasts: bool,
+}
+
+pub const LOG: &str = "toy.log";
+
+impl Engine for Toy {
+    fn info(&self) -> Info {
+        Info {
+            name: self.name,
+            title: self.name,
+            ..Null.info()
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        Ok(Build {
+            version: self.version.to_owned(),
+            library: None,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            retains_data: self.boasts,
+            ..Null.capabilities()
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        Null.promise(durability)
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        &[]
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        println!("an engine that prints must not disturb the runner");
+        let inner = Null.open(spec)?;
+        Ok(Box::new(ToyDatabase {
+            inner,
+            log: spec.directory.join(LOG),
+        }))
+    }
+}
+
+struct ToyDatabase {
+    inner: Box<dyn Database>,
+    log: PathBuf,
+}
+
+fn note(log: &Path, word: &str) {
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(log)
+        .unwrap();
+    file.write_all(format!("{word} {}\n", std::process::id()).as_bytes())
+        .unwrap();
+}
+
+impl Database for ToyDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        // Sessions become ready at different times, so that a barrier has something to do.
+        std::thread::sleep(Duration::from_millis(
+            u64::from(std::process::id() % 4) * 40,
+        ));
+        note(&self.log, "ready");
+        let inner = self.inner.session()?;
+        Ok(Box::new(ToySession {
+            inner,
+            log: &self.log,
+            noted: false,
+        }))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        self.inner.counters()
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        Ok(BTreeMap::from([("printed".to_owned(), Value::from(true))]))
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.inner.checkpoint()
+    }
+}
+
+struct ToySession<'a> {
+    inner: Box<dyn Session + 'a>,
+    log: &'a Path,
+    noted: bool,
+}
+
+impl Session for ToySession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        self.inner.begin(mode)
+    }
+
+    /// Shows the log.
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        if key == LOG.as_bytes() {
+            visitor(&std::fs::read(self.log).unwrap());
+        }
+        self.inner.get(key, visitor)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if !std::mem::replace(&mut self.noted, true) {
+            note(self.log, "put");
+        }
+        self.inner.put(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.inner.delete(key)
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        self.inner.scan(range, direction, visitor)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.inner.commit()
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.inner.abort()
+    }
+}
+
+/// A workload whose setting `act` says what its workers do.
+pub struct Play;
+
+const SETTINGS: &[Knob] = &[
+    Knob {
+        name: "act",
+        summary: "What the workers do.",
+        gives_up: "",
+        kind: Kind::Choice {
+            default: "store",
+            choices: &[
+                "store", "abort", "exit", "fail", "panic", "wrong", "endless",
+            ],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "pause_ms",
+        summary: "Wait after each operation.",
+        gives_up: "",
+        kind: Kind::Integer {
+            default: 0,
+            min: 0,
+            max: 1_000,
+        },
+        unit: "ms",
+    },
+    Knob {
+        name: "bytes",
+        summary: "Expected size of the database.",
+        gives_up: "",
+        kind: Kind::Integer {
+            default: 1,
+            min: 0,
+            max: i64::MAX,
+        },
+        unit: "bytes",
+    },
+];
+
+/// Stores of each worker that come to an end.
+pub const STORES: u64 = 100;
+
+impl Workload for Play {
+    fn info(&self) -> trueput_workloads::Info {
+        trueput_workloads::Info {
+            name: "play",
+            summary: "plays",
+            headline: "store",
+        }
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved) -> std::result::Result<Box<dyn Job>, String> {
+        Ok(Box::new(Act {
+            act: settings.text("act").to_owned(),
+            pause: Duration::from_millis(settings.unsigned("pause_ms")),
+            bytes: settings.unsigned("bytes"),
+        }))
+    }
+}
+
+struct Act {
+    act: String,
+    pause: Duration,
+    bytes: u64,
+}
+
+impl Act {
+    fn misbehave(&self, worker: u32) -> std::result::Result<(), Error> {
+        match (self.act.as_str(), worker) {
+            ("abort", 1) => std::process::abort(),
+            ("exit", 1) => {
+                eprintln!("the toy's last words");
+                std::process::exit(7)
+            }
+            ("panic", 1) => panic!("the toy is out of its depth"),
+            ("fail", 1) => Err(Error::Workload("the toy is tired".to_owned())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Job for Act {
+    fn kinds(&self) -> &'static [&'static str] {
+        &["look", "store"]
+    }
+
+    fn total_units(&self) -> u64 {
+        STORES
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn prepare(&self, target: &Target<'_>, _resume: bool) -> std::result::Result<(), Error> {
+        (target.progress)(1.0);
+        Ok(())
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> std::result::Result<Findings, Error> {
+        let ends = !["endless", "abort", "exit", "fail", "panic"].contains(&self.act.as_str());
+        let mut stores = 0;
+        // A misbehaving act leaves the others waiting until they are told to stop.
+        while !task.meter.stopped() && (!ends || stores < STORES) {
+            task.meter.start();
+            task.session
+                .begin(Mode::Write)
+                .doing(|| "beginning".to_owned())?;
+            task.meter.finish(0);
+            task.session
+                .put(b"key", b"value")
+                .doing(|| "storing".to_owned())?;
+            task.session.commit().doing(|| "committing".to_owned())?;
+            task.meter.finish(1);
+            task.meter.advance(1);
+            std::thread::sleep(self.pause);
+            stores += 1;
+            if stores == 3 {
+                self.misbehave(task.worker)?;
+            }
+        }
+        Ok(Findings::from([("stores".to_owned(), stores)]))
+    }
+
+    fn conclude(
+        &self,
+        target: &Target<'_>,
+        ended: &Ended,
+    ) -> std::result::Result<Conclusion, Error> {
+        let log = Mutex::new(String::new());
+        let mut session = target.database.session().doing(|| "a session".to_owned())?;
+        session.begin(Mode::Read).doing(|| "beginning".to_owned())?;
+        let mut keep = |bytes: &[u8]| *log.lock().unwrap() = String::from_utf8_lossy(bytes).into();
+        session
+            .get(LOG.as_bytes(), &mut keep)
+            .doing(|| "reading".to_owned())?;
+        session.abort().doing(|| "ending".to_owned())?;
+        let found = ended
+            .findings
+            .iter()
+            .filter_map(|findings| findings.get("stores"))
+            .sum();
+        let expected = if self.act == "wrong" {
+            ended.counts[1] + 1
+        } else {
+            ended.counts[1]
+        };
+        let checks = match ended.verify {
+            VerifyLevel::Off => Vec::new(),
+            _ => vec![Check::equal("stores", &expected, &found)],
+        };
+        let log = log.into_inner().unwrap();
+        Ok(Conclusion {
+            results: BTreeMap::from([("log".to_owned(), Value::Text(log))]),
+            checks,
+        })
+    }
+}

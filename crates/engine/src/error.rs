@@ -6,8 +6,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What an engine answered instead of doing what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Another transaction was in the way (a conflict, a deadlock, a busy database): the transaction
-    /// is to be tried again. This is data of the measurement, counted and retried, and no failure.
+    /// Another transaction was in the way (a conflict, a deadlock, a busy database): the
+    /// transaction is to be tried again. This is data of the measurement, counted and retried, and
+    /// no failure.
     #[error("conflict: {0}")]
     Conflict(String),
     /// The engine, or this session as it was opened, cannot do that at all.

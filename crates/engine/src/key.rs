@@ -119,7 +119,10 @@ mod tests {
         }
 
         #[test]
-        fn narrow_integers_keep_their_order(a in any::<(u8, u16, u32)>(), b in any::<(u8, u16, u32)>()) {
+        fn narrow_integers_keep_their_order(
+            a in any::<(u8, u16, u32)>(),
+            b in any::<(u8, u16, u32)>(),
+        ) {
             let key = |(x, y, z)| KeyBuffer::new().u8(x).u16(y).u32(z).as_bytes().to_vec();
             prop_assert_eq!(a.cmp(&b), key(a).cmp(&key(b)));
         }

@@ -254,15 +254,16 @@ pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 
 /// One worker's way into a database: at most one transaction at a time, on one thread.
 ///
-/// Every `get`, `put`, `delete` and `scan` stands between a `begin` and a `commit` or `abort`; reads
-/// may end with either. Where no transaction is open they are refused, `commit` and `abort` too, and
-/// where one is open `begin` is: with any error but [`Error::Conflict`], which would invite a retry.
+/// Every `get`, `put`, `delete` and `scan` stands between a `begin` and a `commit` or `abort`;
+/// reads may end with either. Where no transaction is open they are refused, `commit` and `abort`
+/// too, and where one is open `begin` is: with any error but [`Error::Conflict`], which would invite
+/// a retry.
 ///
-/// After an error of a call within a transaction, a refused second `begin` included, the transaction
-/// is still open and `abort` is the one call to make: it ends the transaction, also where the engine
-/// has given it up by itself. What the others would answer then is not defined. After an error of
-/// `commit`, or of a first `begin`, no transaction is open. In both cases the session can begin the
-/// next one.
+/// After an error of a call within a transaction, a refused second `begin` included, the
+/// transaction is still open and `abort` is the one call to make: it ends the transaction, also
+/// where the engine has given it up by itself. What the others would answer then is not defined.
+/// After an error of `commit`, or of a first `begin`, no transaction is open. In both cases the
+/// session can begin the next one.
 ///
 /// A session that is dropped aborts its transaction.
 pub trait Session {
@@ -285,8 +286,8 @@ pub trait Session {
     /// empty key is a key like any other, or is refused; nothing is cut or lost in silence.
     ///
     /// # Errors
-    /// [`Error::Conflict`] where the engine gives the transaction up; [`Error::Full`] where there is
-    /// no room; [`Error::Unsupported`] in a read transaction, for a key or value longer than
+    /// [`Error::Conflict`] where the engine gives the transaction up; [`Error::Full`] where there
+    /// is no room; [`Error::Unsupported`] in a read transaction, for a key or value longer than
     /// [`Capabilities`] state, or for an empty key where the engine has none.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 

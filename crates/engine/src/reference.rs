@@ -1,8 +1,8 @@
 //! The reference engine: an ordered map in memory, small enough to be right by inspection.
 //!
-//! It is the control that the conformance suite must pass, and what deliberately broken engines wrap
-//! so that the suite can be seen to fail. It is in no registry and is never measured: each write
-//! transaction copies the whole map.
+//! It is the control that the conformance suite must pass, and what deliberately broken engines
+//! wrap so that the suite can be seen to fail. It is in no registry and is never measured: each
+//! write transaction copies the whole map.
 //!
 //! One writer at a time; readers keep the map that was current when they began. The records are
 //! written to a plain file at a checkpoint and when the database is closed, and a killed process

@@ -238,6 +238,16 @@ fn an_engine_that_loses_updates_is_caught() {
 }
 
 #[test]
+fn an_engine_that_reports_a_conflict_as_a_failure_is_caught() {
+    let claim = "of two overlapping updates none is lost";
+    caught(
+        Fault::ConflictIsFailure,
+        claim,
+        "the first transaction: write conflict",
+    );
+}
+
+#[test]
 fn an_engine_that_splits_large_transactions_is_caught() {
     caught(
         Fault::SplitsTransactions,

@@ -1,6 +1,6 @@
 //! The conformance suite: what every engine must do before anything of it is measured.
 //!
-//! It runs when a plan runs, on every contender and level, so it is quick (about a hundred commits)
+//! It runs when a plan runs, on every contender and level, so it is quick (about 150 commits)
 //! and reports instead of panicking. No check holds a transaction open while it waits without limit
 //! for another one, so engines that make writers or readers queue cannot deadlock it. What it
 //! cannot cut short is an engine that never returns from one call; the caller's process can.

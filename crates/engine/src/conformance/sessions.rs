@@ -28,7 +28,7 @@ pub fn uncommitted(subject: &Subject<'_>) -> Outcome {
         format!("a scan showed {records} records instead of 1")
     })?;
     Ok(if waiting {
-        "the reader waited for the writer"
+        "the writer ended before the reader"
     } else {
         "by get and by scan"
     }
@@ -82,7 +82,7 @@ pub fn snapshot(subject: &Subject<'_>) -> Outcome {
         &read(session.as_mut(), all)?,
     )?;
     let detail = if waiting {
-        "the writer waited for the reader"
+        "the reader ended before the writer"
     } else {
         "a put, a change and a delete"
     };
@@ -133,7 +133,7 @@ pub fn two_updates(subject: &Subject<'_>) -> Outcome {
             }
         };
         match ended {
-            Ok(()) if waiting => Ok((1, "the second waited for the first")),
+            Ok(()) if waiting => Ok((1, "the first ended before the second")),
             Ok(()) => Ok((1, "both were let through")),
             Err(error) if error.is_conflict() => Ok((0, "a conflict was reported")),
             Err(error) => Err(Fault(format!("the first transaction: {error}"))),

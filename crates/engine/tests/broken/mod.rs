@@ -47,6 +47,8 @@ pub enum Fault {
     ReadsLatest,
     /// Write transactions overwrite each other without a conflict.
     LosesUpdates,
+    /// A write conflict is noticed, and reported as a failure.
+    ConflictIsFailure,
     /// A transaction is committed after every thousand puts.
     SplitsTransactions,
     /// What was there is forgotten when the database is opened again.
@@ -79,7 +81,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::LosesPuts,
         Self::KeepsFirstPut,
         Self::GetsNeighbours,
@@ -97,6 +99,7 @@ impl Fault {
         Self::ReadsUncommitted,
         Self::ReadsLatest,
         Self::LosesUpdates,
+        Self::ConflictIsFailure,
         Self::SplitsTransactions,
         Self::ForgetsOnReopen,
         Self::DropsEmptyValues,
@@ -157,6 +160,7 @@ impl Engine for Broken {
             fault: self.0,
             inner: Reference.open(&spec)?,
             puts: AtomicU64::new(0),
+            commits: AtomicU64::new(0),
             uncommitted: Mutex::default(),
         }))
     }
@@ -166,6 +170,7 @@ struct BrokenDatabase {
     fault: Fault,
     inner: Box<dyn Database>,
     puts: AtomicU64,
+    commits: AtomicU64,
     /// What is put and not yet committed, for all to see.
     uncommitted: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
@@ -178,6 +183,7 @@ impl Database for BrokenDatabase {
             inner,
             mode: None,
             held_back: Vec::new(),
+            commits_before: 0,
         }))
     }
 
@@ -203,11 +209,36 @@ struct BrokenSession<'a> {
     mode: Option<Mode>,
     /// Puts that reach the database at the commit only.
     held_back: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The database's commits when the transaction began.
+    commits_before: u64,
 }
 
 impl BrokenSession<'_> {
     fn is(&self, fault: Fault) -> bool {
         self.database.fault == fault
+    }
+
+    /// Whether its puts are held back, while the transaction reads an old state.
+    fn holds_back(&self) -> bool {
+        matches!(
+            self.database.fault,
+            Fault::LosesUpdates | Fault::ConflictIsFailure
+        )
+    }
+
+    /// Writes what was held back over what is there now.
+    fn write_held_back(&mut self) -> Result<()> {
+        self.inner.commit()?;
+        self.inner.begin(Mode::Write)?;
+        let commits = self.database.commits.fetch_add(1, Ordering::Relaxed);
+        if self.is(Fault::ConflictIsFailure) && commits != self.commits_before {
+            self.inner.abort()?;
+            return Err(Error::engine("write conflict"));
+        }
+        for (key, value) in std::mem::take(&mut self.held_back) {
+            self.inner.put(&key, &value)?;
+        }
+        Ok(())
     }
 
     /// Commits what there is and goes on in a new transaction.
@@ -231,11 +262,12 @@ impl Session for BrokenSession<'_> {
         }
         let instead = match self.database.fault {
             Fault::WritesInReadTransactions => Mode::Write,
-            Fault::LosesUpdates => Mode::Read,
+            Fault::LosesUpdates | Fault::ConflictIsFailure => Mode::Read,
             _ => mode,
         };
         self.inner.begin(instead)?;
         self.mode = Some(mode);
+        self.commits_before = self.database.commits.load(Ordering::Relaxed);
         Ok(())
     }
 
@@ -262,7 +294,7 @@ impl Session for BrokenSession<'_> {
                     return Ok(true);
                 }
             }
-            Fault::LosesUpdates => {
+            _ if self.holds_back() => {
                 if let Some((_, value)) = self.held_back.iter().rev().find(|(k, _)| k == key) {
                     visitor(value);
                     return Ok(true);
@@ -283,7 +315,7 @@ impl Session for BrokenSession<'_> {
             Fault::CutsLongKeys => return self.inner.put(&key[..key.len().min(1_000)], value),
             Fault::CutsLongValues => return self.inner.put(key, &value[..value.len().min(65_536)]),
             Fault::SplitsTransactions if number.is_multiple_of(1_000) => self.renew(Mode::Write)?,
-            Fault::LosesUpdates if self.mode == Some(Mode::Write) => {
+            _ if self.holds_back() && self.mode == Some(Mode::Write) => {
                 self.held_back.push((key.to_vec(), value.to_vec()));
                 return Ok(());
             }
@@ -360,12 +392,8 @@ impl Session for BrokenSession<'_> {
             self.inner.abort()?;
             return Err(Error::Conflict("busy".to_owned()));
         }
-        if self.is(Fault::LosesUpdates) && mode == Some(Mode::Write) {
-            self.inner.commit()?;
-            self.inner.begin(Mode::Write)?;
-            for (key, value) in std::mem::take(&mut self.held_back) {
-                self.inner.put(&key, &value)?;
-            }
+        if self.holds_back() && mode == Some(Mode::Write) {
+            self.write_held_back()?;
         }
         self.inner.commit()
     }

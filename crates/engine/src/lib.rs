@@ -256,8 +256,8 @@ pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
 ///
 /// Every `get`, `put`, `delete` and `scan` stands between a `begin` and a `commit` or `abort`;
 /// reads may end with either. Where no transaction is open they are refused, `commit` and `abort`
-/// too, and where one is open `begin` is: with any error but [`Error::Conflict`], which would invite
-/// a retry.
+/// too, and where one is open `begin` is: with any error but [`Error::Conflict`], which would
+/// invite a retry.
 ///
 /// After an error of a call within a transaction, a refused second `begin` included, the
 /// transaction is still open and `abort` is the one call to make: it ends the transaction, also

@@ -15,9 +15,6 @@ mod transaction;
 mod verify;
 mod walk;
 
-#[cfg(test)]
-mod tests;
-
 pub use codec::LARGEST_STORABLE;
 pub use line::{Line, LineError, parse_lines};
 pub use maxima::Maximum;

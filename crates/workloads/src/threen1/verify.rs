@@ -3,12 +3,12 @@
 
 use super::blocks::{self, LARGEST, LONGEST, State};
 use super::codec::{Buffer, Codec};
+use super::kinds;
 use super::maxima::{self, Maximum};
 use super::oracle::{Oracle, distinct_numbers};
 use super::problem::Problem;
 use super::table::{Tally, survey};
-use super::transaction::transact_unmetered;
-use super::{kinds, walk};
+use super::transaction::{Failure, transact_unmetered};
 use crate::{Conclusion, Ended, Error, Target};
 use std::collections::BTreeMap;
 use trueput_engine::{Mode, Session, Value};
@@ -100,8 +100,8 @@ impl Stored {
                 finished_blocks += u64::from(state == Some(State::Finished));
             })?;
             Ok(Self {
-                longest: maxima::read(session, LONGEST)?.unwrap_or_default(),
-                largest: maxima::read(session, LARGEST)?.unwrap_or_default(),
+                longest: maximum(session, LONGEST)?,
+                largest: maximum(session, LARGEST)?,
                 finished_blocks,
             })
         })
@@ -129,6 +129,15 @@ impl Stored {
             stored.finished_blocks += named("blocks");
         }
         stored
+    }
+}
+
+/// A maximum as it is stored; one that is missing or damaged equals none, and fails its check.
+fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, Failure> {
+    match maxima::read(session, key) {
+        Ok(stored) => Ok(stored.unwrap_or_default()),
+        Err(Failure::Final(_)) => Ok(Maximum::default()),
+        Err(failure) => Err(failure),
     }
 }
 
@@ -207,6 +216,14 @@ fn check_answers(checks: &mut Vec<Check>, problem: &Problem, stored: &Stored, or
     checks.push(Check::new("start of the largest", leads, detail));
 }
 
+/// Each start has one look-up that ends its way; each other look-up leads to one update.
+fn check_identity(problem: &Problem, reads: u64, updates: u64) -> Check {
+    let starts = problem.starts();
+    let detail = format!("{reads} reads, {updates} updates, {starts} starts");
+    let holds = reads.checked_sub(updates) == Some(starts);
+    Check::new("reads less updates are the starts", holds, detail)
+}
+
 /// Every start but 1 is in the step table.
 fn starts_above_one(problem: &Problem) -> u64 {
     problem.starts() - u64::from(problem.start == 1)
@@ -256,7 +273,7 @@ fn first_missing<C: Codec>(problem: &Problem, target: &Target<'_>) -> Result<Opt
     let doing = || "looking for the missing start".to_owned();
     transact_unmetered(&mut *session, Mode::Read, doing, |session| {
         for start in problem.start.max(2)..=problem.finish {
-            if walk::get::<C>(session, &mut buffer, start)?.is_none() {
+            if !session.get(C::number(start, &mut buffer), &mut |_| {})? {
                 return Ok(Some(start));
             }
         }

@@ -135,7 +135,7 @@ impl<C: Codec> Path<C> {
 }
 
 /// The steps of a number in the step table, if they are there.
-pub(super) fn get<C: Codec>(
+fn get<C: Codec>(
     session: &mut dyn Session,
     buffer: &mut Buffer,
     number: u64,

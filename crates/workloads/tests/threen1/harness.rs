@@ -1,0 +1,311 @@
+//! Runs the job in this process, as the runner's workers do in theirs.
+
+use std::collections::BTreeMap;
+use trueput_engine::{
+    Capabilities, Database, Direction, Durability, Engine, Error as EngineError, KeyRange, Mode,
+    OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, knob,
+};
+use trueput_record::VerifyLevel;
+use trueput_record::trial::Settings;
+use trueput_workloads::threen1::ThreeN1;
+use trueput_workloads::{Conclusion, Ended, Error, Findings, Job, Meter, Target, Task, Workload};
+
+pub const READ: usize = 0;
+pub const UPDATE: usize = 1;
+pub const COMMITS: [&str; 3] = ["per-store", "per-start", "per-block"];
+pub const KEYS: [&str; 2] = ["integers", "words"];
+
+/// The settings given, over the defaults.
+pub fn settings(given: &[(&str, &str)]) -> Settings {
+    given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
+        .collect()
+}
+
+pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
+    ThreeN1.job(&knob::resolve(
+        "threen1",
+        ThreeN1.settings(),
+        &settings(given),
+    )?)
+}
+
+/// Counts like the runner's meter, and can stop a worker after so many operations.
+#[derive(Default)]
+pub struct Counter {
+    pub counts: [u64; 6],
+    pub conflicts: u64,
+    pub units: u64,
+    pub stop_after: Option<u64>,
+}
+
+impl Meter for Counter {
+    fn start(&mut self) {}
+
+    fn finish(&mut self, kind: usize) {
+        self.counts[kind] += 1;
+    }
+
+    fn advance(&mut self, units: u64) {
+        self.units += units;
+    }
+
+    fn conflict(&mut self) {
+        self.conflicts += 1;
+    }
+
+    fn retract(&mut self, kind: usize, count: u64) {
+        self.counts[kind] -= count;
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop_after
+            .is_some_and(|limit| self.counts.iter().sum::<u64>() >= limit)
+    }
+}
+
+/// What befalls a worker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    Lives,
+    /// The user stops it after so many operations.
+    Stopped(u64),
+    /// Its put of this number, from 0, and everything after it fails, as if it had been killed.
+    DiesAtPut(u64),
+    /// The engine reports a conflict after so many calls, then after one call more, and so on.
+    Conflicts(u64),
+}
+
+/// A session that fails as its worker's fate wants.
+struct Fated<'s> {
+    inner: Box<dyn Session + 's>,
+    fate: Fate,
+    puts: u64,
+    calls: u64,
+}
+
+impl Fated<'_> {
+    fn meets_conflict(&mut self) -> EngineResult<()> {
+        let Fate::Conflicts(spacing) = self.fate else {
+            return Ok(());
+        };
+        self.calls += 1;
+        if self.calls < spacing {
+            return Ok(());
+        }
+        self.calls = 0;
+        self.fate = Fate::Conflicts(spacing + 1);
+        Err(EngineError::Conflict("as planned".to_owned()))
+    }
+}
+
+impl Session for Fated<'_> {
+    fn begin(&mut self, mode: Mode) -> EngineResult<()> {
+        self.meets_conflict()?;
+        self.inner.begin(mode)
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> EngineResult<bool> {
+        self.meets_conflict()?;
+        self.inner.get(key, visitor)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> EngineResult<()> {
+        self.meets_conflict()?;
+        if matches!(self.fate, Fate::DiesAtPut(last) if self.puts >= last) {
+            return Err(EngineError::engine("killed"));
+        }
+        self.puts += 1;
+        self.inner.put(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> EngineResult<()> {
+        self.inner.delete(key)
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> EngineResult<u64> {
+        self.inner.scan(range, direction, visitor)
+    }
+
+    fn commit(&mut self) -> EngineResult<()> {
+        if let Err(conflict) = self.meets_conflict() {
+            self.inner.abort()?;
+            return Err(conflict);
+        }
+        self.inner.commit()
+    }
+
+    fn abort(&mut self) -> EngineResult<()> {
+        self.inner.abort()
+    }
+}
+
+/// A database with a job on it.
+pub struct Bench {
+    pub job: Box<dyn Job>,
+    pub database: Box<dyn Database>,
+    pub capabilities: Capabilities,
+    pub workers: u32,
+    _folder: tempfile::TempDir,
+}
+
+impl Bench {
+    /// On a fresh database of `engine`, at the weakest level that it promises.
+    pub fn on(engine: &dyn Engine, workers: u32, given: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let levels = Durability::ALL.into_iter().rev();
+        let durability = levels
+            .into_iter()
+            .find(|&level| engine.promise(level).is_some())
+            .unwrap();
+        let knobs = knob::resolve(engine.info().name, engine.knobs(), &Settings::new()).unwrap();
+        let spec = OpenSpec {
+            directory: folder.path(),
+            durability,
+            knobs: &knobs,
+            sessions: workers.max(2) + 1,
+        };
+        let database = engine.open(&spec).unwrap();
+        let capabilities = engine.capabilities();
+        Self {
+            job: job(given).unwrap(),
+            database,
+            capabilities,
+            workers,
+            _folder: folder,
+        }
+    }
+
+    /// On LMDB.
+    pub fn lmdb(workers: u32, given: &[(&str, &str)]) -> Self {
+        Self::on(&trueput_drivers::Lmdb, workers, given)
+    }
+
+    fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
+        with(&Target {
+            database: &*self.database,
+            capabilities: self.capabilities,
+            workers: self.workers,
+            threads: 2,
+            seed: 1,
+            progress: &|_| {},
+        })
+    }
+
+    pub fn prepare(&self, resume: bool) -> Result<(), Error> {
+        self.target(|target| self.job.prepare(target, resume))
+    }
+
+    /// One worker, on the calling thread.
+    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, Result<Findings, Error>) {
+        let inner = self.database.session().unwrap();
+        let mut session = Fated {
+            inner,
+            fate,
+            puts: 0,
+            calls: 0,
+        };
+        let mut meter = Counter::default();
+        if let Fate::Stopped(limit) = fate {
+            meter.stop_after = Some(limit);
+        }
+        let mut task = Task {
+            session: &mut session,
+            meter: &mut meter,
+            capabilities: self.capabilities,
+            worker,
+            workers: self.workers,
+            seed: 1,
+        };
+        let found = self.job.execute(&mut task);
+        (meter, found)
+    }
+
+    /// All workers at once, the fates in the order of the workers; those that fail find nothing.
+    pub fn work_together(&self, fates: &[Fate]) -> (Ended, Vec<Error>) {
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let start = |(worker, &fate)| scope.spawn(move || self.work(worker, fate));
+            let threads: Vec<_> = (0..).zip(fates).map(start).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        let mut ended = Ended {
+            counts: vec![0; self.job.kinds().len()],
+            conflicts: 0,
+            findings: Vec::new(),
+            resumed: false,
+            verify: VerifyLevel::Full,
+        };
+        let mut errors = Vec::new();
+        for (meter, found) in outcomes {
+            for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {
+                *sum += count;
+            }
+            ended.conflicts += meter.conflicts;
+            match found {
+                Ok(findings) => ended.findings.push(findings),
+                Err(error) => errors.push(error),
+            }
+        }
+        (ended, errors)
+    }
+
+    pub fn conclude(&self, ended: &Ended) -> Conclusion {
+        self.target(|target| self.job.conclude(target, ended))
+            .unwrap()
+    }
+
+    /// Everything from an empty database.
+    pub fn run(&self) -> (Ended, Conclusion) {
+        self.prepare(false).unwrap();
+        let (ended, errors) = self.work_together(&vec![Fate::Lives; self.workers as usize]);
+        assert_eq!(errors, []);
+        let conclusion = self.conclude(&ended);
+        (ended, conclusion)
+    }
+
+    /// Resumes with workers that live, and concludes.
+    pub fn resume(&self) -> Conclusion {
+        self.prepare(true).unwrap();
+        let (mut ended, errors) = self.work_together(&vec![Fate::Lives; self.workers as usize]);
+        assert_eq!(errors, []);
+        ended.resumed = true;
+        self.conclude(&ended)
+    }
+
+    /// Changes records behind the workload's back.
+    pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
+        let mut session = self.database.session().unwrap();
+        session.begin(Mode::Write).unwrap();
+        with(&mut *session);
+        session.commit().unwrap();
+    }
+}
+
+pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
+    let failed = conclusion.checks.iter().filter(|check| !check.passed);
+    failed
+        .map(|check| (check.name.clone(), check.detail.clone()))
+        .collect()
+}
+
+/// Asserts that there were checks and all passed.
+pub fn assert_right(conclusion: &Conclusion) {
+    assert!(!conclusion.checks.is_empty());
+    assert_eq!(failures(conclusion), BTreeMap::new());
+}
+
+pub fn result(conclusion: &Conclusion, name: &str) -> u64 {
+    match conclusion.results.get(name) {
+        Some(Value::Integer(number)) => number.unsigned_abs(),
+        other => panic!("no number {name}: {other:?}"),
+    }
+}

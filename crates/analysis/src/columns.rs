@@ -5,6 +5,9 @@ use crate::document::{Column, Table};
 use crate::rankings::Ranking;
 use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
 
+/// An operation done less often than this part of the headline's count has no column.
+const RARE: f64 = 0.01;
+
 /// Writes a row's cell. The number is the row's rank, from 1.
 type Value<'a> = Box<dyn Fn(usize, &Cell) -> String + 'a>;
 
@@ -138,13 +141,21 @@ fn storage<'a>() -> Vec<Filled<'a>> {
     ]
 }
 
-/// The kinds of operation in a ranking, the headline first.
+/// The kinds of operation worth a column, the headline first. One that every cell did far more
+/// rarely (claiming a block of work, say) is in CSV and JSON only.
 fn kinds(ranking: &Ranking) -> Vec<&str> {
-    let mut kinds = vec![ranking.headline.as_str()];
-    let cells = ranking.cells.iter().chain(&ranking.harness);
-    for operation in cells.flat_map(|cell| &cell.figures.operations) {
-        if !kinds.contains(&operation.kind.as_str()) {
-            kinds.push(&operation.kind);
+    let headline = ranking.headline.as_str();
+    let mut kinds = vec![headline];
+    for cell in ranking.cells.iter().chain(&ranking.harness) {
+        let operations = &cell.figures.operations;
+        let ranked = operations
+            .iter()
+            .find(|operation| operation.kind == headline);
+        let rare = ranked.map_or(0.0, |ranked| ranked.count * RARE);
+        for operation in operations.iter().filter(|operation| operation.count > rare) {
+            if !kinds.contains(&operation.kind.as_str()) {
+                kinds.push(&operation.kind);
+            }
         }
     }
     kinds

@@ -65,36 +65,55 @@ impl Threen1Line {
     }
 }
 
-/// What each figure of [`threen1_line`] is, in its order.
+/// Each figure's name and the least width of its column.
+const COLUMNS: [(&str, usize); 12] = [
+    ("start", 10),
+    ("finish", 11),
+    ("workers", 7),
+    ("block", 10),
+    ("longest", 7),
+    ("largest number", 19),
+    ("elapsed", 8),
+    ("updates", 11),
+    ("reads", 11),
+    ("updates/s", 11),
+    ("reads/s", 11),
+    ("CPU", 8),
+];
+
+/// What each figure of [`threen1_line`] is, in its order and above it.
 #[must_use]
 pub fn threen1_header() -> String {
-    "start, finish, workers, block, longest sequence, largest number, elapsed, updates, reads, \
-     updates/s, reads/s, CPU"
-        .to_owned()
+    aligned(&COLUMNS.map(|(name, _)| name.to_owned()))
 }
 
-/// The original's line for people: thousands separated, a space between figures. `None` as
+/// The original's line for people: thousands separated, in columns. `None` as
 /// [`Threen1Line::of`].
 #[must_use]
 pub fn threen1_line(record: &TrialRecord) -> Option<String> {
     let line = Threen1Line::of(record)?;
-    Some(
-        [
-            thousands(line.start),
-            thousands(line.finish),
-            line.workers.to_string(),
-            thousands(line.block),
-            thousands(line.longest_sequence),
-            separate(&line.largest_number.to_string()),
-            seconds(line.elapsed_s),
-            thousands(line.updates),
-            thousands(line.reads),
-            format!("{}/s", number(line.updates_per_s)),
-            format!("{}/s", number(line.reads_per_s)),
-            seconds(line.cpu_s),
-        ]
-        .join("  "),
-    )
+    Some(aligned(&[
+        thousands(line.start),
+        thousands(line.finish),
+        line.workers.to_string(),
+        thousands(line.block),
+        thousands(line.longest_sequence),
+        separate(&line.largest_number.to_string()),
+        seconds(line.elapsed_s),
+        thousands(line.updates),
+        thousands(line.reads),
+        number(line.updates_per_s),
+        number(line.reads_per_s),
+        seconds(line.cpu_s),
+    ]))
+}
+
+fn aligned(figures: &[String; 12]) -> String {
+    let padded = figures
+        .iter()
+        .zip(COLUMNS)
+        .map(|(figure, (_, width))| format!("{figure:>width$}"));
+    padded.collect::<Vec<_>>().join("  ")
 }
 
 fn whole(value: &Value) -> Option<u64> {

@@ -284,7 +284,7 @@ fn the_originals_line_has_every_figure_in_its_order() {
     let figures: Vec<_> = line
         .split("  ")
         .map(str::trim)
-        .filter(|part| *part != "")
+        .filter(|part| !part.is_empty())
         .collect();
     let expected = [
         "1",

@@ -149,7 +149,7 @@ pub(super) fn prepare(
     transact_unmetered(session, Mode::Write, doing, |session| {
         let mut description = None;
         session.get(DESCRIPTION, &mut |bytes| {
-            description = Some(Problem::from_description(bytes))
+            description = Some(Problem::from_description(bytes));
         })?;
         match description {
             None => begin(session, problem),

@@ -149,7 +149,7 @@ impl Workload for ThreeN1 {
         let (Some(commit), Some(keys)) = (commit, keys) else {
             return Err("threen1: unknown commit or keys".to_owned());
         };
-        if commit == Commit::PerBlock && snapshot == Snapshot::Start {
+        if commit == Commit::Block && snapshot == Snapshot::Start {
             return Err(
                 "threen1: with commit=per-block the block's own transaction does the look-ups; \
                  leave snapshot=start out"
@@ -197,9 +197,9 @@ impl ThreeN1Job {
 impl Job for ThreeN1Job {
     fn kinds(&self) -> &'static [&'static str] {
         match self.commit {
-            Commit::PerStore => &kinds::NAMES[..kinds::BEGIN],
-            Commit::PerStart => &kinds::NAMES,
-            Commit::PerBlock => &kinds::NAMES[..kinds::COMMIT],
+            Commit::Store => &kinds::NAMES[..kinds::BEGIN],
+            Commit::Start => &kinds::NAMES,
+            Commit::Block => &kinds::NAMES[..kinds::COMMIT],
         }
     }
 

@@ -7,24 +7,24 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Commit {
     /// Each store is a transaction of its own.
-    PerStore,
+    Store,
     /// All stores of a start are one transaction.
-    PerStart,
+    Start,
     /// All reads and stores of a block are one transaction.
-    PerBlock,
+    Block,
 }
 
 impl Commit {
     /// Every granularity, finest first.
-    pub const ALL: [Self; 3] = [Self::PerStore, Self::PerStart, Self::PerBlock];
+    pub const ALL: [Self; 3] = [Self::Store, Self::Start, Self::Block];
 
     /// The setting's word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::PerStore => "per-store",
-            Self::PerStart => "per-start",
-            Self::PerBlock => "per-block",
+            Self::Store => "per-store",
+            Self::Start => "per-start",
+            Self::Block => "per-block",
         }
     }
 }
@@ -175,7 +175,7 @@ mod tests {
             finish: start + starts - 1,
             block: used_block(starts, workers, block),
             workers,
-            commit: Commit::PerStart,
+            commit: Commit::Start,
             keys: Keys::Words,
         }
     }

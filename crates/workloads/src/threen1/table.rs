@@ -221,7 +221,7 @@ impl Batch {
             match (C::read_number(key), C::read_steps(value)) {
                 (Some(number), Some(steps)) => self.steps.push((number, steps)),
                 (Some(number), None) => {
-                    self.note_odd(format!("the record of {number} holds no steps"))
+                    self.note_odd(format!("the record of {number} holds no steps"));
                 }
                 (None, _) => self.note_odd(format!("a key is no number: {}", key.escape_ascii())),
             }

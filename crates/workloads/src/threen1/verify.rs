@@ -46,13 +46,8 @@ pub(super) fn conclude<C: Codec>(
     let checks = &mut conclusion.checks;
     check_answers(checks, problem, &stored, &oracle);
     if !ended.resumed {
-        let reads =
-            ended.counts[kinds::READ] - ended.counts[kinds::UPDATE].min(ended.counts[kinds::READ]);
-        checks.push(Check::equal(
-            "reads less updates are the starts",
-            &problem.starts(),
-            &reads,
-        ));
+        let (reads, updates) = (ended.counts[kinds::READ], ended.counts[kinds::UPDATE]);
+        checks.push(check_identity(problem, reads, updates));
     }
     let blocks = Check::equal(
         "finished blocks",

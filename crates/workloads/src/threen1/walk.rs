@@ -47,8 +47,8 @@ pub(super) fn run<C: Codec>(
             return Ok(worker.findings(finished));
         };
         match problem.commit {
-            Commit::PerBlock => worker.block_at_once(task, block)?,
-            Commit::PerStore | Commit::PerStart => worker.block_by_starts(task, block)?,
+            Commit::Block => worker.block_at_once(task, block)?,
+            Commit::Store | Commit::Start => worker.block_by_starts(task, block)?,
         }
         finished += 1;
     }
@@ -142,7 +142,7 @@ fn get<C: Codec>(
 ) -> Result<Option<u32>, Failure> {
     let mut steps = None;
     let there = session.get(C::number(number, buffer), &mut |value| {
-        steps = C::read_steps(value)
+        steps = C::read_steps(value);
     })?;
     if there && steps.is_none() {
         return Err(Failure::workload(format!(
@@ -200,7 +200,7 @@ impl<C: Codec> Worker<'_, C> {
             task.meter.start();
             let known = self.look_up(task, start)?;
             let steps = match self.problem.commit {
-                Commit::PerStore => self.store_each(task, start, known)?,
+                Commit::Store => self.store_each(task, start, known)?,
                 _ => self.store_together(task, start, known)?,
             };
             longest.consider(Maximum {

@@ -136,7 +136,7 @@ fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Stri
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
 /// An interrupted trial has not ended, and is run again; with [`Options::resume_databases`] a failed
-/// one is too.
+/// one is too. Workers die with the thread that calls this, should it end early.
 ///
 /// # Errors
 /// Where the work folder or the run folder cannot be used. A trial that fails is recorded, and the

@@ -88,6 +88,12 @@ fn state(database: &dyn Database) -> Result<EngineState, String> {
     })
 }
 
+/// Sessions of a process that has the database alone: one on each thread that the job may use, and
+/// the job's own.
+fn sessions_alone() -> u32 {
+    crate::host::cores().saturating_add(1)
+}
+
 fn prepare(
     bound: &Bound,
     assignment: &Assignment,
@@ -98,8 +104,7 @@ fn prepare(
         .engine
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
-    let threads = crate::host::cores();
-    let database = open(bound, assignment, threads)?;
+    let database = open(bound, assignment, sessions_alone())?;
     with_target(bound, assignment, &*database, reporter, |target| {
         bound
             .job
@@ -122,7 +127,7 @@ fn conclude(
     totals: &Totals,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let database = open(bound, assignment, crate::host::cores())?;
+    let database = open(bound, assignment, sessions_alone())?;
     let ended = Ended {
         counts: totals.counts.clone(),
         conflicts: totals.conflicts,

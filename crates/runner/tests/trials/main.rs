@@ -1,6 +1,12 @@
 //! Trials from end to end, in real worker processes: this program is its own worker, which a test
 //! of Cargo's usual harness cannot be.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod claims;
 mod support;
 mod toy;

@@ -36,6 +36,7 @@ impl Engine for Toy {
         Ok(Build {
             version: self.version.to_owned(),
             library: None,
+            assertions: None,
         })
     }
 

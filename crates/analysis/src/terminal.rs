@@ -11,9 +11,14 @@ const PLAIN: &str = "\x1b[0m";
 /// Narrower terminals than this are written to as if they were this wide.
 const NARROWEST: usize = 40;
 
+/// How wide prose is where the width is not known.
+const PROSE: usize = 100;
+
 /// Writes the blocks, one empty line between two.
 pub fn render(blocks: &[Block], style: Style) -> String {
     let width = style.width.map_or(usize::MAX, usize::from).max(NARROWEST);
+    // Tables and commands may be as wide as they like in a file; prose stays readable.
+    let prose = style.width.map_or(PROSE, |_| width);
     let paint = |code: &str, line: &str| match style.colour {
         true => format!("{code}{line}{PLAIN}"),
         false => line.to_owned(),
@@ -22,20 +27,20 @@ pub fn render(blocks: &[Block], style: Style) -> String {
     for block in blocks {
         let lines = match block {
             Block::Heading(level, text) => {
-                let heading = wrap(text, width, "");
+                let heading = wrap(text, prose, "");
                 let rule = if *level == 1 { "=" } else { "-" };
                 let rule = rule.repeat(widest(&heading));
                 let bold = heading.iter().map(|line| paint(BOLD, line));
                 bold.chain((*level < 3).then_some(rule)).collect()
             }
-            Block::Text(text) => wrap(text, width, ""),
+            Block::Text(text) => wrap(text, prose, ""),
             Block::Warnings(texts) => {
-                let lines = texts.iter().flat_map(|text| wrap(text, width, "  "));
+                let lines = texts.iter().flat_map(|text| wrap(text, prose, "  "));
                 lines.map(|line| paint(RED, &line)).collect()
             }
             Block::List(points) => points
                 .iter()
-                .flat_map(|point| wrap(&format!("- {point}"), width, "  "))
+                .flat_map(|point| wrap(&format!("- {point}"), prose, "  "))
                 .collect(),
             Block::Table(table) => {
                 let mut lines = fitted(table, width);

@@ -3,10 +3,9 @@
 use crate::choices::Places;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::{output, signals};
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report};
-use trueput_record::{Outcome, RunFolder, TrialRecord};
+use trueput_record::RunFolder;
 use trueput_runner::{Options, Summary};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
@@ -35,31 +34,14 @@ pub fn command_line() -> Vec<String> {
         .collect()
 }
 
-/// Writes the table, the trials that must not be believed, and where everything is.
+/// Writes the report, which names each trial that must not be believed, and where everything is.
 ///
 /// # Errors
 /// Where the run folder cannot be read or nobody reads standard output.
 pub fn report(folder: &RunFolder) -> Result<(), Failure> {
     let report = Report::load(folder.path())?;
     output::write(&report.render(Format::Terminal, output::style()))?;
-    for line in complaints(&report.trials) {
-        output::line(&line)?;
-    }
     output::line(&format!("run folder: {}", folder.path().display()))
-}
-
-/// A line per trial whose last word is that it is invalid or failed.
-pub fn complaints(trials: &[TrialRecord]) -> Vec<String> {
-    let last: BTreeMap<_, _> = trials.iter().map(|trial| (&trial.spec.id, trial)).collect();
-    last.values()
-        .filter_map(|trial| match &trial.outcome {
-            Outcome::Invalid { reasons } => {
-                Some(format!("INVALID {}: {}", trial.spec.id, reasons.join("; ")))
-            }
-            Outcome::Failed { reason } => Some(format!("FAILED {}: {reason}", trial.spec.id)),
-            Outcome::Valid | Outcome::Interrupted => None,
-        })
-        .collect()
 }
 
 /// The program's exit code after a run.

@@ -224,7 +224,7 @@ fn ending(record: &TrialRecord) -> String {
 }
 
 fn operation(operation: &OperationSummary) -> String {
-    format!("{} {}s/s", rounded(operation.per_s), operation.kind)
+    format!("{} {}/s", operation.kind, rounded(operation.per_s))
 }
 
 /// A rate as people read it: whole, thousands separated.

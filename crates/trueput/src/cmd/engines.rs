@@ -52,7 +52,7 @@ fn row(engine: &dyn Engine) -> [String; 6] {
         .collect();
     [
         info.name.to_owned(),
-        version,
+        short(&version).to_owned(),
         origin,
         workers(engine).to_owned(),
         levels.join(", "),
@@ -75,6 +75,14 @@ fn version_and_origin(engine: &dyn Engine) -> (String, String) {
             format!("to install: {}", engine.info().install),
         ),
     }
+}
+
+/// The number in a version that comes with a date or a source id; JSON has it whole.
+fn short(version: &str) -> &str {
+    let number = version
+        .split_whitespace()
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    number.map_or(version, |word| word.trim_end_matches([':', ',']))
 }
 
 fn workers(engine: &dyn Engine) -> &'static str {
@@ -110,4 +118,16 @@ fn described(engine: &dyn Engine) -> serde_json::Value {
         "snapshot_reads": capabilities.snapshot_reads,
         "promises": promises(engine).map(|promise| json!(promise)).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_shown_without_its_date_and_source() {
+        assert_eq!(short("LMDB 0.9.70: (December 19, 2015)"), "0.9.70");
+        assert_eq!(short("3.54.1 2026-10-16 abc"), "3.54.1");
+        assert_eq!(short("not there"), "not there");
+    }
 }

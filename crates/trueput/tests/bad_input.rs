@@ -1,0 +1,197 @@
+//! Bad input: one clear line, exit code 2, and nothing that was measured earlier is touched.
+
+mod support;
+
+use support::{Bench, refusal};
+
+/// Asserts that each command line is refused in one line that says the given words.
+fn assert_refused(bench: &Bench, cases: &[(&[&str], &[&str])]) {
+    let before = bench.snapshot();
+    for (arguments, words) in cases {
+        let line = refusal(&bench.run(arguments));
+        for word in *words {
+            assert!(line.contains(word), "{arguments:?}: {line}");
+        }
+        assert_eq!(bench.snapshot(), before, "{arguments:?} changed something");
+    }
+}
+
+/// A bench that holds a finished run.
+fn with_a_run() -> Bench {
+    let bench = Bench::new();
+    bench.run(&["run", "threen1", "--engine", "null", "--set", "finish=10"]);
+    assert_eq!(bench.trials().len(), 1);
+    bench
+}
+
+#[test]
+fn names_that_are_not_there_are_answered_with_the_nearest() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "threen1", "--engine", "lmbd"],
+            &["no engine 'lmbd'", "did you mean 'lmdb'"],
+        ),
+        (
+            &["run", "threen2", "--engine", "lmdb"],
+            &["no workload", "did you mean 'threen1'"],
+        ),
+        (&["knobs", "sqlit"], &["did you mean 'sqlite'"]),
+        (&["check", "sqlit"], &["did you mean 'sqlite'"]),
+        (&["runn"], &["'runn'", "'run'"]),
+        (
+            &["run", "threen1", "--enginee", "lmdb"],
+            &["'--enginee'", "'--engine'"],
+        ),
+        (&["run", "threen1"], &["names no engine"]),
+        (&["run"], &["PLAN.toml|WORKLOAD"]),
+        (&[], &["--help"]),
+        (
+            &["report", "x", "--format", "pdf"],
+            &["no report format 'pdf'"],
+        ),
+    ];
+    assert_refused(&with_a_run(), cases);
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
+    let run = |rest: &'static [&'static str]| -> Vec<&'static str> {
+        ["run", "threen1", "--engine", "lmdb"]
+            .iter()
+            .chain(rest)
+            .copied()
+            .collect()
+    };
+    let cases = [
+        (
+            run(&["--set", "start=100", "--set", "finish=10"]),
+            "reversed",
+        ),
+        (run(&["--set", "finish=0"]), "out of range (1 or more)"),
+        (run(&["--set", "finish=ten"]), "'ten' is not a whole number"),
+        (run(&["--set", "finsh=10"]), "did you mean 'finish'"),
+        (run(&["--set", "finish"]), "write NAME=VALUE"),
+        (
+            run(&["--workers", "0"]),
+            "workers is 0; it must be between 1 and 1024",
+        ),
+        (run(&["--workers", "four"]), "'four' is not a whole number"),
+        (run(&["--repeat", "0"]), "repeat is 0"),
+        (
+            run(&["--knob", "lmdb.mapsize=1GiB"]),
+            "did you mean 'map_size'",
+        ),
+        (run(&["--knob", "lmdb.map_size=1"]), "out of range"),
+        (run(&["--knob", "map_size=1"]), "write ENGINE.NAME=VALUE"),
+        (
+            run(&["--durability", "buffered"]),
+            "lmdb has no durability 'buffered'; it has sync",
+        ),
+        (run(&["--durability", "asinc"]), "did you mean 'async'"),
+        (run(&["--verify", "ful"]), "did you mean 'full'"),
+        (run(&["--name", "a/b"]), "no name for a plan"),
+        (run(&["--set", "finish=9000000000000"]), "free"),
+    ];
+    let bench = with_a_run();
+    for (arguments, words) in &cases {
+        assert_refused(&bench, &[(arguments, &[words])]);
+    }
+    let threads: &[&str] = &[
+        "run",
+        "threen1",
+        "--engine",
+        "redb",
+        "--worker-kind",
+        "processes",
+    ];
+    assert_refused(&bench, &[(threads, &["redb lets only one process"])]);
+}
+
+#[test]
+fn a_plan_s_mistake_is_named_with_file_and_line() {
+    let bench = with_a_run();
+    let plan = |name: &str, line: &str| {
+        let text = format!("workload = \"threen1\"\nengines = [\"lmdb\"]\n{line}\n");
+        bench.write(&format!("plans/{name}.toml"), &text);
+    };
+    plan("key", "repeats = 3");
+    plan("engine", "knobs.lmbd.map_size = 3");
+    plan("knob", "knobs.lmdb.map_sise = 3");
+    plan("range", "settings.start = 10\nsettings.finish = 5");
+    plan("toml", "repeat = = 3");
+    let key = "plans/key.toml:3: unknown key 'repeats' (did you mean 'repeat'?); keys are name,";
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "plans/key.toml"], &[key]),
+        (&["plan", "check", "plans/key.toml"], &[key]),
+        (
+            &["run", "plans/engine.toml"],
+            &["plans/engine.toml:3: ", "did you mean 'lmdb'"],
+        ),
+        (
+            &["run", "plans/knob.toml"],
+            &["plans/knob.toml:3: ", "did you mean 'map_size'"],
+        ),
+        (
+            &["run", "plans/range.toml"],
+            &["plans/range.toml:3: ", "reversed"],
+        ),
+        (&["run", "plans/toml.toml"], &["plans/toml.toml:3: "]),
+        (&["run", "plans/none.toml"], &["plans/none.toml: "]),
+    ];
+    assert_refused(&bench, cases);
+}
+
+#[test]
+fn folders_that_cannot_be_used_are_refused() {
+    let bench = with_a_run();
+    bench.write("file", "");
+    bench.write("theirs/letter.txt", "do not delete");
+    bench.write("newer/run.json", "{\"format\": 999}");
+    bench.write("empty/readme", "");
+    let run = ["run", "threen1", "--engine", "lmdb", "--set", "finish=10"];
+    let with = |rest: [&'static str; 2]| run.iter().copied().chain(rest).collect::<Vec<_>>();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&with(["--work", "theirs"]), &["work folder", "theirs"]),
+        (&with(["--work", "file"]), &["work folder", "file"]),
+        (
+            &with(["--work", "/proc/trueput"]),
+            &["work folder", "/proc/trueput"],
+        ),
+        (&with(["--results", "file"]), &["results folder", "file"]),
+        (
+            &with(["--results", "/proc/trueput"]),
+            &["results folder", "/proc/trueput"],
+        ),
+        (&["report", "newer"], &["format 999 is newer"]),
+        (&["run", "--resume", "newer"], &["format 999 is newer"]),
+        (&["report", "empty"], &["not a run folder"]),
+        (&["run", "--resume", "nowhere"], &["not a run folder"]),
+        (&["check", "lmdb", "--work", "file"], &["work folder file"]),
+    ];
+    assert_refused(&bench, cases);
+}
+
+#[test]
+fn a_bad_problem_is_named_with_its_line() {
+    let bench = with_a_run();
+    let before = bench.snapshot();
+    let cases = [
+        ("1 10\n10 1\n", "line 2"),
+        ("0 10\n", "start is 0"),
+        ("1 ten\n", "'ten' is not a whole number"),
+        ("1 10 0\n", "workers is 0"),
+        ("7\n", "has 1 number"),
+        ("", "standard input has no problem"),
+    ];
+    for (input, words) in cases {
+        let line = refusal(&bench.run_with(&["threen1"], input));
+        assert!(line.contains(words), "{input}: {line}");
+    }
+    let line = refusal(&bench.run_with(&["threen1", "--resume"], "1 10\n"));
+    assert!(line.contains("nothing to resume"), "{line}");
+    let line = refusal(&bench.run_with(&["threen1", "--engine", "lmbd"], "1 10\n"));
+    assert!(line.contains("did you mean 'lmdb'"), "{line}");
+    let line = refusal(&bench.run_with(&["threen1", "--commit", "per-stor"], "1 10\n"));
+    assert!(line.contains("did you mean 'per-store'"), "{line}");
+    assert_eq!(bench.snapshot(), before);
+}

@@ -1,0 +1,158 @@
+//! Killed workers, killed runs, Ctrl-C. Each test ends only processes that it started.
+
+mod support;
+
+use nix::sys::signal::Signal::{SIGINT, SIGKILL};
+use support::{ALL_WELL, Bench, assert_answers, ended_well, signal, stderr, wait_for_work};
+use trueput_record::Outcome;
+
+/// Long enough to be caught at work, short enough for a test.
+const FINISH: u64 = 60_000;
+const LINE: &str = "1 60000 2 500\n";
+const THREEN1: [&str; 5] = ["threen1", "--engine", "lmdb", "--durability", "process"];
+
+/// The same command, to go on.
+fn resumed() -> Vec<&'static str> {
+    THREEN1.into_iter().chain(["--resume"]).collect()
+}
+
+#[test]
+fn after_every_process_is_killed_the_same_command_goes_on_to_the_right_answers() {
+    let bench = Bench::new();
+    let mut child = bench.spawn_with(&THREEN1, LINE);
+    let workers = wait_for_work(&mut child, &bench.path().join("results"), 1 << 20, 2);
+    child.kill().unwrap();
+    for pid in workers {
+        // It may have ended by itself, its pipe being gone.
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), SIGKILL);
+    }
+    child.wait().unwrap();
+    assert_eq!(bench.trials(), [], "no trial had ended");
+    let output = bench.run_with(&resumed(), LINE);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 1);
+    assert!(
+        trials[0].resumed,
+        "it went on in the database that was there"
+    );
+    assert!(!trials[0].is_rankable());
+    assert_answers(&trials[0], 1, FINISH);
+}
+
+#[test]
+fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on() {
+    let bench = Bench::new();
+    let mut child = bench.spawn_with(&THREEN1, LINE);
+    let workers = wait_for_work(&mut child, &bench.path().join("results"), 1 << 20, 2);
+    signal(workers[0], SIGKILL);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let Outcome::Failed { reason } = bench.trials()[0].outcome.clone() else {
+        panic!("{:?}", bench.trials()[0].outcome);
+    };
+    assert!(
+        reason.contains("worker") && reason.contains("9"),
+        "{reason}"
+    );
+    let output = bench.run_with(&resumed(), LINE);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let trials = bench.trials();
+    assert!(trials[1].resumed);
+    assert_answers(&trials[1], 1, FINISH);
+}
+
+#[test]
+fn a_killed_worker_does_not_keep_the_plan_from_going_on() {
+    let bench = Bench::new();
+    let arguments = [
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb,null",
+        "--durability",
+        "process",
+        "--workers",
+        "2",
+        "--set",
+        "finish=60000",
+        "--set",
+        "block=500",
+    ];
+    let mut child = bench.spawn_with(&arguments, "");
+    let workers = wait_for_work(&mut child, &bench.path().join("results"), 1 << 20, 2);
+    signal(workers[1], SIGKILL);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 2);
+    assert!(
+        matches!(trials[0].outcome, Outcome::Failed { .. }),
+        "{:?}",
+        trials[0].outcome
+    );
+    assert_eq!(trials[1].spec.engine, "null");
+    assert!(trials[1].measurement.is_some());
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_the_run_can_be_continued() {
+    let bench = Bench::new();
+    let arguments = [
+        "run",
+        "threen1",
+        "--engine",
+        "sqlite,lmdb",
+        "--durability",
+        "process",
+        "--workers",
+        "2",
+        "--set",
+        "finish=60000",
+        "--set",
+        "block=500",
+        "--set",
+        "commit=per-start",
+        "--json",
+    ];
+    let mut child = bench.spawn_with(&arguments, "");
+    // The first trial ends, then the second is caught at work.
+    let results = bench.path().join("results");
+    while !results.exists() || bench.trials().is_empty() {
+        assert_eq!(child.try_wait().unwrap(), None, "the program ended early");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let workers = wait_for_work(&mut child, &results, 1 << 19, 2);
+    signal(i32::try_from(child.id()).unwrap(), SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    for pid in workers {
+        assert!(
+            !std::path::Path::new(&format!("/proc/{pid}")).exists(),
+            "worker {pid} is left"
+        );
+    }
+    let trials = bench.trials();
+    assert!(ended_well(&trials[0]), "{:?}", trials[0].outcome);
+    assert_answers(&trials[0], 1, FINISH);
+    assert!(
+        trials[1..]
+            .iter()
+            .all(|trial| trial.outcome == Outcome::Interrupted)
+    );
+    let folder = bench.run_folder().path().to_string_lossy().into_owned();
+    let output = bench.run(&["run", "--resume", &folder]);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let all = bench.trials();
+    assert_eq!(
+        all[..trials.len()],
+        trials[..],
+        "nothing measured earlier is touched"
+    );
+    let last = all.last().unwrap();
+    assert!(
+        !last.resumed,
+        "an interrupted trial of a plan starts afresh"
+    );
+    assert_answers(last, 1, FINISH);
+}

@@ -1,0 +1,127 @@
+//! The commands that only tell: engines, workloads, knobs, plans, completions, the man page.
+
+mod support;
+
+use std::io::Read;
+use std::process::Stdio;
+use support::{Bench, stderr, stdout};
+
+/// Runs a command that must succeed in silence on standard error.
+fn told(arguments: &[&str]) -> String {
+    let output = Bench::new().run(arguments);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{arguments:?}: {}",
+        stderr(&output)
+    );
+    assert_eq!(stderr(&output), "");
+    stdout(&output)
+}
+
+#[test]
+fn the_engines_are_listed_with_their_levels() {
+    let table = told(&["engines"]);
+    for engine in ["null", "lmdb", "sqlite", "redb", "fjall"] {
+        assert!(
+            table.lines().any(|line| line.starts_with(engine)),
+            "{table}"
+        );
+    }
+    let engines: serde_json::Value = serde_json::from_str(&told(&["engines", "--json"])).unwrap();
+    let lmdb = engines
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["name"] == "lmdb")
+        .unwrap();
+    assert_eq!(lmdb["workers"], "processes");
+    assert_eq!(lmdb["promises"][0]["durability"], "sync");
+    assert_ne!(lmdb["promises"][0]["source"], "");
+}
+
+#[test]
+fn workloads_and_knobs_are_listed_with_defaults_and_ranges() {
+    assert!(told(&["workloads"]).contains("per-store, per-start, per-block"));
+    assert!(told(&["knobs", "lmdb"]).contains("map_size"));
+    assert!(told(&["knobs", "threen1"]).contains("finish"));
+    assert_eq!(told(&["knobs", "null"]), "null has no knobs\n");
+    let knobs: serde_json::Value =
+        serde_json::from_str(&told(&["knobs", "lmdb", "--json"])).unwrap();
+    assert!(knobs[0]["default"].is_number());
+}
+
+#[test]
+fn every_plan_that_comes_with_the_program_is_sound() {
+    let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(plans).unwrap().flatten() {
+        let text = told(&["plan", "check", entry.path().to_str().unwrap()]);
+        assert!(text.contains(" trials; databases take about "), "{text}");
+        seen += 1;
+    }
+    assert!(seen >= 3);
+}
+
+#[test]
+fn the_conformance_suite_can_be_run_alone() {
+    let text = told(&["check", "lmdb", "--durability", "process", "--verbose"]);
+    assert!(text.starts_with("lmdb process: "), "{text}");
+    assert!(!text.contains("FAILED"), "{text}");
+}
+
+#[test]
+fn completions_and_the_man_page_are_valid() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = told(&["completions", shell]);
+        assert!(
+            script.contains("threen1") && !script.contains("worker)"),
+            "{shell}"
+        );
+    }
+    let bash = told(&["completions", "bash"]);
+    let bench = Bench::new();
+    let path = bench.write("completion.bash", &bash);
+    let parsed = std::process::Command::new("bash")
+        .arg("-n")
+        .arg(path)
+        .status()
+        .unwrap();
+    assert!(parsed.success(), "bash cannot parse its completions");
+    let man = told(&["man"]);
+    assert!(
+        man.contains(".TH trueput 1"),
+        "{}",
+        man.lines().next().unwrap()
+    );
+    assert!(man.contains("Exit codes"));
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    assert!(told(&["--help"]).contains("130  stopped by Ctrl-C"));
+    assert!(told(&["run", "--help"]).contains("trueput run plans/first-look.toml"));
+    assert!(told(&["threen1", "--help"]).contains("start finish [workers [block]]"));
+    assert!(told(&["--version"]).starts_with("trueput "));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let bench = Bench::new();
+    let mut command = bench.command(&["man"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(said, "");
+}

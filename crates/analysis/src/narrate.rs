@@ -201,11 +201,13 @@ fn promise(cell: &Cell) -> Option<String> {
         let mut bounds = Vec::new();
         bounds.extend(window.time_s.map(|time_s| format!("{} s", number(time_s))));
         bounds.extend(window.bytes.map(|size| bytes(size as f64)));
-        bounds.extend(
-            window
-                .commits
-                .map(|commits| format!("{} commits", thousands(commits))),
-        );
+        bounds.extend(window.commits.map(|commits| {
+            if commits == 1 {
+                "1 commit".to_owned()
+            } else {
+                format!("{} commits", thousands(commits))
+            }
+        }));
         bounds.push(format!("until {}", window.until));
         text += &format!("; can be lost: {}", bounds.join(", "));
     }

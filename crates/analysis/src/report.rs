@@ -15,7 +15,10 @@ pub enum Error {
     #[error(transparent)]
     Record(#[from] trueput_record::Error),
     /// No format has that name.
-    #[error("no report format '{given}'{hint}; the formats are {}", Format::ALL.map(Format::name).join(", "))]
+    #[error(
+        "no report format '{given}'{hint}; the formats are {}",
+        Format::ALL.map(Format::name).join(", ")
+    )]
     UnknownFormat {
         /// What was given.
         given: String,

@@ -86,7 +86,8 @@ fn pieces(word: &str, longest: usize) -> Vec<String> {
         .collect()
 }
 
-/// The words of a command over as many lines as needed, each but the last ended as a shell wants it.
+/// The words of a command over as many lines as needed, each but the last ended as a shell
+/// wants it.
 fn command(words: &[String], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::from(" ");

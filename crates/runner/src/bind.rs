@@ -5,10 +5,29 @@ use trueput_engine::{Engine, Resolved, knob};
 use trueput_record::{Promise, TrialSpec, WorkerKind};
 use trueput_workloads::Job;
 
+/// An engine under test.
+pub(crate) enum Subject {
+    /// As the program offers it.
+    Offered(&'static dyn Engine),
+    /// As a library that was named has it.
+    Loaded(Box<dyn Engine>),
+}
+
+impl std::ops::Deref for Subject {
+    type Target = dyn Engine;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Offered(engine) => *engine,
+            Self::Loaded(engine) => &**engine,
+        }
+    }
+}
+
 /// What a trial's specification means.
 pub(crate) struct Bound {
-    /// The engine.
-    pub engine: &'static dyn Engine,
+    /// The engine, as the library that the trial names has it, where it names one.
+    pub engine: Subject,
     /// How it keeps the trial's level.
     pub promise: Promise,
     /// Its knobs, every one.
@@ -23,14 +42,16 @@ pub(crate) struct Bound {
 /// One sentence: what was given and what would be right.
 pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, String> {
     check_id(&spec.id)?;
-    let engine = registry.engine(&spec.engine)?;
-    let name = engine.info().name;
-    if let Some(build) = &spec.build {
-        return Err(format!(
-            "{name} is compiled in and takes no other build, but {} was given",
-            build.display()
-        ));
-    }
+    let offered = registry.engine(&spec.engine)?;
+    let name = offered.info().name;
+    let engine = match &spec.build {
+        None => Subject::Offered(offered),
+        Some(library) => Subject::Loaded(offered.at(library).map_err(|error| match error {
+            // The engine's own sentence names it and the library.
+            trueput_engine::Error::Unsupported(why) => why,
+            other => format!("{name}: {other}"),
+        })?),
+    };
     let promise = engine.promise(spec.durability).ok_or_else(|| {
         let levels = trueput_record::Durability::ALL.into_iter();
         let has: Vec<_> = levels
@@ -50,7 +71,7 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     let workload = registry.workload(&spec.workload)?;
     let settings = knob::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload.job(&settings)?;
-    check_workers(engine, spec)?;
+    check_workers(&*engine, spec)?;
     Ok(Bound {
         engine,
         promise,

@@ -50,10 +50,12 @@ fn serve(
     let bound = bind(registry, &assignment.spec)?;
     match &assignment.part {
         Part::Conformance => {
-            let Bound { engine, knobs, .. } = &bound;
-            let durability = assignment.spec.durability;
-            let checks =
-                trueput_engine::conformance::run(*engine, &assignment.directory, durability, knobs);
+            let checks = trueput_engine::conformance::run(
+                &*bound.engine,
+                &assignment.directory,
+                assignment.spec.durability,
+                &bound.knobs,
+            );
             reporter.send(&Report::Conformed { checks })
         }
         Part::Prepare { resume } => prepare(&bound, assignment, *resume, reporter),

@@ -375,11 +375,14 @@ fn too_little_room_is_refused_with_what_is_needed() {
 fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
     let mut zero = spec("a", "store");
     zero.workers = 0;
+    let mut build = spec("a", "store");
+    build.build = Some("/lib/libtoy.so".into());
     let mut level = spec("a", "store");
     level.durability = trueput_engine::Durability::Sync;
     let faults = [
         (vec![on("tpy", spec("a", "store"))], "did you mean 'toy'"),
         (vec![zero], "0 workers"),
+        (vec![build], "takes no library (/lib/libtoy.so)"),
         (vec![level], "toy has no durability 'sync'; it has none"),
         (vec![spec("../a", "store")], "is no trial id"),
         (vec![spec("a", "store"), spec("a", "store")], "the same id"),

@@ -277,9 +277,9 @@ mod tests {
     fn plainly(range: RangeInclusive<u64>) -> Answers {
         let mut answers = Answers::default();
         for start in range {
-            let (mut number, mut steps, mut largest) = (start, 0, 0);
+            let (mut number, mut steps, mut largest) = (start, 0_u64, 0);
             while number != 1 {
-                number = if number % 2 == 0 {
+                number = if number.is_multiple_of(2) {
                     number / 2
                 } else {
                     3 * number + 1
@@ -339,7 +339,7 @@ mod tests {
             let mut steps = 0;
             let mut current: u64 = number;
             while current != 1 {
-                current = if current % 2 == 0 {
+                current = if current.is_multiple_of(2) {
                     current / 2
                 } else {
                     3 * current + 1

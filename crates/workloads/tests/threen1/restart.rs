@@ -1,6 +1,6 @@
 //! Workers that are killed or stopped, and what a resumed run makes of what they left.
 
-use crate::harness::{Bench, COMMITS, Fate, assert_right, result};
+use crate::harness::{Bench, COMMITS, Fate, assert_right, failures, result};
 use trueput_workloads::Error;
 
 #[test]
@@ -9,8 +9,12 @@ fn a_killed_worker_leaves_its_block_to_others() {
         let given = [("finish", "3000"), ("commit", commit), ("block", "200")];
         let bench = Bench::lmdb(3, &given);
         bench.prepare(false).unwrap();
-        let (_, errors) = bench.work_together(&[Fate::Lives, Fate::DiesAtPut(40), Fate::Lives]);
-        assert_eq!(errors.len(), 1, "{errors:?}");
+        let (_, found) = bench.work(0, Fate::DiesAtPut(40));
+        assert!(found.is_err());
+        let (ended, errors) = bench.work_together(&[Fate::Lives, Fate::Lives]);
+        assert_eq!(errors, []);
+        let left = failures(&bench.conclude(&ended));
+        assert_eq!(left["finished blocks"], "expected 15, found 14");
         let conclusion = bench.resume();
         assert_right(&conclusion);
         assert_eq!(result(&conclusion, "longest"), 216, "{commit}");

@@ -1,4 +1,9 @@
 //! The happy paths: every engine, both ways in, the report from the folder alone.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -8,27 +13,6 @@ use trueput_record::WorkerKind;
 #[test]
 fn every_engine_present_finds_the_same_answers_at_every_level_it_has() {
     let bench = Bench::new();
-    let output = bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "present",
-        "--durability",
-        "sync,async,buffered,process,none",
-        "--set",
-        "finish=300",
-        "--set",
-        "commit=per-start",
-        "--workers",
-        "2",
-        "--name",
-        "all",
-    ]);
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "levels that an engine has not are refused"
-    );
     let plan = "workload = \"threen1\"\nengines = \"present\"\nunsupported = \"leave-out\"\n\
         durability = [\"sync\", \"async\", \"buffered\", \"process\", \"none\"]\nworkers = 2\n\
         [settings]\nfinish = 300\nblock = 50\ncommit = \"per-start\"\n";
@@ -218,15 +202,29 @@ fn repeats_are_interleaved_and_databases_are_removed() {
         .collect();
     assert_eq!(order, ["lmdb", "sqlite", "lmdb", "sqlite"]);
     assert!(trials.iter().all(ended_well));
-    let left = bench
-        .snapshot()
-        .into_keys()
-        .filter(|path| path.to_string_lossy().contains("data"));
-    let databases: Vec<_> = left
-        .filter(|path| !path.ends_with("trueput-work"))
+    let databases = bench.path().join("databases");
+    assert!(
+        !databases.exists(),
+        "the work folder that was made is removed again"
+    );
+    let kept = bench.run(&[
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb",
+        "--set",
+        "finish=50",
+        "--work",
+        "kept",
+        "--keep-databases",
+    ]);
+    assert_eq!(kept.status.code(), Some(ALL_WELL), "{}", stderr(&kept));
+    let files = bench.snapshot().into_keys();
+    let below: Vec<_> = files
+        .filter(|path| path.starts_with(bench.path().join("kept")))
         .collect();
     assert!(
-        databases.iter().all(|path| !path.ends_with("data.mdb")),
-        "{databases:?}"
+        below.iter().any(|path| path.ends_with("data.mdb")),
+        "{below:?}"
     );
 }

@@ -1,4 +1,9 @@
 //! Killed workers, killed runs, Ctrl-C. Each test ends only processes that it started.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 

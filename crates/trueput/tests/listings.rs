@@ -1,4 +1,9 @@
 //! The commands that only tell: engines, workloads, knobs, plans, completions, the man page.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
@@ -74,10 +79,7 @@ fn the_conformance_suite_can_be_run_alone() {
 fn completions_and_the_man_page_are_valid() {
     for shell in ["bash", "zsh", "fish"] {
         let script = told(&["completions", shell]);
-        assert!(
-            script.contains("threen1") && !script.contains("worker)"),
-            "{shell}"
-        );
+        assert!(script.contains("threen1"), "{shell}");
     }
     let bash = told(&["completions", "bash"]);
     let bench = Bench::new();

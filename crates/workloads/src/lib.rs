@@ -58,8 +58,8 @@ pub trait Job: Send + Sync {
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.
     fn expected_bytes(&self) -> u64;
 
-    /// Fills the database before the workers start. With `resume`, the database holds the remains of
-    /// an interrupted trial that is to be continued, and all former workers are gone.
+    /// Fills the database before the workers start. With `resume`, it holds the remains of an
+    /// interrupted trial that is to be continued, and all former workers are gone.
     ///
     /// # Errors
     /// Whatever the engine says, or that the remains are of another problem.
@@ -132,8 +132,8 @@ pub trait Meter {
     fn conflict(&mut self);
 
     /// The last `count` operations of a kind that were finished have been rolled back: they are
-    /// taken off its count, since only committed work counts. Their latencies stay in the histogram,
-    /// for that time was spent.
+    /// taken off its count, since only committed work counts. Their latencies stay in the
+    /// histogram, for that time was spent.
     fn retract(&mut self, kind: usize, count: u64);
 
     /// Whether the worker is to return at its next convenience, because the user stopped the run.

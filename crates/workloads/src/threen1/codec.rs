@@ -153,6 +153,7 @@ fn unspell(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
     use proptest::prelude::*;
 
     fn round_trips<C: Codec>(number: u64, steps: u32) {
@@ -176,7 +177,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_is_written_the_same(bytes in proptest::collection::vec(any::<u8>(), 0..12)) {
+        fn what_is_read_is_written_the_same(bytes in vec(any::<u8>(), 0..12)) {
             let mut buffer = Buffer::default();
             if let Some(number) = Integers::read_number(&bytes) {
                 prop_assert_eq!(Integers::number(number, &mut buffer), &bytes[..]);

@@ -187,7 +187,8 @@ mod tests {
         assert_eq!(
             refused("1 ten"),
             format!(
-                "line 1: the finish 'ten' is not a whole number; write a whole number from 1 to {most}"
+                "line 1: the finish 'ten' is not a whole number; write a whole number from 1 to \
+                 {most}"
             )
         );
         assert!(refused("1 -5").contains("'-5' is not a whole number"));

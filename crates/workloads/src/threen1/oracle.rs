@@ -167,8 +167,8 @@ impl Oracle {
 
     /// Walks from each start of a chunk until the steps are known, and fills the table.
     ///
-    /// A walk may end only at a number that some start's walk has passed or will pass, for what lies
-    /// beyond counts as computed. In the range that is every number. Below it, it is those that the
+    /// A walk may end only at a number that some start's walk has passed or will pass, for what
+    /// lies beyond counts as computed. In the range that is every number. Below it, it is those that the
     /// table has: they are entered as walks pass them.
     fn survey(&self, chunk: RangeInclusive<u64>) -> Result<Answers, Overflow> {
         let first = *self.range.start();
@@ -243,8 +243,8 @@ impl Oracle {
     }
 }
 
-/// How many distinct numbers above 1 lie on the ways from the starts of `range`, they included: what
-/// a right step table holds. It keeps them all in memory. `None` where a sequence leaves 64 bits.
+/// How many distinct numbers above 1 lie on the ways from the starts of `range`, they included:
+/// what a right step table holds. It keeps them all in memory. `None` where a sequence leaves 64 bits.
 #[must_use]
 pub fn distinct_numbers(range: RangeInclusive<u64>) -> Option<u64> {
     let mut seen = HashSet::new();

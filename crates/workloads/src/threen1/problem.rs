@@ -197,7 +197,9 @@ mod tests {
         }
 
         #[test]
-        fn a_description_reads_back(start in 1..1_000_u64, starts in 1..500_u64, workers in 1..9_u32) {
+        fn a_description_reads_back(
+            start in 1..1_000_u64, starts in 1..500_u64, workers in 1..9_u32,
+        ) {
             let problem = problem(start, starts, workers, 0);
             prop_assert_eq!(Problem::from_description(&problem.describe()), Some(problem));
         }

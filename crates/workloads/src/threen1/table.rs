@@ -241,8 +241,8 @@ impl Batch {
     }
 }
 
-/// Spreads a number's bits (the finaliser of SplitMix64), so that a tenth of the results is a random
-/// tenth of the numbers.
+/// Spreads a number's bits (the finaliser of SplitMix64), so that a tenth of the results is a
+/// random tenth of the numbers.
 fn scatter(number: u64) -> u64 {
     let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -413,8 +413,8 @@ fn walk_within<C: Codec>(
     Ok(())
 }
 
-/// Looks a number up in the snapshot of its start, which begins with the first look-up and ends with
-/// the one that hits or meets 1.
+/// Looks a number up in the snapshot of its start, which begins with the first look-up and ends
+/// with the one that hits or meets 1.
 fn get_in_snapshot<C: Codec>(
     session: &mut dyn Session,
     open: &mut bool,

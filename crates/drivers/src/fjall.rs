@@ -181,6 +181,7 @@ impl Engine for Fjall {
         Ok(Build {
             version: env!("TRUEPUT_FJALL_VERSION").to_owned(),
             library: None,
+            assertions: None,
         })
     }
 

@@ -92,6 +92,7 @@ impl Engine for Lmdb {
         Ok(Build {
             version: version.to_string_lossy().into_owned(),
             library: None,
+            assertions: None,
         })
     }
 

@@ -92,6 +92,7 @@ impl Engine for Redb {
         Ok(Build {
             version: env!("TRUEPUT_REDB_VERSION").to_owned(),
             library: None,
+            assertions: None,
         })
     }
 

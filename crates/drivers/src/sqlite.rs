@@ -144,6 +144,7 @@ impl Engine for Sqlite {
         Ok(Build {
             version,
             library: None,
+            assertions: None,
         })
     }
 

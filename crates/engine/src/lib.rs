@@ -93,6 +93,9 @@ pub struct Build {
     pub version: String,
     /// The library's file; `None` where the engine is compiled into this program.
     pub library: Option<PathBuf>,
+    /// Whether the library was compiled with its assertions, which cost speed, so that it is no fair
+    /// baseline; `None` where that cannot be told.
+    pub assertions: Option<bool>,
 }
 
 /// What an engine can do, as far as a workload or the runner must know.

@@ -26,6 +26,7 @@ impl Engine for Null {
         Ok(Build {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: None,
+            assertions: None,
         })
     }
 

@@ -43,6 +43,7 @@ impl Engine for Reference {
         Ok(Build {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: None,
+            assertions: None,
         })
     }
 

@@ -57,6 +57,7 @@ impl Engine for Toy {
         Ok(Build {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: None,
+            assertions: None,
         })
     }
 

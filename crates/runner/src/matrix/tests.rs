@@ -32,6 +32,7 @@ impl Engine for Described {
             Ok(Build {
                 version: "1".to_owned(),
                 library: None,
+                assertions: None,
             })
         } else {
             Err(trueput_engine::Error::engine("no such library"))

@@ -1,20 +1,30 @@
 //! Drivers: each speaks one engine's own public API. A new engine is one file and one row here.
 
 mod fjall;
+mod leveldb;
+mod library;
 mod lmdb;
+mod lsm;
 mod redb;
 mod refuse;
+mod rocksdb;
 mod sqlite;
 
 pub use self::fjall::Fjall;
 pub use self::redb::Redb;
+pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
+pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
 
 use trueput_engine::{Engine, Null};
 
+static ROCKSDB: RocksDb = RocksDb::new();
+static LEVELDB: LevelDb = LevelDb::new();
+static ENGINES: &[&dyn Engine] = &[&Null, &Lmdb, &Sqlite, &Redb, &Fjall, &ROCKSDB, &LEVELDB];
+
 /// Every engine that this program can drive, the null engine first.
 #[must_use]
 pub fn registry() -> &'static [&'static dyn Engine] {
-    &[&Null, &Lmdb, &Sqlite, &Redb, &Fjall]
+    ENGINES
 }

@@ -1,0 +1,401 @@
+//! LevelDB, and its relatives `HyperLevelDB` and Basho's `LevelDB`, which have the same C API.
+//!
+//! LevelDB has write batches and snapshots but no transactions: those that read before they write
+//! take turns here, in the one process that may have the database open.
+
+mod knobs;
+
+use crate::library::{self, Origin, PerFile, Search, symbols};
+use crate::lsm::{Api, BatchSession, Get, Handle, Limits, Reads, Store, check};
+use crate::refuse;
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
+    Resolved, Result, Session, Value, Window,
+};
+
+const TITLE: &str = "LevelDB";
+const SEARCH: Search = Search {
+    installed: &["leveldb", "hyperleveldb", "basho-leveldb"],
+    system: "libleveldb.so",
+};
+const SOURCE: &str = "https://github.com/google/leveldb/blob/1.23/doc/index.md, Synchronous Writes";
+
+/// The log's record lengths are 32 bits wide, and a batch is one record.
+const LIMITS: Limits = Limits {
+    key_bytes: 64 << 20,
+    value_bytes: 1 << 30,
+};
+
+/// The LevelDB driver.
+pub struct LevelDb {
+    origin: Origin,
+}
+
+impl LevelDb {
+    /// LevelDB as the first library that is found has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            origin: Origin::found(TITLE, SEARCH),
+        }
+    }
+
+    fn library(&self) -> Result<(PathBuf, &'static Symbols)> {
+        static LOADED: PerFile<Symbols> = PerFile::new();
+        let path = self.origin.path()?;
+        let symbols = LOADED.get(&path, |path| {
+            let library = KEPT.get(path, |path| library::load(path, TITLE))?;
+            Ok(Symbols {
+                own: Own::load(library, "leveldb_")?,
+                api: Api::load(library, "leveldb_")?,
+                reads: Reads::load(library, "leveldb_")?,
+            })
+        })?;
+        Ok((path, symbols))
+    }
+}
+
+impl Default for LevelDb {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+static KEPT: PerFile<library::Library> = PerFile::new();
+
+struct Symbols {
+    own: Own,
+    api: Api,
+    reads: Reads,
+}
+
+symbols! {
+    /// What RocksDB has otherwise.
+    Own {
+        open: fn(Handle, *const c_char, *mut *mut c_char) -> Handle,
+        close: fn(Handle),
+        major_version: fn() -> c_int,
+        minor_version: fn() -> c_int,
+        options_set_write_buffer_size: fn(Handle, usize),
+        options_set_block_size: fn(Handle, usize),
+        options_set_max_open_files: fn(Handle, c_int),
+        options_set_compression: fn(Handle, c_int),
+        options_set_cache: fn(Handle, Handle),
+        options_set_filter_policy: fn(Handle, Handle),
+        cache_create_lru: fn(usize) -> Handle,
+        cache_destroy: fn(Handle),
+        filterpolicy_create_bloom: fn(c_int) -> Handle,
+        filterpolicy_destroy: fn(Handle),
+    }
+}
+
+impl Engine for LevelDb {
+    fn info(&self) -> Info {
+        Info {
+            name: "leveldb",
+            title: TITLE,
+            summary: "log-structured merge tree; one process; drives its relatives too",
+            license: "BSD-3-Clause",
+            homepage: "https://github.com/google/leveldb/blob/main/doc/index.md",
+            install: "make engines (LevelDB); make engines-all (HyperLevelDB, Basho LevelDB)",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        let (path, symbols) = self.library()?;
+        // SAFETY: the functions only return constants.
+        let (major, minor) =
+            unsafe { ((symbols.own.major_version)(), (symbols.own.minor_version)()) };
+        let assertions = library::assertions(&path);
+        Ok(Build {
+            version: format!("{major}.{minor}"),
+            library: Some(path),
+            assertions,
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        SEARCH.run()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let engine = Self {
+            origin: self.origin.naming(library)?,
+        };
+        engine.library()?;
+        Ok(Box::new(engine))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: false,
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: LIMITS.key_bytes,
+            max_value_bytes: LIMITS.value_bytes,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let (mapped_to, window) = match durability {
+            Durability::Sync => ("sync=true", None),
+            Durability::Async => (
+                "sync=false",
+                Some(Window {
+                    time_s: None,
+                    bytes: None,
+                    commits: None,
+                    until: "the kernel writes the log back, or a full write buffer is written out \
+                            as a table"
+                        .to_owned(),
+                }),
+            ),
+            Durability::Buffered | Durability::Process | Durability::None => return None,
+        };
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        knobs::KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let sync = match spec.durability {
+            Durability::Sync => 1,
+            Durability::Async => 0,
+            other => return Err(refuse::no_durability("leveldb", other)),
+        };
+        let (_, symbols) = self.library()?;
+        Ok(Box::new(Opened::open(symbols, spec, sync)?))
+    }
+}
+
+struct Opened {
+    symbols: &'static Symbols,
+    store: Store,
+    /// Freed after the database is closed.
+    _settings: Settings,
+    directory: PathBuf,
+}
+
+impl Opened {
+    fn open(symbols: &'static Symbols, spec: &OpenSpec<'_>, sync: u8) -> Result<Self> {
+        let settings = Settings::new(symbols, spec.knobs)?;
+        let directory = CString::new(spec.directory.as_os_str().as_bytes())
+            .map_err(|_| Error::engine("a path with a zero byte"))?;
+        // SAFETY: the options and the path live; the database is ours to close.
+        let database = check(symbols.api.free, |error| unsafe {
+            (symbols.own.open)(settings.options, directory.as_ptr(), error)
+        })?;
+        // SAFETY: the options are new.
+        let write_options = unsafe {
+            let options = (symbols.api.writeoptions_create)();
+            (symbols.api.writeoptions_set_sync)(options, sync);
+            options
+        };
+        let store = Store {
+            api: symbols.api,
+            reads: symbols.reads,
+            get: Get::Copied,
+            database,
+            write_options,
+            set_read_options: None,
+            limits: LIMITS,
+            turns: Default::default(),
+        };
+        let directory = spec.directory.to_owned();
+        Ok(Self {
+            symbols,
+            store,
+            _settings: settings,
+            directory,
+        })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: no session is left, so nothing uses the database or its options; cache and filter
+        // outlive the database, as fields are dropped after this.
+        unsafe {
+            (self.symbols.own.close)(self.store.database);
+            (self.symbols.api.writeoptions_destroy)(self.store.write_options);
+        }
+    }
+}
+
+/// The options of a database, with what they point to.
+struct Settings {
+    symbols: &'static Symbols,
+    options: Handle,
+    cache: Handle,
+    /// Null without a filter.
+    filter: Handle,
+}
+
+// SAFETY: the options are not changed once they are made; see `Store`.
+unsafe impl Send for Settings {}
+// SAFETY: as above.
+unsafe impl Sync for Settings {}
+
+impl Settings {
+    fn new(symbols: &'static Symbols, knobs: &Resolved) -> Result<Self> {
+        let size = |name| {
+            usize::try_from(knobs.unsigned(name))
+                .map_err(|_| Error::Unsupported(format!("leveldb.{name} exceeds memory")))
+        };
+        let number = |name| c_int::try_from(knobs.integer(name)).unwrap_or(c_int::MAX);
+        let compression = c_int::from(knobs.text("compression") == "snappy");
+        let (write_buffer, block) = (size("write_buffer_size")?, size("block_size")?);
+        let cache_bytes = size("block_cache")?;
+        let bloom_bits = number("bloom_bits");
+        let own = &symbols.own;
+        // SAFETY: all is new and lives until it is dropped with the struct.
+        unsafe {
+            let options = (symbols.api.options_create)();
+            (symbols.api.options_set_create_if_missing)(options, 1);
+            (own.options_set_write_buffer_size)(options, write_buffer);
+            (own.options_set_block_size)(options, block);
+            (own.options_set_max_open_files)(options, number("max_open_files"));
+            (own.options_set_compression)(options, compression);
+            let cache = (own.cache_create_lru)(cache_bytes);
+            (own.options_set_cache)(options, cache);
+            let mut filter = std::ptr::null_mut();
+            if bloom_bits > 0 {
+                filter = (own.filterpolicy_create_bloom)(bloom_bits);
+                (own.options_set_filter_policy)(options, filter);
+            }
+            Ok(Self {
+                symbols,
+                options,
+                cache,
+                filter,
+            })
+        }
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        // SAFETY: the database, if it ever opened, is closed.
+        unsafe {
+            (self.symbols.api.options_destroy)(self.options);
+            (self.symbols.own.cache_destroy)(self.cache);
+            if !self.filter.is_null() {
+                (self.symbols.own.filterpolicy_destroy)(self.filter);
+            }
+        }
+    }
+}
+
+impl Database for Opened {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(BatchSession::new(&self.store)))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let mut counters = BTreeMap::new();
+        if let Some(text) = self.store.property("leveldb.approximate-memory-usage") {
+            counters.insert("approximate-memory-usage".to_owned(), Value::parse(&text));
+        }
+        for level in 0..7 {
+            let name = format!("num-files-at-level{level}");
+            if let Some(text) = self.store.property(&format!("leveldb.{name}")) {
+                counters.insert(name, Value::parse(&text));
+            }
+        }
+        let stats = self.store.property("leveldb.stats").unwrap_or_default();
+        counters.extend(compactions(&stats));
+        Ok(counters)
+    }
+
+    /// LevelDB keeps its options to itself; Basho's writes them to its log.
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let log = std::fs::read(self.directory.join("LOG")).unwrap_or_default();
+        Ok(logged_options(&String::from_utf8_lossy(&log)))
+    }
+
+    /// LevelDB flushes its log with a write that asks for it; this one is empty.
+    fn checkpoint(&self) -> Result<()> {
+        let api = &self.store.api;
+        // SAFETY: options and batch are new and ours; the database is open.
+        unsafe {
+            let options = (api.writeoptions_create)();
+            (api.writeoptions_set_sync)(options, 1);
+            let batch = (api.writebatch_create)();
+            let written = self
+                .store
+                .call(|error| (api.write)(self.store.database, options, batch, error));
+            (api.writebatch_destroy)(batch);
+            (api.writeoptions_destroy)(options);
+            written
+        }
+    }
+}
+
+/// The table that `leveldb.stats` is: level, files, size, seconds, read and written.
+fn compactions(stats: &str) -> BTreeMap<String, Value> {
+    const COLUMNS: [&str; 5] = ["files", "size_mb", "time_s", "read_mb", "write_mb"];
+    let mut counters = BTreeMap::new();
+    for line in stats.lines() {
+        let numbers: Option<Vec<f64>> = line
+            .split_whitespace()
+            .map(|word| word.parse().ok())
+            .collect();
+        let Some([level, figures @ ..]) = numbers.as_deref() else {
+            continue;
+        };
+        if figures.len() == COLUMNS.len() {
+            for (column, figure) in COLUMNS.iter().zip(figures) {
+                counters.insert(format!("level{level}.{column}"), Value::Float(*figure));
+            }
+        }
+    }
+    counters
+}
+
+/// The options in a log: `… Options.NAME: VALUE`. The last of a name counts.
+fn logged_options(log: &str) -> BTreeMap<String, Value> {
+    let line = |line: &str| {
+        let (name, value) = line.split_once("Options.")?.1.split_once(':')?;
+        Some((name.trim().to_owned(), Value::parse(value.trim())))
+    };
+    log.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_compactions_is_read() {
+        let stats = "                               Compactions\n\
+                     Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n\
+                     --------------------------------------------------\n  \
+                       0        2        4         1        0         5\n";
+        let counters = compactions(stats);
+        assert_eq!(counters.len(), 5);
+        assert_eq!(counters["level0.write_mb"], Value::Float(5.0));
+        assert!(compactions("nothing of the kind").is_empty());
+    }
+
+    #[test]
+    fn options_in_the_log_are_read() {
+        let log = "2026/01/01-00:00:00.0 7f00     Options.write_buffer_size: 4194304\nelse\n";
+        assert_eq!(
+            logged_options(log)["write_buffer_size"],
+            Value::Integer(4_194_304)
+        );
+    }
+}

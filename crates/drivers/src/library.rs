@@ -1,0 +1,315 @@
+//! Engines' libraries: found, checked and loaded at run time.
+//!
+//! A library stays loaded as long as the process runs, so that what is taken from it may be kept
+//! anywhere. Each is loaded with its symbols to itself: several of them define the same names.
+
+mod assertions;
+mod search;
+
+pub(crate) use assertions::assertions;
+pub(crate) use search::Search;
+
+use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use object::read::ReadCache;
+use object::{Architecture, Object, ObjectKind};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use trueput_engine::{Error, Result};
+
+/// What was made of a file, once per file and process.
+pub(crate) struct PerFile<T: 'static>(Mutex<BTreeMap<PathBuf, &'static T>>);
+
+impl<T> PerFile<T> {
+    /// Nothing yet.
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+
+    /// What `make` made of the file when it was first asked for. A failure is not kept.
+    pub(crate) fn get(
+        &self,
+        path: &Path,
+        make: impl FnOnce(&Path) -> Result<T>,
+    ) -> Result<&'static T> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = made.get(path) {
+            return Ok(*known);
+        }
+        let new: &'static T = Box::leak(Box::new(make(path)?));
+        made.insert(path.to_owned(), new);
+        Ok(new)
+    }
+}
+
+/// A loaded library of an engine.
+pub(crate) struct Library {
+    path: PathBuf,
+    /// The engine's name for people.
+    title: &'static str,
+    loaded: Loaded,
+}
+
+/// The full path of a library file that a user named.
+///
+/// # Errors
+/// One line that names the file, where it is not there.
+fn named(path: &Path) -> Result<PathBuf> {
+    let shown = path.display();
+    let full = path
+        .canonicalize()
+        .map_err(|error| Error::engine(format!("cannot read {shown}: {error}")))?;
+    if full.is_file() {
+        Ok(full)
+    } else {
+        Err(Error::engine(format!("{shown} is not a file")))
+    }
+}
+
+/// Which library an engine uses: one that a plan names, or the first that is found.
+pub(crate) struct Origin {
+    /// The engine's name for people.
+    pub(crate) title: &'static str,
+    /// Where to look.
+    pub(crate) search: Search,
+    /// What a plan names.
+    pub(crate) named: Option<PathBuf>,
+}
+
+impl Origin {
+    /// The library that is looked for in the usual places.
+    pub(crate) const fn found(title: &'static str, search: Search) -> Self {
+        Self {
+            title,
+            search,
+            named: None,
+        }
+    }
+
+    /// The library's file.
+    ///
+    /// # Errors
+    /// One line that says what to install, where none is found.
+    pub(crate) fn path(&self) -> Result<PathBuf> {
+        if let Some(path) = &self.named {
+            return Ok(path.clone());
+        }
+        let title = self.title;
+        self.search.run().into_iter().next().ok_or_else(|| {
+            let library = self.search.system;
+            Error::engine(format!(
+                "no {title} on this machine ({library}); `make engines` installs it"
+            ))
+        })
+    }
+
+    /// The same engine, with the library that a plan names.
+    ///
+    /// # Errors
+    /// One line that names the file, where it is not there.
+    pub(crate) fn naming(&self, library: &Path) -> Result<Self> {
+        let named = Some(named(library)?);
+        Ok(Self {
+            title: self.title,
+            search: self.search,
+            named,
+        })
+    }
+}
+
+/// Loads the library at `path` for the engine of that title.
+///
+/// # Errors
+/// One line that says what is wrong with the file: not there, no library, for another machine, or
+/// what the loader says.
+pub(crate) fn load(path: &Path, title: &'static str) -> Result<Library> {
+    check(path)?;
+    // SAFETY: the initialisers of a library that the user installed or named as an engine run here,
+    // as they would in any program linked with it.
+    let loaded = unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+        .map_err(|error| Error::engine(format!("cannot load {}: {error}", path.display())))?;
+    Ok(Library {
+        path: path.to_owned(),
+        title,
+        loaded,
+    })
+}
+
+impl Library {
+    /// The symbol of that name, as a pointer of type `T`.
+    ///
+    /// # Errors
+    /// One line where the library has no such symbol.
+    ///
+    /// # Safety
+    /// `T` is a pointer to a function of the type that the symbol has in the engine's API.
+    pub(crate) unsafe fn symbol<T: Copy>(&self, name: &str) -> Result<T> {
+        // SAFETY: the caller's promise; the library is never unloaded, as it lies in a `PerFile`.
+        match unsafe { self.loaded.get::<T>(name.as_bytes()) } {
+            Ok(symbol) => Ok(*symbol),
+            Err(_) => Err(Error::engine(format!(
+                "{} lacks {name}: it is no {}, or too old a one",
+                self.path.display(),
+                self.title
+            ))),
+        }
+    }
+}
+
+/// Declares a struct of function pointers, named as the functions are without their prefix, and how
+/// to fill it from a library.
+macro_rules! symbols {
+    ($(#[$meta:meta])* $name:ident {
+        $($field:ident: fn($($argument:ty),*) $(-> $result:ty)?),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name {
+            $(pub(crate) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl $name {
+            /// Takes every function, named `prefix` and then the field's name, from `library`.
+            pub(crate) fn load(
+                library: &$crate::library::Library,
+                prefix: &str,
+            ) -> trueput_engine::Result<Self> {
+                Ok(Self {
+                    $($field: {
+                        let name = format!("{prefix}{}", stringify!($field));
+                        // SAFETY: the type is that of the function of this name in the engine's
+                        // published C header.
+                        unsafe { library.symbol(&name)? }
+                    },)*
+                })
+            }
+        }
+    };
+}
+pub(crate) use symbols;
+
+/// Whether `path` is a shared library for this machine.
+fn check(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let file =
+        File::open(path).map_err(|error| Error::engine(format!("cannot read {shown}: {error}")))?;
+    let cache = ReadCache::new(file);
+    let no_library = || Error::engine(format!("{shown} is not a shared library"));
+    let object = object::File::parse(&cache).map_err(|_| no_library())?;
+    let machine = machine(object.architecture());
+    if machine != std::env::consts::ARCH {
+        let this = std::env::consts::ARCH;
+        return Err(Error::engine(format!(
+            "{shown} is for {machine}, this machine is {this}"
+        )));
+    }
+    match object.kind() {
+        ObjectKind::Dynamic => Ok(()),
+        _ => Err(no_library()),
+    }
+}
+
+/// The architecture's name, as Rust's `std::env::consts::ARCH` writes it.
+fn machine(architecture: Architecture) -> String {
+    match architecture {
+        Architecture::I386 => "x86".to_owned(),
+        Architecture::X86_64_X32 => "x86_64 with 32-bit pointers".to_owned(),
+        Architecture::Unknown => "an unknown machine".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This program: an ELF file for this machine.
+    fn own_program() -> PathBuf {
+        std::env::current_exe().unwrap()
+    }
+
+    /// A copy of a library of this machine with bytes of its header changed.
+    fn damaged(folder: &Path, offset: usize, bytes: &[u8]) -> PathBuf {
+        let mut copy = std::fs::read(own_program()).unwrap();
+        copy[offset..offset + bytes.len()].copy_from_slice(bytes);
+        let path = folder.join("librocksdb.so");
+        std::fs::write(&path, copy).unwrap();
+        path
+    }
+
+    fn refusal(path: &Path) -> String {
+        load(path, "RocksDB").err().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let text = named(Path::new("/nowhere/librocksdb.so"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.starts_with("cannot read /nowhere/librocksdb.so: No such file"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_text_file_is_no_library() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("librocksdb.so");
+        std::fs::write(&path, "INPUT(librocksdb.so.9)").unwrap();
+        assert!(
+            refusal(&path).contains("is not a shared library"),
+            "{}",
+            refusal(&path)
+        );
+    }
+
+    #[test]
+    fn a_library_for_another_machine_says_for_which() {
+        // `e_machine` of the ELF header: 183 is AArch64, 62 is x86-64.
+        let other: (u8, &str) = match std::env::consts::ARCH {
+            "aarch64" => (62, "x86_64"),
+            _ => (183, "aarch64"),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let text = refusal(&damaged(folder.path(), 18, &[other.0, 0]));
+        let expected = format!(
+            "is for {}, this machine is {}",
+            other.1,
+            std::env::consts::ARCH
+        );
+        assert!(text.contains(&expected), "{text}");
+    }
+
+    #[test]
+    fn another_library_lacks_the_first_symbol_and_says_so() {
+        let loaded = Search::system_folders()
+            .iter()
+            .map(|folder| folder.join("libm.so.6"))
+            .find(|path| path.is_file());
+        let Some(path) = loaded else {
+            eprintln!("skipped: this machine has no libm.so.6");
+            return;
+        };
+        let library = load(&path, "RocksDB").unwrap_or_else(|error| unreachable!("{error}"));
+        // SAFETY: the symbol is not called.
+        let symbol = unsafe { library.symbol::<unsafe extern "C" fn()>("rocksdb_open") };
+        let text = symbol.err().unwrap().to_string();
+        assert!(
+            text.contains("lacks rocksdb_open: it is no RocksDB"),
+            "{text}"
+        );
+        // SAFETY: as above; this is the control that must be found.
+        assert!(unsafe { library.symbol::<unsafe extern "C" fn()>("cos") }.is_ok());
+    }
+
+    #[test]
+    fn what_is_made_of_a_file_is_made_once() {
+        static MADE: PerFile<u32> = PerFile::new();
+        let path = Path::new("a");
+        assert!(MADE.get(path, |_| Err(Error::engine("not yet"))).is_err());
+        assert_eq!(MADE.get(path, |_| Ok(1)), Ok(&1));
+        assert_eq!(MADE.get(path, |_| Ok(2)), Ok(&1));
+    }
+}

@@ -1,0 +1,170 @@
+//! Where engines' libraries are looked for.
+
+use std::cmp::Ordering;
+use std::env::{consts::ARCH, split_paths, var_os};
+use std::fs::read_dir;
+use std::path::{Path, PathBuf};
+
+/// What an engine's libraries are called and where they lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Search {
+    /// The names of the folders that `make engines` makes for it, without `-VERSION`; the builds of
+    /// the first are preferred to everything else.
+    pub(crate) installed: &'static [&'static str],
+    /// The library's file name in the system's folders, up to `.so`: `librocksdb.so`.
+    pub(crate) system: &'static str,
+}
+
+impl Search {
+    /// Every library of it on this machine, the one to use by default first: the newest that was
+    /// installed for this program, then those of the system, then relatives.
+    pub(crate) fn run(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut add = |paths: Vec<PathBuf>| {
+            for path in paths.iter().filter_map(|path| path.canonicalize().ok()) {
+                if !found.contains(&path) {
+                    found.push(path);
+                }
+            }
+        };
+        let engines = engines_folder();
+        let installed = |name: &str| engines.as_deref().map(|folder| builds(folder, name));
+        let mut names = self.installed.iter();
+        add(names
+            .next()
+            .and_then(|name| installed(name))
+            .unwrap_or_default());
+        for folder in Self::system_folders() {
+            add(libraries(&folder, |name| {
+                let rest = name.strip_prefix(self.system);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            }));
+        }
+        for name in names {
+            add(installed(name).unwrap_or_default());
+        }
+        found
+    }
+
+    /// The folders in which the system keeps libraries, the user's own first.
+    pub(crate) fn system_folders() -> Vec<PathBuf> {
+        let own = var_os("LD_LIBRARY_PATH").map_or_else(Vec::new, |paths| {
+            split_paths(&paths)
+                .filter(|path| path.is_absolute())
+                .collect()
+        });
+        let triple = format!("{ARCH}-linux-gnu");
+        let known = [
+            "/usr/local/lib".to_owned(),
+            format!("/usr/local/lib/{triple}"),
+            format!("/usr/lib/{triple}"),
+            format!("/lib/{triple}"),
+            "/usr/lib64".to_owned(),
+            "/usr/lib".to_owned(),
+        ];
+        own.into_iter().chain(known.map(PathBuf::from)).collect()
+    }
+}
+
+/// Where `make engines` installs: `$XDG_DATA_HOME/trueput/engines`.
+fn engines_folder() -> Option<PathBuf> {
+    let set = |name| {
+        var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
+    Some(data?.join("trueput/engines"))
+}
+
+/// The libraries in the folders `NAME-VERSION`, newest version first.
+fn builds(engines: &Path, name: &str) -> Vec<PathBuf> {
+    let mut versions: Vec<(String, PathBuf)> = entries(engines)
+        .into_iter()
+        .filter_map(|path| {
+            let folder = path.file_name()?.to_str()?;
+            let version = folder.strip_prefix(name)?.strip_prefix('-')?;
+            let numbered = version.starts_with(|first: char| first.is_ascii_digit());
+            numbered.then(|| (version.to_owned(), path.clone()))
+        })
+        .collect();
+    versions.sort_by(|(a, _), (b, _)| newer_first(a, b));
+    let inside = |(_, folder): (String, PathBuf)| libraries(&folder, |_| true);
+    versions.into_iter().flat_map(inside).collect()
+}
+
+/// Compares versions number by number.
+fn newer_first(a: &str, b: &str) -> Ordering {
+    let numbers = |version: &str| -> Vec<u64> {
+        let parts = version.split(|c: char| !c.is_ascii_digit());
+        parts.filter_map(|part| part.parse().ok()).collect()
+    };
+    numbers(b).cmp(&numbers(a)).then_with(|| b.cmp(a))
+}
+
+/// The shared libraries in a folder whose names `admit` takes, by name.
+fn libraries(folder: &Path, admit: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = entries(folder)
+        .into_iter()
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| is_library(name) && admit(name)) && path.is_file()
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Whether a file is called as shared libraries are: `NAME.so` or `NAME.so.VERSION`.
+fn is_library(name: &str) -> bool {
+    name.split_once(".so").is_some_and(|(stem, rest)| {
+        let version = rest.chars().all(|c| c == '.' || c.is_ascii_alphanumeric());
+        !stem.is_empty() && (rest.is_empty() || rest.starts_with('.')) && version
+    })
+}
+
+/// What lies in a folder; nothing where it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let read = read_dir(folder).into_iter().flatten();
+    read.flatten().map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_installed_build_comes_first_and_others_are_left_out() {
+        let engines = tempfile::tempdir().unwrap();
+        for folder in [
+            "rocksdb-7.8.3",
+            "rocksdb-11.8.1",
+            "rocksdb-tools-1",
+            "leveldb-1.23",
+        ] {
+            let folder = engines.path().join(folder);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("librocksdb.so"), "").unwrap();
+            std::fs::write(folder.join("librocksdb.so.sha256-sum"), "").unwrap();
+        }
+        let found = builds(engines.path(), "rocksdb");
+        let expected = [
+            "rocksdb-11.8.1/librocksdb.so",
+            "rocksdb-7.8.3/librocksdb.so",
+        ];
+        assert_eq!(found, expected.map(|path| engines.path().join(path)));
+    }
+
+    #[test]
+    fn versions_compare_by_number() {
+        let mut versions = ["9.10", "11.0", "9.9.1"];
+        versions.sort_by(|a, b| newer_first(a, b));
+        assert_eq!(versions, ["11.0", "9.10", "9.9.1"]);
+    }
+
+    #[test]
+    fn only_shared_libraries_count() {
+        assert!(is_library("librocksdb.so") && is_library("libleveldb.so.1.23.0"));
+        assert!(!is_library("librocksdb.a") && !is_library("x.sock") && !is_library(".so"));
+    }
+}

@@ -1,0 +1,61 @@
+//! The functions, as `leveldb/c.h` and `rocksdb/c.h` declare them. Their opaque types are all
+//! written as one here; `unsigned char` is `u8`.
+
+use crate::library::symbols;
+use std::ffi::{c_char, c_void};
+
+/// A pointer to one of the API's opaque types.
+pub(crate) type Handle = *mut c_void;
+
+/// Where a function leaves its error: null where there is none.
+pub(crate) type ErrorText = *mut *mut c_char;
+
+/// Shows a put of a batch: state, key, its length, value, its length.
+pub(crate) type PutShown = unsafe extern "C" fn(*mut c_void, *const u8, usize, *const u8, usize);
+
+/// Shows a delete of a batch: state, key, its length.
+pub(crate) type DeleteShown = unsafe extern "C" fn(*mut c_void, *const u8, usize);
+
+symbols! {
+    /// What needs no database, or the plain one.
+    Api {
+        free: fn(*mut c_void),
+        write: fn(Handle, Handle, Handle, ErrorText),
+        options_create: fn() -> Handle,
+        options_destroy: fn(Handle),
+        options_set_create_if_missing: fn(Handle, u8),
+        writeoptions_create: fn() -> Handle,
+        writeoptions_destroy: fn(Handle),
+        writeoptions_set_sync: fn(Handle, u8),
+        readoptions_create: fn() -> Handle,
+        readoptions_destroy: fn(Handle),
+        readoptions_set_snapshot: fn(Handle, Handle),
+        writebatch_create: fn() -> Handle,
+        writebatch_destroy: fn(Handle),
+        writebatch_clear: fn(Handle),
+        writebatch_put: fn(Handle, *const u8, usize, *const u8, usize),
+        writebatch_delete: fn(Handle, *const u8, usize),
+        writebatch_iterate: fn(Handle, *mut c_void, PutShown, DeleteShown),
+        iter_destroy: fn(Handle),
+        iter_valid: fn(Handle) -> u8,
+        iter_seek_to_first: fn(Handle),
+        iter_seek_to_last: fn(Handle),
+        iter_seek: fn(Handle, *const u8, usize),
+        iter_next: fn(Handle),
+        iter_prev: fn(Handle),
+        iter_key: fn(Handle, *mut usize) -> *const u8,
+        iter_value: fn(Handle, *mut usize) -> *const u8,
+        iter_get_error: fn(Handle, ErrorText),
+    }
+}
+
+symbols! {
+    /// What reads a database; RocksDB has them once more for its databases with transactions.
+    Reads {
+        get: fn(Handle, Handle, *const u8, usize, *mut usize, ErrorText) -> *mut u8,
+        create_snapshot: fn(Handle) -> Handle,
+        release_snapshot: fn(Handle, Handle),
+        create_iterator: fn(Handle, Handle) -> Handle,
+        property_value: fn(Handle, *const c_char) -> *mut c_char,
+    }
+}

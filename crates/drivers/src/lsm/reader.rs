@@ -1,0 +1,96 @@
+//! Reads of one session: of the latest state, or of a snapshot.
+
+use super::api::Handle;
+use super::cursor::Cursor;
+use super::store::Store;
+use std::ptr;
+use trueput_engine::{Result, ValueVisitor};
+
+/// A session's read options, and the snapshot of its read transaction.
+pub(crate) struct Reader<'db> {
+    pub(crate) store: &'db Store,
+    /// Options for the latest state.
+    pub(crate) latest: Handle,
+    /// Options for the snapshot.
+    frozen: Handle,
+    /// Null where no read transaction is open.
+    snapshot: Handle,
+}
+
+impl<'db> Reader<'db> {
+    /// A reader without a snapshot.
+    pub(crate) fn new(store: &'db Store) -> Self {
+        let options = || {
+            // SAFETY: the options are new; the setter is the library's own for them.
+            unsafe {
+                let options = (store.api.readoptions_create)();
+                if let Some(set) = store.set_read_options {
+                    set(options, 1);
+                }
+                options
+            }
+        };
+        Self {
+            store,
+            latest: options(),
+            frozen: options(),
+            snapshot: ptr::null_mut(),
+        }
+    }
+
+    /// Holds on to the current state.
+    pub(crate) fn freeze(&mut self) {
+        self.thaw();
+        // SAFETY: the database is open; the options do not outlive the snapshot, see `thaw`.
+        unsafe {
+            self.snapshot = (self.store.reads.create_snapshot)(self.store.database);
+            (self.store.api.readoptions_set_snapshot)(self.frozen, self.snapshot);
+        }
+    }
+
+    /// Lets the state go that was held.
+    pub(crate) fn thaw(&mut self) {
+        if self.snapshot.is_null() {
+            return;
+        }
+        // SAFETY: the snapshot is of this database, and no iterator of it is left: they end with
+        // their scan. The options are set anew before they are used again.
+        unsafe { (self.store.reads.release_snapshot)(self.store.database, self.snapshot) };
+        self.snapshot = ptr::null_mut();
+    }
+
+    /// The options of the snapshot where one is held, else those of the latest state.
+    #[inline]
+    fn options(&self) -> Handle {
+        if self.snapshot.is_null() {
+            self.latest
+        } else {
+            self.frozen
+        }
+    }
+
+    /// Shows the value of `key` to `visitor`.
+    #[inline]
+    pub(crate) fn get(&self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.store.read(self.options(), key, visitor)
+    }
+
+    /// A cursor over the state that is read.
+    pub(crate) fn cursor(&self) -> Cursor<'db> {
+        // SAFETY: the database is open and the options live as long as the session.
+        let iterator =
+            unsafe { (self.store.reads.create_iterator)(self.store.database, self.options()) };
+        Cursor::new(self.store, iterator)
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        self.thaw();
+        // SAFETY: both are ours and not used any more.
+        unsafe {
+            (self.store.api.readoptions_destroy)(self.frozen);
+            (self.store.api.readoptions_destroy)(self.latest);
+        }
+    }
+}

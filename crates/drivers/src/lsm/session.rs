@@ -1,0 +1,197 @@
+//! A session whose write transactions are write batches.
+
+use super::api::Handle;
+use super::overlay::Overlay;
+use super::reader::Reader;
+use super::store::Store;
+use super::turns::Turn;
+use crate::refuse;
+use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
+
+/// A session over a plain database.
+///
+/// Puts go into a batch that is written at commit. Only a transaction that reads what it may have
+/// written has its writes laid out in memory besides.
+pub(crate) struct BatchSession<'db> {
+    reader: Reader<'db>,
+    open: Option<Mode>,
+    batch: Handle,
+    /// The batch has something in it.
+    is_dirty: bool,
+    /// What is in the batch, once the transaction has read after it wrote.
+    overlay: Option<Overlay>,
+    /// Since the transaction's first read.
+    turn: Option<Turn<'db>>,
+}
+
+impl<'db> BatchSession<'db> {
+    /// A session of `store`.
+    pub(crate) fn new(store: &'db Store) -> Self {
+        Self {
+            reader: Reader::new(store),
+            open: None,
+            // SAFETY: it needs nothing.
+            batch: unsafe { (store.api.writebatch_create)() },
+            is_dirty: false,
+            overlay: None,
+            turn: None,
+        }
+    }
+
+    #[inline]
+    fn need_write(&self) -> Result<()> {
+        match self.open {
+            Some(Mode::Write) => Ok(()),
+            Some(Mode::Read) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    /// Before a read: the transaction must not be overtaken, and must see its own writes.
+    #[inline]
+    fn prepare_to_read(&mut self) -> Result<()> {
+        match self.open {
+            None => return Err(refuse::no_transaction()),
+            Some(Mode::Read) => return Ok(()),
+            Some(Mode::Write) => {}
+        }
+        if self.turn.is_none() {
+            self.turn = Some(self.reader.store.turns.take()?);
+        }
+        if self.is_dirty && self.overlay.is_none() {
+            self.overlay = Some(Overlay::of(&self.reader.store.api, self.batch));
+        }
+        Ok(())
+    }
+
+    /// Forgets the batch and gives the turn back.
+    fn end(&mut self) {
+        self.reader.thaw();
+        if self.is_dirty {
+            // SAFETY: the batch is ours.
+            unsafe { (self.reader.store.api.writebatch_clear)(self.batch) };
+            self.is_dirty = false;
+        }
+        self.overlay = None;
+        self.turn = None;
+        self.open = None;
+    }
+
+    fn write(&self) -> Result<()> {
+        let store = self.reader.store;
+        let (database, options) = (store.database, store.write_options);
+        let write = || {
+            // SAFETY: the database is open, the options live as long, and the batch is ours.
+            store.call(|error| unsafe { (store.api.write)(database, options, self.batch, error) })
+        };
+        if self.turn.is_some() {
+            write()
+        } else {
+            store.turns.beside(write)
+        }
+    }
+}
+
+impl Session for BatchSession<'_> {
+    #[inline]
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        if mode == Mode::Read {
+            self.reader.freeze();
+        }
+        self.open = Some(mode);
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.prepare_to_read()?;
+        match self.overlay.as_ref().and_then(|overlay| overlay.get(key)) {
+            Some(Some(value)) => {
+                visitor(value);
+                Ok(true)
+            }
+            Some(None) => Ok(false),
+            None => self.reader.get(key, visitor),
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.need_write()?;
+        let store = self.reader.store;
+        store.limits.admit(key, value)?;
+        // SAFETY: the batch is ours; the library copies key and value.
+        unsafe {
+            (store.api.writebatch_put)(
+                self.batch,
+                key.as_ptr(),
+                key.len(),
+                value.as_ptr(),
+                value.len(),
+            );
+        }
+        self.is_dirty = true;
+        if let Some(overlay) = &mut self.overlay {
+            overlay.write(key, Some(value));
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.need_write()?;
+        let store = self.reader.store;
+        store.limits.admit(key, &[])?;
+        // SAFETY: as in `put`.
+        unsafe { (store.api.writebatch_delete)(self.batch, key.as_ptr(), key.len()) };
+        self.is_dirty = true;
+        if let Some(overlay) = &mut self.overlay {
+            overlay.write(key, None);
+        }
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        self.prepare_to_read()?;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let mut cursor = self.reader.cursor();
+        match &self.overlay {
+            Some(overlay) => cursor.scan_under(overlay, &range, direction, visitor),
+            None => cursor.scan(&range, direction, visitor),
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<()> {
+        if self.open.is_none() {
+            return Err(refuse::no_transaction());
+        }
+        let written = if self.is_dirty { self.write() } else { Ok(()) };
+        self.end();
+        written
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        if self.open.is_none() {
+            return Err(refuse::no_transaction());
+        }
+        self.end();
+        Ok(())
+    }
+}
+
+impl Drop for BatchSession<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the batch is ours and not used any more; snapshot and turn go with their owners.
+        unsafe { (self.reader.store.api.writebatch_destroy)(self.batch) };
+    }
+}

@@ -1,0 +1,213 @@
+//! An open database, with what is needed to read and write it.
+
+use super::api::{Api, ErrorText, Handle, Reads};
+use super::turns::Turns;
+use std::ffi::{CStr, CString, c_char};
+use std::ptr;
+use trueput_engine::{Error, Result, ValueVisitor};
+
+/// How a value is had.
+#[derive(Clone, Copy)]
+pub(crate) enum Get {
+    /// As a copy that the library allocates.
+    Copied,
+    /// Where it lies in the library's memory.
+    Pinned {
+        get: unsafe extern "C" fn(Handle, Handle, *const u8, usize, ErrorText) -> Handle,
+        value: unsafe extern "C" fn(Handle, *mut usize) -> *const u8,
+        release: unsafe extern "C" fn(Handle),
+    },
+}
+
+/// The longest keys and values, bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) key_bytes: usize,
+    pub(crate) value_bytes: usize,
+}
+
+impl Limits {
+    /// Refuses what is longer.
+    #[inline]
+    pub(crate) fn admit(self, key: &[u8], value: &[u8]) -> Result<()> {
+        if key.len() <= self.key_bytes && value.len() <= self.value_bytes {
+            return Ok(());
+        }
+        Err(Error::Unsupported(format!(
+            "a key of {} bytes with a value of {}; the most are {} and {}",
+            key.len(),
+            value.len(),
+            self.key_bytes,
+            self.value_bytes
+        )))
+    }
+}
+
+/// An open database. Its owner closes it; sessions borrow it.
+pub(crate) struct Store {
+    pub(crate) api: Api,
+    pub(crate) reads: Reads,
+    pub(crate) get: Get,
+    pub(crate) database: Handle,
+    /// What each commit promises.
+    pub(crate) write_options: Handle,
+    /// Sets what else a reader of this database must ask for.
+    pub(crate) set_read_options: Option<unsafe extern "C" fn(Handle, u8)>,
+    pub(crate) limits: Limits,
+    pub(crate) turns: Turns,
+}
+
+// SAFETY: LevelDB and its descendants allow a database and its options to be used by several
+// threads without locks (`doc/index.md`, Concurrency); the rest is plain data.
+unsafe impl Send for Store {}
+// SAFETY: as above.
+unsafe impl Sync for Store {}
+
+impl Store {
+    /// Calls a function that leaves its error, if any, in the pointer that it is given.
+    #[inline]
+    pub(crate) fn call<T>(&self, function: impl FnOnce(ErrorText) -> T) -> Result<T> {
+        check(self.api.free, function)
+    }
+
+    /// Shows the value of `key`, read with these options, to `visitor`.
+    #[inline]
+    pub(crate) fn read(
+        &self,
+        options: Handle,
+        key: &[u8],
+        visitor: &mut ValueVisitor<'_>,
+    ) -> Result<bool> {
+        let (from, length) = (key.as_ptr(), key.len());
+        match self.get {
+            Get::Copied => {
+                let mut bytes = 0;
+                // SAFETY: the database is open and the options live; key and out-pointers outlive
+                // the call.
+                let copy = self.call(|error| unsafe {
+                    (self.reads.get)(self.database, options, from, length, &raw mut bytes, error)
+                })?;
+                if copy.is_null() {
+                    return Ok(false);
+                }
+                // SAFETY: the copy has that many bytes and is ours until it is freed.
+                visitor(unsafe { std::slice::from_raw_parts(copy, bytes) });
+                // SAFETY: the library allocated it, and it is not used any more.
+                unsafe { (self.api.free)(copy.cast()) };
+                Ok(true)
+            }
+            Get::Pinned { get, .. } => {
+                // SAFETY: as above.
+                let pinned =
+                    self.call(|error| unsafe { get(self.database, options, from, length, error) })?;
+                Ok(self.show_pinned(pinned, visitor))
+            }
+        }
+    }
+
+    /// Shows a pinned value, if it is one, and releases it.
+    #[inline]
+    pub(crate) fn show_pinned(&self, pinned: Handle, visitor: &mut ValueVisitor<'_>) -> bool {
+        let Get::Pinned { value, release, .. } = self.get else {
+            return false;
+        };
+        if pinned.is_null() {
+            return false;
+        }
+        let mut bytes = 0;
+        // SAFETY: the value stays where it is until it is released, after the visitor is done.
+        unsafe {
+            let from = value(pinned, &raw mut bytes);
+            visitor(std::slice::from_raw_parts(from, bytes));
+            release(pinned);
+        }
+        true
+    }
+
+    /// A property of the database as the library tells it, or `None` where it has no such property.
+    pub(crate) fn property(&self, name: &str) -> Option<String> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: the database is open; the text that is returned is ours to free.
+        unsafe {
+            let text = (self.reads.property_value)(self.database, name.as_ptr());
+            (!text.is_null()).then(|| take_text(text, self.api.free))
+        }
+    }
+}
+
+/// Calls a function that leaves its error, if any, in the pointer that it is given.
+#[inline]
+pub(crate) fn check<T>(
+    free: unsafe extern "C" fn(Handle),
+    function: impl FnOnce(ErrorText) -> T,
+) -> Result<T> {
+    let mut error: *mut c_char = ptr::null_mut();
+    let result = function(&raw mut error);
+    if error.is_null() {
+        return Ok(result);
+    }
+    // SAFETY: the library left an error's text there, ours to free.
+    Err(classify(unsafe { take_text(error, free) }))
+}
+
+/// Copies a text of the library's and frees it.
+///
+/// # Safety
+/// `text` ends in a zero byte and is to be freed by the caller with `free`.
+pub(crate) unsafe fn take_text(text: *mut c_char, free: unsafe extern "C" fn(Handle)) -> String {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let copy = CStr::from_ptr(text).to_string_lossy().into_owned();
+        free(text.cast());
+        copy
+    }
+}
+
+/// The contract's error for a status, which these libraries give as text only.
+#[cold]
+fn classify(text: String) -> Error {
+    const CONFLICTS: [&str; 4] = [
+        "Resource busy",
+        "Operation timed out",
+        "Operation failed. Try again",
+        "Operation aborted",
+    ];
+    const FULL: [&str; 3] = [
+        "No space left on device",
+        "Disk quota exceeded",
+        "File too large",
+    ];
+    if CONFLICTS.iter().any(|conflict| text.starts_with(conflict)) {
+        Error::Conflict(text)
+    } else if FULL.iter().any(|full| text.contains(full)) {
+        Error::Full(text)
+    } else {
+        Error::engine(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_not_had_is_a_conflict_and_a_full_disk_is_full() {
+        let conflict = classify("Operation timed out: Timeout waiting to lock key".to_owned());
+        assert!(conflict.is_conflict());
+        assert!(classify("Resource busy: ".to_owned()).is_conflict());
+        let full = "IO error: No space left on device: While appending to file: 000004.log";
+        assert!(matches!(classify(full.to_owned()), Error::Full(_)));
+        let other = classify("Corruption: block checksum mismatch".to_owned());
+        assert!(matches!(other, Error::Engine { .. }));
+    }
+
+    #[test]
+    fn a_key_one_byte_too_long_is_refused() {
+        let limits = Limits {
+            key_bytes: 2,
+            value_bytes: 3,
+        };
+        assert!(limits.admit(b"kk", b"vvv").is_ok());
+        assert!(limits.admit(b"kkk", b"").is_err() && limits.admit(b"", b"vvvv").is_err());
+    }
+}

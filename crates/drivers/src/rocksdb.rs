@@ -1,0 +1,159 @@
+//! RocksDB, through its C API: one column family, and transactions of three kinds.
+
+mod database;
+mod knobs;
+mod session;
+mod settings;
+mod symbols;
+
+use crate::library::{Origin, Search, assertions};
+use crate::lsm::Limits;
+use crate::refuse;
+use database::Opened;
+use std::path::{Path, PathBuf};
+use symbols::Symbols;
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Result,
+    Window,
+};
+
+const TITLE: &str = "RocksDB";
+const SEARCH: Search = Search {
+    installed: &["rocksdb"],
+    system: "librocksdb.so",
+};
+const SOURCE: &str = "https://github.com/facebook/rocksdb/wiki/WAL-Performance; \
+                      https://github.com/facebook/rocksdb/wiki/WAL-Recovery-Modes, \
+                      kPointInTimeRecovery, the default";
+
+/// RocksDB's own limits: the FAQ in its wiki.
+const LIMITS: Limits = Limits {
+    key_bytes: 8 << 20,
+    value_bytes: 3 << 30,
+};
+
+/// The RocksDB driver.
+pub struct RocksDb {
+    origin: Origin,
+}
+
+impl RocksDb {
+    /// RocksDB as the first library that is found has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            origin: Origin::found(TITLE, SEARCH),
+        }
+    }
+
+    fn library(&self) -> Result<(PathBuf, &'static Symbols)> {
+        let path = self.origin.path()?;
+        let symbols = Symbols::of(&path, TITLE)?;
+        Ok((path, symbols))
+    }
+}
+
+impl Default for RocksDb {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine for RocksDb {
+    fn info(&self) -> Info {
+        Info {
+            name: "rocksdb",
+            title: TITLE,
+            summary: "log-structured merge tree; one process, many writers",
+            license: "GPL-2.0-only OR Apache-2.0",
+            homepage: "https://github.com/facebook/rocksdb/wiki",
+            install: "make engines",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        let (path, symbols) = self.library()?;
+        let (version, assertions) = (symbols.version()?, assertions(&path));
+        Ok(Build {
+            version,
+            library: Some(path),
+            assertions,
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        SEARCH.run()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let engine = Self {
+            origin: self.origin.naming(library)?,
+        };
+        engine.library()?;
+        Ok(Box::new(engine))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: false,
+            // With its default knobs; `transactions=batch` lets one at a time read and write.
+            concurrent_writers: true,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: LIMITS.key_bytes,
+            max_value_bytes: LIMITS.value_bytes,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let window = |bytes, until: &str| {
+            Some(Window {
+                time_s: None,
+                bytes,
+                commits: None,
+                until: until.to_owned(),
+            })
+        };
+        let (mapped_to, window) = match durability {
+            Durability::Sync => ("sync=true", None),
+            Durability::Async => (
+                "sync=false",
+                window(
+                    None,
+                    "the kernel writes the log back, or a full write buffer is written out as a \
+                     table",
+                ),
+            ),
+            Durability::Buffered => (
+                "disableWAL=true; with buffered_wal=manual: manual_wal_flush=true, sync=false",
+                window(
+                    Some(128 << 20),
+                    "a full write buffer is written out as a table: at most write_buffer_size \
+                     times max_write_buffer_number is in memory only; the figure is for the \
+                     defaults. With buffered_wal=manual: the log's buffer of 1 MiB fills; then, \
+                     for lost power, as at async",
+                ),
+            ),
+            Durability::Process | Durability::None => return None,
+        };
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        knobs::KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        if self.promise(spec.durability).is_none() {
+            return Err(refuse::no_durability("rocksdb", spec.durability));
+        }
+        let (path, symbols) = self.library()?;
+        Ok(Box::new(Opened::open(&path, symbols, spec)?))
+    }
+}

@@ -1,0 +1,283 @@
+//! An open database of RocksDB, of any of its three kinds.
+
+use super::session::{Beginner, TransactionSession};
+use super::symbols::{Kind, Symbols};
+use super::{LIMITS, knobs, settings};
+use crate::lsm::{BatchSession, Handle, Reads, Store, check, take_text};
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use trueput_engine::{Database, Durability, Error, OpenSpec, Resolved, Result, Session, Value};
+
+/// An open database. Options are freed after it is closed.
+pub(super) struct Opened {
+    symbols: &'static Symbols,
+    store: Store,
+    kind: Kind,
+    mode: Mode,
+    options: Options,
+    directory: PathBuf,
+}
+
+/// How it makes transactions.
+enum Mode {
+    Batch,
+    /// `rocksdb_transactiondb_t` and the options of its transactions.
+    Pessimistic(Beginner),
+    /// `rocksdb_optimistictransactiondb_t` and the options of its transactions.
+    Optimistic(Beginner),
+}
+
+// SAFETY: RocksDB allows a database and its options to be used by several threads without locks;
+// the handles are not changed until all is dropped.
+unsafe impl Send for Opened {}
+// SAFETY: as above.
+unsafe impl Sync for Opened {}
+
+/// Options, ours to free.
+struct Options {
+    symbols: &'static Symbols,
+    handle: Handle,
+}
+
+impl Options {
+    fn new(symbols: &'static Symbols, knobs: &Resolved, durability: Durability) -> Result<Self> {
+        let text = knobs::options(knobs, durability).map_err(Error::Unsupported)?;
+        let text = CString::new(text).map_err(Error::engine)?;
+        let create = symbols.api.options_create;
+        let new = || {
+            // SAFETY: they need nothing.
+            let handle = unsafe { create() };
+            Self { symbols, handle }
+        };
+        let (base, options) = (new(), new());
+        // SAFETY: both live; the text outlives the call.
+        check(symbols.api.free, |error| unsafe {
+            let read = symbols.own.get_options_from_string;
+            read(base.handle, text.as_ptr(), options.handle, error);
+        })?;
+        if knobs.boolean("statistics") {
+            // SAFETY: the options live.
+            unsafe { (symbols.own.options_enable_statistics)(options.handle) };
+        }
+        Ok(options)
+    }
+}
+
+impl Drop for Options {
+    fn drop(&mut self) {
+        // SAFETY: no open database uses them.
+        unsafe { (self.symbols.api.options_destroy)(self.handle) };
+    }
+}
+
+/// Two builds of RocksDB in one process share what C++ keeps once per process, whatever their
+/// layouts: refuses databases of a second.
+fn refuse_second_build(library: &Path) -> Result<()> {
+    static FIRST: OnceLock<PathBuf> = OnceLock::new();
+    let first = FIRST.get_or_init(|| library.to_owned());
+    if first == library {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "this process has opened databases with {}; {} needs a process of its own",
+        first.display(),
+        library.display()
+    )))
+}
+
+impl Opened {
+    pub(super) fn open(
+        library: &Path,
+        symbols: &'static Symbols,
+        spec: &OpenSpec<'_>,
+    ) -> Result<Self> {
+        refuse_second_build(library)?;
+        let options = Options::new(symbols, spec.knobs, spec.durability)?;
+        let path = CString::new(spec.directory.as_os_str().as_bytes())
+            .map_err(|_| Error::engine("a path with a zero byte"))?;
+        let (database, mode) = match spec.knobs.text("transactions") {
+            "batch" => open_plain(symbols, &options, &path)?,
+            "optimistic" => open_optimistic(symbols, &options, &path)?,
+            _ => open_pessimistic(symbols, &options, &path)?,
+        };
+        let (reads, kind): (Reads, Kind) = match mode {
+            Mode::Pessimistic(_) => (symbols.locking_reads, symbols.locking),
+            Mode::Batch | Mode::Optimistic(_) => (symbols.plain_reads, symbols.plain),
+        };
+        let without_log =
+            spec.durability == Durability::Buffered && spec.knobs.text("buffered_wal") == "off";
+        let store = Store {
+            api: symbols.api,
+            reads,
+            get: symbols.get(&kind),
+            database,
+            write_options: write_options(symbols, spec.durability, without_log),
+            set_read_options: Some(symbols.own.readoptions_set_total_order_seek),
+            limits: LIMITS,
+            turns: Default::default(),
+        };
+        let directory = spec.directory.to_owned();
+        Ok(Self {
+            symbols,
+            store,
+            kind,
+            mode,
+            options,
+            directory,
+        })
+    }
+}
+
+fn write_options(symbols: &Symbols, durability: Durability, without_log: bool) -> Handle {
+    // SAFETY: the options are new.
+    unsafe {
+        let options = (symbols.api.writeoptions_create)();
+        (symbols.api.writeoptions_set_sync)(options, u8::from(durability == Durability::Sync));
+        (symbols.own.writeoptions_disable_WAL)(options, i32::from(without_log));
+        options
+    }
+}
+
+fn open_plain(symbols: &Symbols, options: &Options, path: &CString) -> Result<(Handle, Mode)> {
+    // SAFETY: options and path outlive the call.
+    let database = check(symbols.api.free, |error| unsafe {
+        (symbols.own.open)(options.handle, path.as_ptr(), error)
+    })?;
+    Ok((database, Mode::Batch))
+}
+
+fn open_pessimistic(
+    symbols: &Symbols,
+    options: &Options,
+    path: &CString,
+) -> Result<(Handle, Mode)> {
+    let functions = &symbols.databases;
+    // SAFETY: options and path outlive the call; RocksDB copies the options of locks.
+    let database = check(symbols.api.free, |error| unsafe {
+        let locks = (functions.transactiondb_options_create)();
+        let database = (functions.transactiondb_open)(options.handle, locks, path.as_ptr(), error);
+        (functions.transactiondb_options_destroy)(locks);
+        database
+    })?;
+    // SAFETY: the options are new.
+    let options = unsafe {
+        let options = (functions.transaction_options_create)();
+        (functions.transaction_options_set_deadlock_detect)(options, 1);
+        options
+    };
+    let begin = functions.transaction_begin;
+    Ok((
+        database,
+        Mode::Pessimistic(Beginner {
+            begin,
+            database,
+            options,
+        }),
+    ))
+}
+
+fn open_optimistic(symbols: &Symbols, options: &Options, path: &CString) -> Result<(Handle, Mode)> {
+    let functions = &symbols.databases;
+    // SAFETY: options and path outlive the call.
+    let database = check(symbols.api.free, |error| unsafe {
+        (functions.optimistictransactiondb_open)(options.handle, path.as_ptr(), error)
+    })?;
+    // SAFETY: the database is open; its base is closed before it.
+    let (base, options) = unsafe {
+        let base = (functions.optimistictransactiondb_get_base_db)(database);
+        (base, (functions.optimistictransaction_options_create)())
+    };
+    let begin = functions.optimistictransaction_begin;
+    Ok((
+        base,
+        Mode::Optimistic(Beginner {
+            begin,
+            database,
+            options,
+        }),
+    ))
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let functions = &self.symbols.databases;
+        let database = self.store.database;
+        // SAFETY: no session is left, so nothing uses the database or its options.
+        unsafe {
+            match &self.mode {
+                Mode::Batch => (self.symbols.own.close)(database),
+                Mode::Pessimistic(beginner) => {
+                    (functions.transactiondb_close)(database);
+                    (functions.transaction_options_destroy)(beginner.options);
+                }
+                Mode::Optimistic(beginner) => {
+                    (functions.optimistictransactiondb_close_base_db)(database);
+                    (functions.optimistictransactiondb_close)(beginner.database);
+                    (functions.optimistictransaction_options_destroy)(beginner.options);
+                }
+            }
+            (self.symbols.api.writeoptions_destroy)(self.store.write_options);
+        }
+    }
+}
+
+impl Database for Opened {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(match &self.mode {
+            Mode::Batch => Box::new(BatchSession::new(&self.store)),
+            Mode::Pessimistic(beginner) | Mode::Optimistic(beginner) => {
+                Box::new(TransactionSession::new(self.symbols, &self.store, beginner))
+            }
+        })
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let mut counters = settings::properties(|name| self.store.property(name));
+        // SAFETY: the options live; the text is ours to free, null where statistics are off.
+        let statistics = unsafe {
+            let text = (self.symbols.own.options_statistics_get_string)(self.options.handle);
+            (!text.is_null()).then(|| take_text(text, self.symbols.api.free))
+        };
+        counters.extend(settings::statistics(&statistics.unwrap_or_default()));
+        Ok(counters)
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let mut settings = settings::from_options_file(&self.directory)?;
+        let own = &self.symbols.own;
+        // SAFETY: the options live.
+        let (sync, without_log) = unsafe {
+            let options = self.store.write_options;
+            (
+                (own.writeoptions_get_sync)(options),
+                (own.writeoptions_get_disable_WAL)(options),
+            )
+        };
+        settings.insert("WriteOptions.sync".to_owned(), Value::from(sync != 0));
+        settings.insert(
+            "WriteOptions.disableWAL".to_owned(),
+            Value::from(without_log != 0),
+        );
+        Ok(settings)
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        let (database, own) = (self.store.database, &self.symbols.own);
+        let Kind {
+            flush, flush_wal, ..
+        } = self.kind;
+        self.store.call(|error| {
+            // SAFETY: the database is open and of the kind that the functions are for.
+            unsafe { flush_wal(database, 1, error) }
+        })?;
+        // SAFETY: as above; the options are new, ours, and wait by default.
+        self.store.call(|error| unsafe {
+            let options = (own.flushoptions_create)();
+            flush(database, options, error);
+            (own.flushoptions_destroy)(options);
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! A session whose write transactions are RocksDB's own.
+
+use super::symbols::Symbols;
+use crate::lsm::{Cursor, Handle, Reader, Store};
+use crate::refuse;
+use std::ptr;
+use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
+
+/// How a database begins its transactions.
+pub(super) struct Beginner {
+    /// `rocksdb_transaction_begin`, or that of optimistic transactions.
+    pub(super) begin: unsafe extern "C" fn(Handle, Handle, Handle, Handle) -> Handle,
+    /// The database with transactions.
+    pub(super) database: Handle,
+    /// The options of its transactions.
+    pub(super) options: Handle,
+}
+
+/// A session over a database with transactions.
+///
+/// A read in a write transaction asks for the key as one that will be written: it is locked, or
+/// looked at again at commit, so that no update is lost.
+pub(super) struct TransactionSession<'db> {
+    symbols: &'static Symbols,
+    reader: Reader<'db>,
+    beginner: &'db Beginner,
+    /// Kept when it has ended, for the next; null before the first.
+    transaction: Handle,
+    open: Option<Mode>,
+}
+
+impl<'db> TransactionSession<'db> {
+    pub(super) fn new(
+        symbols: &'static Symbols,
+        store: &'db Store,
+        beginner: &'db Beginner,
+    ) -> Self {
+        let (reader, transaction) = (Reader::new(store), ptr::null_mut());
+        Self {
+            symbols,
+            reader,
+            beginner,
+            transaction,
+            open: None,
+        }
+    }
+
+    #[inline]
+    fn need_write(&self) -> Result<()> {
+        match self.open {
+            Some(Mode::Write) => Ok(()),
+            Some(Mode::Read) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    #[inline]
+    fn need_open(&self) -> Result<Mode> {
+        self.open.ok_or_else(refuse::no_transaction)
+    }
+
+    fn roll_back(&self) -> Result<()> {
+        let rollback = self.symbols.transactions.rollback;
+        // SAFETY: the transaction was begun and not ended.
+        self.reader
+            .store
+            .call(|error| unsafe { rollback(self.transaction, error) })
+    }
+}
+
+impl Session for TransactionSession<'_> {
+    #[inline]
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        match mode {
+            Mode::Read => self.reader.freeze(),
+            Mode::Write => {
+                let Beginner {
+                    begin,
+                    database,
+                    options,
+                } = *self.beginner;
+                let write_options = self.reader.store.write_options;
+                // SAFETY: the database is open and the options live as long; the old transaction
+                // has ended, or is null, and its memory is taken over.
+                self.transaction =
+                    unsafe { begin(database, write_options, options, self.transaction) };
+            }
+        }
+        self.open = Some(mode);
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        if self.need_open()? == Mode::Read {
+            return self.reader.get(key, visitor);
+        }
+        let get = self.symbols.transactions.get_pinned_for_update;
+        let (options, exclusive) = (self.reader.latest, 1);
+        // SAFETY: the transaction is open, the options live, the key outlives the call.
+        let pinned = self.reader.store.call(|error| unsafe {
+            get(
+                self.transaction,
+                options,
+                key.as_ptr(),
+                key.len(),
+                exclusive,
+                error,
+            )
+        })?;
+        Ok(self.reader.store.show_pinned(pinned, visitor))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.need_write()?;
+        let store = self.reader.store;
+        store.limits.admit(key, value)?;
+        let put = self.symbols.transactions.put;
+        let (key_bytes, value_bytes) = (key.len(), value.len());
+        // SAFETY: the transaction is open; RocksDB copies key and value.
+        store.call(|error| unsafe {
+            put(
+                self.transaction,
+                key.as_ptr(),
+                key_bytes,
+                value.as_ptr(),
+                value_bytes,
+                error,
+            );
+        })
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.need_write()?;
+        let store = self.reader.store;
+        store.limits.admit(key, &[])?;
+        let delete = self.symbols.transactions.delete;
+        // SAFETY: as in `put`.
+        store.call(|error| unsafe { delete(self.transaction, key.as_ptr(), key.len(), error) })
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mode = self.need_open()?;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let mut cursor = match mode {
+            Mode::Read => self.reader.cursor(),
+            Mode::Write => {
+                let create = self.symbols.transactions.create_iterator;
+                // SAFETY: the transaction is open until after the cursor is gone: the session is
+                // borrowed by the scan.
+                let iterator = unsafe { create(self.transaction, self.reader.latest) };
+                Cursor::new(self.reader.store, iterator)
+            }
+        };
+        cursor.scan(&range, direction, visitor)
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<()> {
+        let mode = self.need_open()?;
+        self.open = None;
+        if mode == Mode::Read {
+            self.reader.thaw();
+            return Ok(());
+        }
+        let commit = self.symbols.transactions.commit;
+        // SAFETY: the transaction is open.
+        let ended = self
+            .reader
+            .store
+            .call(|error| unsafe { commit(self.transaction, error) });
+        if ended.is_err() {
+            // The first error is the one to tell.
+            let _ = self.roll_back();
+        }
+        ended
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        let mode = self.need_open()?;
+        self.open = None;
+        if mode == Mode::Read {
+            self.reader.thaw();
+            return Ok(());
+        }
+        self.roll_back()
+    }
+}
+
+impl Drop for TransactionSession<'_> {
+    fn drop(&mut self) {
+        if !self.transaction.is_null() {
+            // SAFETY: it is ours; one that is open is rolled back with it.
+            unsafe { (self.symbols.transactions.destroy)(self.transaction) };
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! RocksDB's own functions, beyond those that it has in common with LevelDB (`rocksdb/c.h`).
+
+use crate::library::{self, Library, PerFile, symbols};
+use crate::lsm::{Api, Get, Handle, Reads};
+use std::ffi::{c_char, c_int};
+use std::path::Path;
+use trueput_engine::{Error, Result};
+
+type ErrorText = *mut *mut c_char;
+
+symbols! {
+    /// Databases and their options.
+    #[allow(non_snake_case, reason = "the functions' own names")]
+    Own {
+        open: fn(Handle, *const c_char, ErrorText) -> Handle,
+        close: fn(Handle),
+        get_options_from_string: fn(Handle, *const c_char, Handle, ErrorText),
+        options_enable_statistics: fn(Handle),
+        options_statistics_get_string: fn(Handle) -> *mut c_char,
+        readoptions_set_total_order_seek: fn(Handle, u8),
+        writeoptions_disable_WAL: fn(Handle, c_int),
+        writeoptions_get_sync: fn(Handle) -> u8,
+        writeoptions_get_disable_WAL: fn(Handle) -> u8,
+        pinnableslice_value: fn(Handle, *mut usize) -> *const u8,
+        pinnableslice_destroy: fn(Handle),
+        flushoptions_create: fn() -> Handle,
+        flushoptions_destroy: fn(Handle),
+    }
+}
+
+symbols! {
+    /// What a plain database and one with locks each have.
+    Kind {
+        get_pinned: fn(Handle, Handle, *const u8, usize, ErrorText) -> Handle,
+        flush: fn(Handle, Handle, ErrorText),
+        flush_wal: fn(Handle, u8, ErrorText),
+    }
+}
+
+symbols! {
+    /// Databases with transactions.
+    Databases {
+        transactiondb_open: fn(Handle, Handle, *const c_char, ErrorText) -> Handle,
+        transactiondb_close: fn(Handle),
+        transactiondb_options_create: fn() -> Handle,
+        transactiondb_options_destroy: fn(Handle),
+        transaction_options_create: fn() -> Handle,
+        transaction_options_destroy: fn(Handle),
+        transaction_options_set_deadlock_detect: fn(Handle, u8),
+        transaction_begin: fn(Handle, Handle, Handle, Handle) -> Handle,
+        optimistictransactiondb_open: fn(Handle, *const c_char, ErrorText) -> Handle,
+        optimistictransactiondb_close: fn(Handle),
+        optimistictransactiondb_get_base_db: fn(Handle) -> Handle,
+        optimistictransactiondb_close_base_db: fn(Handle),
+        optimistictransaction_options_create: fn() -> Handle,
+        optimistictransaction_options_destroy: fn(Handle),
+        optimistictransaction_begin: fn(Handle, Handle, Handle, Handle) -> Handle,
+    }
+}
+
+symbols! {
+    /// Transactions, of either kind.
+    Transactions {
+        get_pinned_for_update: fn(Handle, Handle, *const u8, usize, u8, ErrorText) -> Handle,
+        put: fn(Handle, *const u8, usize, *const u8, usize, ErrorText),
+        delete: fn(Handle, *const u8, usize, ErrorText),
+        create_iterator: fn(Handle, Handle) -> Handle,
+        commit: fn(Handle, ErrorText),
+        rollback: fn(Handle, ErrorText),
+        destroy: fn(Handle),
+    }
+}
+
+/// `std::string` as libstdc++ returns it; the symbol's name says that it is that one.
+#[repr(C)]
+struct StdString {
+    text: *const u8,
+    length: usize,
+    /// The text itself where it is this short, so that `text` points into the struct.
+    short: [u8; 16],
+}
+
+/// All that is taken from one library.
+pub(super) struct Symbols {
+    pub(super) own: Own,
+    pub(super) api: Api,
+    pub(super) plain_reads: Reads,
+    pub(super) locking_reads: Reads,
+    pub(super) plain: Kind,
+    pub(super) locking: Kind,
+    pub(super) databases: Databases,
+    pub(super) transactions: Transactions,
+    version: unsafe extern "C" fn(bool) -> StdString,
+}
+
+impl Symbols {
+    /// Takes them from the library at `path`, once.
+    pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
+        static LIBRARIES: PerFile<Library> = PerFile::new();
+        static SYMBOLS: PerFile<Symbols> = PerFile::new();
+        SYMBOLS.get(path, |path| {
+            let library = LIBRARIES.get(path, |path| library::load(path, title))?;
+            Ok(Self {
+                own: Own::load(library, "rocksdb_")?,
+                api: Api::load(library, "rocksdb_")?,
+                plain_reads: Reads::load(library, "rocksdb_")?,
+                locking_reads: Reads::load(library, "rocksdb_transactiondb_")?,
+                plain: Kind::load(library, "rocksdb_")?,
+                locking: Kind::load(library, "rocksdb_transactiondb_")?,
+                databases: Databases::load(library, "rocksdb_")?,
+                transactions: Transactions::load(library, "rocksdb_transaction_")?,
+                // The C API does not tell the version. This is
+                // `rocksdb::GetRocksVersionAsString(bool)` of `rocksdb/version.h`.
+                // SAFETY: the mangled name says what it takes and that it returns a `std::string`
+                // of libstdc++, which goes through memory that the caller provides, as a struct of
+                // this size does in C.
+                version: unsafe {
+                    library.symbol("_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb")?
+                },
+            })
+        })
+    }
+
+    /// The version, as the library reports it.
+    pub(super) fn version(&self) -> Result<String> {
+        // SAFETY: see `of`; `true` asks for the patch number too.
+        let version = unsafe { (self.version)(true) };
+        // A version is short, so the text lies in the struct, which has moved since.
+        let text = version
+            .short
+            .get(..version.length)
+            .and_then(|text| str::from_utf8(text).ok());
+        text.map(str::to_owned).ok_or_else(|| {
+            let (length, text) = (version.length, version.text);
+            Error::engine(format!(
+                "RocksDB gave a version of {length} bytes at {text:?}"
+            ))
+        })
+    }
+
+    /// How a value is read from a database of that kind.
+    pub(super) fn get(&self, kind: &Kind) -> Get {
+        Get::Pinned {
+            get: kind.get_pinned,
+            value: self.own.pinnableslice_value,
+            release: self.own.pinnableslice_destroy,
+        }
+    }
+}

@@ -7,10 +7,10 @@ SHELL := /bin/bash
 CARGO ?= cargo
 TRUEPUT := target/release/trueput
 
-.PHONY: help run test lint bench build setup doc clean
+.PHONY: help run test lint bench build setup doc clean engines engines-all
 
 help: ## List what can be made.
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## Build, then run the plan first-look and print its table (about three minutes after the build).
 	$(TRUEPUT) run plans/first-look.toml
@@ -19,6 +19,12 @@ test: setup ## Check the formatting and the lints, then run every test.
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked
+
+engines: ## Install the engines that are quick to get: prebuilt libraries and packages (minutes).
+	scripts/engines quick
+
+engines-all: ## Install those, and the engines that must be compiled.
+	scripts/engines all
 
 lint: setup ## Formatting, lints, and the dependencies' licences and sources.
 	$(CARGO) fmt --all --check

@@ -11,7 +11,7 @@ pub mod event;
 mod execution;
 pub mod host;
 pub mod matrix;
-mod meter;
+pub mod meter;
 mod phase;
 mod process;
 mod protocol;

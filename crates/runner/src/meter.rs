@@ -9,13 +9,13 @@ use trueput_record::histogram;
 use trueput_workloads::Meter;
 
 /// The most kinds of operation that a workload may have: a lane fills two cache lines then.
-pub(crate) const MAX_KINDS: usize = 14;
+pub const MAX_KINDS: usize = 14;
 
 /// One worker's counts. Aligned to two cache lines, which processors fetch as a pair, so that no
 /// two workers write to one.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Lane {
+pub struct Lane {
     counts: [AtomicU64; MAX_KINDS],
     units: AtomicU64,
     conflicts: AtomicU64,
@@ -48,7 +48,7 @@ fn add(count: &AtomicU64, amount: u64) {
 }
 
 /// The meter of one worker.
-pub(crate) struct ClockMeter<'a> {
+pub struct ClockMeter<'a> {
     clock: quanta::Clock,
     last: u64,
     histograms: Vec<Histogram<u64>>,

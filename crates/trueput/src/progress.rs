@@ -79,9 +79,9 @@ impl Progress {
                     0 => String::new(),
                     done => format!(" ({done} done before)"),
                 };
+                let folder = folder.display();
                 self.say(&format!(
-                    "{trials} trials to run{before}, results in {}",
-                    folder.display()
+                    "{trials} trials to run{before}, results in {folder}"
                 ));
             }
             Event::ConformanceChecked {
@@ -90,28 +90,11 @@ impl Progress {
                 passed,
                 failures,
             } => {
-                for failure in failures {
-                    self.say(&format!(
-                        "{contender} {durability}: conformance FAILED: {failure}"
-                    ));
-                }
-                if failures.is_empty() && matches!(self.manner, Manner::Lines) {
-                    self.say(&format!(
-                        "{contender} {durability}: {passed} conformance checks passed"
-                    ));
-                }
+                self.conformance(&format!("{contender} {durability}"), *passed, failures);
             }
             Event::TrialStarted { number, of, spec } => {
-                self.pace.begin_trial(now);
                 self.trial = format!("trial {number} of {of}, {}", spec.id);
-                self.told = now;
-                match &self.manner {
-                    Manner::Bar(bar) => {
-                        bar.set_position(0);
-                        bar.set_message(self.trial.clone());
-                    }
-                    _ => self.say(&self.trial),
-                }
+                self.begin_trial(now);
             }
             Event::TrialProgress {
                 phase,
@@ -126,14 +109,37 @@ impl Progress {
                 self.say(&format!("{}: {}", record.spec.id, ending(record)));
             }
             Event::Warning { message } => self.say(&format!("warning: {message}")),
-            Event::RunEnded { interrupted, .. } => {
-                if let Manner::Bar(bar) = &self.manner {
-                    bar.finish_and_clear();
-                }
-                if *interrupted {
-                    self.say("stopped; what was measured is kept");
-                }
+            Event::RunEnded { interrupted, .. } => self.end(*interrupted),
+        }
+    }
+
+    fn conformance(&self, subject: &str, passed: usize, failures: &[String]) {
+        for failure in failures {
+            self.say(&format!("{subject}: conformance FAILED: {failure}"));
+        }
+        if failures.is_empty() && matches!(self.manner, Manner::Lines) {
+            self.say(&format!("{subject}: {passed} conformance checks passed"));
+        }
+    }
+
+    fn begin_trial(&mut self, now: Instant) {
+        self.pace.begin_trial(now);
+        self.told = now;
+        match &self.manner {
+            Manner::Bar(bar) => {
+                bar.set_position(0);
+                bar.set_message(self.trial.clone());
             }
+            Manner::Lines | Manner::Json => self.say(&self.trial),
+        }
+    }
+
+    fn end(&self, interrupted: bool) {
+        if let Manner::Bar(bar) = &self.manner {
+            bar.finish_and_clear();
+        }
+        if interrupted {
+            self.say("stopped; what was measured is kept");
         }
     }
 
@@ -169,11 +175,8 @@ impl Progress {
             Manner::Json => {}
         }
     }
-}
 
-/// Lines on standard output must not run into the bar.
-impl Progress {
-    /// Runs `write` while the bar is hidden.
+    /// Runs `write` while the bar is hidden, so that lines on standard output do not run into it.
     pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.manner {
             Manner::Bar(bar) => bar.suspend(write),

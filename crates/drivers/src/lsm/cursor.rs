@@ -2,7 +2,7 @@
 
 use super::api::Handle;
 use super::overlay::Overlay;
-use super::store::Store;
+use super::store::{Store, bytes};
 use std::cmp::Ordering;
 use std::ops::Bound;
 use trueput_engine::{Direction, KeyRange, RecordVisitor, Result};
@@ -135,7 +135,7 @@ impl<'s> Cursor<'s> {
                 return None;
             }
             let from = (api.iter_key)(self.iterator, &raw mut length);
-            Some(std::slice::from_raw_parts(from, length))
+            Some(bytes(from, length))
         }
     }
 
@@ -154,7 +154,7 @@ impl<'s> Cursor<'s> {
         // SAFETY: it stands on a record; as for the key.
         let value = unsafe {
             let from = (self.store.api.iter_value)(self.iterator, &raw mut length);
-            std::slice::from_raw_parts(from, length)
+            bytes(from, length)
         };
         Some((key, value))
     }

@@ -1,6 +1,7 @@
 //! A transaction's own writes, to be read back before they are committed.
 
 use super::api::{Api, Handle};
+use super::store::bytes;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ops::Bound;
@@ -61,8 +62,8 @@ unsafe extern "C" fn show_put(
 ) {
     // SAFETY: as `Overlay::of` calls it.
     unsafe {
-        let value = std::slice::from_raw_parts(value, value_bytes);
-        let key = std::slice::from_raw_parts(key, key_bytes);
+        let value = bytes(value, value_bytes);
+        let key = bytes(key, key_bytes);
         (*state.cast::<Overlay>()).write(key, Some(value));
     }
 }
@@ -72,7 +73,7 @@ unsafe extern "C" fn show_put(
 unsafe extern "C" fn show_delete(state: *mut c_void, key: *const u8, key_bytes: usize) {
     // SAFETY: as `Overlay::of` calls it.
     unsafe {
-        let key = std::slice::from_raw_parts(key, key_bytes);
+        let key = bytes(key, key_bytes);
         (*state.cast::<Overlay>()).write(key, None);
     }
 }

@@ -81,17 +81,24 @@ impl Store {
         let (from, length) = (key.as_ptr(), key.len());
         match self.get {
             Get::Copied => {
-                let mut bytes = 0;
+                let mut value_bytes = 0;
                 // SAFETY: the database is open and the options live; key and out-pointers outlive
                 // the call.
                 let copy = self.call(|error| unsafe {
-                    (self.reads.get)(self.database, options, from, length, &raw mut bytes, error)
+                    (self.reads.get)(
+                        self.database,
+                        options,
+                        from,
+                        length,
+                        &raw mut value_bytes,
+                        error,
+                    )
                 })?;
                 if copy.is_null() {
                     return Ok(false);
                 }
                 // SAFETY: the copy has that many bytes and is ours until it is freed.
-                visitor(unsafe { std::slice::from_raw_parts(copy, bytes) });
+                visitor(unsafe { bytes(copy, value_bytes) });
                 // SAFETY: the library allocated it, and it is not used any more.
                 unsafe { (self.api.free)(copy.cast()) };
                 Ok(true)
@@ -114,11 +121,11 @@ impl Store {
         if pinned.is_null() {
             return false;
         }
-        let mut bytes = 0;
+        let mut value_bytes = 0;
         // SAFETY: the value stays where it is until it is released, after the visitor is done.
         unsafe {
-            let from = value(pinned, &raw mut bytes);
-            visitor(std::slice::from_raw_parts(from, bytes));
+            let from = value(pinned, &raw mut value_bytes);
+            visitor(bytes(from, value_bytes));
             release(pinned);
         }
         true
@@ -133,6 +140,19 @@ impl Store {
             (!text.is_null()).then(|| take_text(text, self.api.free))
         }
     }
+}
+
+/// What the library shows. Where there is nothing to show it may give no pointer either.
+///
+/// # Safety
+/// `from` points to that many bytes, which nobody changes or frees during `'v`.
+#[inline]
+pub(crate) unsafe fn bytes<'v>(from: *const u8, length: usize) -> &'v [u8] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(from, length) }
 }
 
 /// Calls a function that leaves its error, if any, in the pointer that it is given.

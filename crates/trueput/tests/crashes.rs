@@ -51,14 +51,15 @@ fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on(
     let bench = Bench::new();
     let mut child = bench.spawn_with(&THREEN1, LINE);
     let workers = wait_for_work(&mut child, &bench.path().join("results"), 1 << 20, 2);
-    signal(workers[0], SIGKILL);
+    let pid = workers[0];
+    signal(pid, SIGKILL);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let Outcome::Failed { reason } = bench.trials()[0].outcome.clone() else {
         panic!("{:?}", bench.trials()[0].outcome);
     };
     assert!(
-        reason.contains("worker 0") && reason.contains("SIGKILL"),
+        reason.contains(&format!("(process {pid})")) && reason.contains("SIGKILL"),
         "{reason}"
     );
     let output = bench.run_with(&resumed(), LINE);

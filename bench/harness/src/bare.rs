@@ -70,8 +70,8 @@ impl Bare {
                 null_mut(),
                 0,
                 &raw mut database,
-            ))?
-        };
+            ))?;
+        }
         commit(transaction)?;
         Ok(bare(database))
     }

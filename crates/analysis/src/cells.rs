@@ -82,6 +82,9 @@ pub struct OperationFigures {
 }
 
 /// Summarises the repeats of a cell; `None` where none of them measured the headline operation.
+/// Stands between the versions of a contender whose library changed between its repeats.
+pub(crate) const SEVERAL_VERSIONS: &str = " and ";
+
 pub(crate) fn cell(
     repeats: &[&TrialRecord],
     names: &ContenderNames,
@@ -105,7 +108,10 @@ pub(crate) fn cell(
         cell: spec.cell,
         contender: names.name(spec),
         engine: spec.engine.clone(),
-        version: versions.into_iter().collect::<Vec<_>>().join(", "),
+        version: versions
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join(SEVERAL_VERSIONS),
         worker_kind: spec.worker_kind,
         knobs: spec.knobs.clone(),
         promise: engine.map(|engine| engine.promise.clone()),

@@ -1,6 +1,6 @@
 //! The columns of a ranking: what stands in them, and which go first where there is no room.
 
-use crate::cells::{Cell, OperationFigures};
+use crate::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use crate::document::{Column, Table};
 use crate::rankings::Ranking;
 use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
@@ -62,9 +62,23 @@ fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
 fn identity<'a>() -> Vec<Filled<'a>> {
     vec![
         text("contender", 0, |_, cell| cell.contender.clone()),
-        text("version", 2, |_, cell| cell.version.clone()),
+        text("version", 2, |_, cell| {
+            short_version(&cell.version).to_owned()
+        }),
         text("workers", 1, |_, cell| cell.worker_kind.to_string()),
     ]
+}
+
+/// The number in what a library says of its version; SQLite, for one, adds the date and the hash of
+/// its source. The whole text stands below the table.
+fn short_version(version: &str) -> &str {
+    let mut words = version.split_whitespace();
+    match version.contains(SEVERAL_VERSIONS) {
+        true => version,
+        false => words
+            .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+            .map_or(version, |word| word.trim_end_matches([':', ','])),
+    }
 }
 
 fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
@@ -204,5 +218,18 @@ fn figure<'a>(
     Filled {
         column,
         value: Box::new(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_shows_the_number_of_a_version_and_no_less_where_there_are_two() {
+        assert_eq!(short_version("3.54.1 2026-10-16 555e07ef"), "3.54.1");
+        assert_eq!(short_version("LMDB 0.9.70: (December 19, 2015)"), "0.9.70");
+        assert_eq!(short_version("unknown"), "unknown");
+        assert_eq!(short_version("1.2 and 1.3"), "1.2 and 1.3");
     }
 }

@@ -196,7 +196,7 @@ fn promise(cell: &Cell) -> Option<String> {
     let Promise {
         mapped_to, window, ..
     } = cell.promise.as_ref()?;
-    let mut text = format!("{}: {mapped_to}", cell.contender);
+    let mut text = format!("{} ({}): {mapped_to}", cell.contender, cell.version);
     if let Some(window) = window {
         let mut bounds = Vec::new();
         bounds.extend(window.time_s.map(|time_s| format!("{} s", number(time_s))));

@@ -109,7 +109,7 @@ fn a_report_says_what_was_measured_on_what_and_how_to_repeat_it() {
         "load 0.10 0.20 0.30 at the start, 2.00 1.50 1.00 at the end",
         "trueput 0.1.0 (commit 0123abc, release build)",
         "sync: every acknowledged commit survives killed processes and lost power.",
-        "lmdb: lmdb_flags=sync",
+        "lmdb (lmdb 1.2.3): lmdb_flags=sync",
         "All came to the same: largest 1,570,824,736, longest 350.",
         "Every stored record of every trial was verified.",
         "The repeats of lmdb differ by 333 % of their median",
@@ -161,7 +161,7 @@ fn markdown_has_a_table_per_ranking_and_aligned_figures() {
     assert!(text.starts_with("# trueput: first-look\n"));
     assert_eq!(text.matches("\n|  | contender |").count(), 2, "{text}");
     assert!(
-        text.contains("| 1 | redb | redb 1.2.3 | processes | 3,000 | 2,900–3,100 |"),
+        text.contains("| 1 | redb | 1.2.3 | processes | 3,000 | 2,900–3,100 |"),
         "{text}"
     );
     assert!(text.contains("---:"));

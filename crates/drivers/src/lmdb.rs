@@ -8,7 +8,6 @@ use crate::refuse;
 use environment::Environment;
 use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
-use std::ffi::CStr;
 use std::sync::OnceLock;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
@@ -85,12 +84,11 @@ impl Engine for Lmdb {
     }
 
     fn build(&self) -> Result<Build> {
-        let nowhere = std::ptr::null_mut();
-        // SAFETY: null pointers mean that the parts of the version are not wanted; the text that is
-        // returned is static and ends in a zero byte.
-        let version = unsafe { CStr::from_ptr(ffi::mdb_version(nowhere, nowhere, nowhere)) };
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: the three numbers live through the call; the text that it returns is not used.
+        unsafe { ffi::mdb_version(&raw mut major, &raw mut minor, &raw mut patch) };
         Ok(Build {
-            version: version.to_string_lossy().into_owned(),
+            version: format!("{major}.{minor}.{patch}"),
             library: None,
             assertions: None,
         })

@@ -46,8 +46,13 @@ impl fmt::Display for Survival {
 
 impl Durability {
     /// Every level, strongest first.
-    pub const ALL: [Self; 5] =
-        [Self::Sync, Self::Async, Self::Buffered, Self::Process, Self::None];
+    pub const ALL: [Self; 5] = [
+        Self::Sync,
+        Self::Async,
+        Self::Buffered,
+        Self::Process,
+        Self::None,
+    ];
 
     /// The level's name, as on the command line and in files.
     #[must_use]
@@ -92,11 +97,17 @@ impl FromStr for Durability {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|level| level.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            let hint = crate::suggest::did_you_mean(text, names);
-            format!("no durability level '{text}'{hint}; the levels are {}", names.join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|level| level.name() == text)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name);
+                let hint = crate::suggest::did_you_mean(text, names);
+                format!(
+                    "no durability level '{text}'{hint}; the levels are {}",
+                    names.join(", ")
+                )
+            })
     }
 }
 

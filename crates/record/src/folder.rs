@@ -98,8 +98,9 @@ impl RunFolder {
         let folder = Self { path };
         let histograms = folder.path.join(HISTOGRAMS);
         std::fs::create_dir(&histograms).map_err(|source| Error::io(&histograms, source))?;
-        folder.write_synced(MANIFEST, &to_json_pretty(manifest))?;
+        // The manifest comes last: a folder that has one is whole, whenever the run is killed.
         folder.write_synced(TRIALS, "")?;
+        folder.write_synced(MANIFEST, &to_json_pretty(manifest))?;
         Ok(folder)
     }
 
@@ -122,7 +123,12 @@ impl RunFolder {
             line: Some(error.line()),
             message: error.to_string(),
         })?;
-        Ok((Self { path: path.to_owned() }, manifest))
+        Ok((
+            Self {
+                path: path.to_owned(),
+            },
+            manifest,
+        ))
     }
 
     /// The folder itself.
@@ -144,7 +150,11 @@ impl RunFolder {
     pub fn append(&self, record: &TrialRecord) -> Result<(), Error> {
         let path = self.path.join(TRIALS);
         let io = |source| Error::io(&path, source);
-        let mut file = OpenOptions::new().append(true).read(true).open(&path).map_err(io)?;
+        let mut file = OpenOptions::new()
+            .append(true)
+            .read(true)
+            .open(&path)
+            .map_err(io)?;
         let mut line = serde_json::to_string(record)
             .map_err(|error| Error::invalid(&path, error.to_string()))?;
         line.push('\n');
@@ -174,7 +184,10 @@ impl RunFolder {
                 Ok(record) => stored.trials.push(record),
                 Err(error) => {
                     let message = error.to_string();
-                    stored.damaged.push(DamagedLine { line: index + 1, message });
+                    stored.damaged.push(DamagedLine {
+                        line: index + 1,
+                        message,
+                    });
                 }
             }
         }
@@ -201,7 +214,9 @@ impl RunFolder {
             Err(source) => return Err(Error::io(path, source)),
         };
         let parsed = serde_json::from_str(&text);
-        parsed.map(Some).map_err(|error| Error::invalid(path, error.to_string()))
+        parsed
+            .map(Some)
+            .map_err(|error| Error::invalid(path, error.to_string()))
     }
 
     fn write_synced(&self, name: &str, text: &str) -> Result<(), Error> {
@@ -228,7 +243,10 @@ fn first_free(results: &Path, name: &str) -> Result<PathBuf, Error> {
             Err(source) => return Err(Error::io(path, source)),
         }
     }
-    Err(Error::invalid(results.join(name), "a thousand folders of that name are there already"))
+    Err(Error::invalid(
+        results.join(name),
+        "a thousand folders of that name are there already",
+    ))
 }
 
 fn to_json_pretty<T: Serialize>(value: &T) -> String {

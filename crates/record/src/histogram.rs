@@ -21,7 +21,10 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 /// # Panics
 /// Never: the bounds are constants that HdrHistogram accepts.
 #[must_use]
-#[allow(clippy::expect_used, reason = "the bounds are constants, and a test makes one")]
+#[allow(
+    clippy::expect_used,
+    reason = "the bounds are constants, and a test makes one"
+)]
 pub fn new() -> Histogram<u64> {
     Histogram::new_with_bounds(1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS).expect("constant bounds")
 }
@@ -89,7 +92,10 @@ pub fn read_log(path: &Path) -> Result<Vec<(String, Histogram<u64>)>, Error> {
     for entry in IntervalLogIterator::new(&bytes) {
         let entry = entry.map_err(|error| Error::invalid(path, format!("{error:?}")))?;
         if let LogEntry::Interval(interval) = entry {
-            let kind = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
+            let kind = interval
+                .tag()
+                .map(|tag| tag.as_str().to_owned())
+                .unwrap_or_default();
             let histogram = decode(interval.encoded_histogram())
                 .map_err(|message| Error::invalid(path, message))?;
             read.push((kind, histogram));
@@ -113,7 +119,11 @@ mod tests {
         write_log(&path, "a test", Duration::from_secs(1), &kinds).unwrap();
         let back = read_log(&path).unwrap();
         assert_eq!(back[0], ("read".to_owned(), reads));
-        assert_eq!(back[1].1.len(), 1, "a latency over the bound is counted, not lost");
+        assert_eq!(
+            back[1].1.len(),
+            1,
+            "a latency over the bound is counted, not lost"
+        );
     }
 
     #[test]

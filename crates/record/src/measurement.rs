@@ -38,7 +38,10 @@ impl TrialRecord {
         self.outcome == Outcome::Valid
             && !self.resumed
             && self.measurement.is_some()
-            && self.verification.as_ref().is_some_and(|verification| verification.passed)
+            && self
+                .verification
+                .as_ref()
+                .is_some_and(|verification| verification.passed)
     }
 }
 
@@ -105,7 +108,9 @@ impl Measurement {
     /// The summary of one kind of operation.
     #[must_use]
     pub fn operation(&self, kind: &str) -> Option<&OperationSummary> {
-        self.operations.iter().find(|operation| operation.kind == kind)
+        self.operations
+            .iter()
+            .find(|operation| operation.kind == kind)
     }
 
     /// User and system CPU seconds of all workers.
@@ -131,7 +136,10 @@ pub struct OperationSummary {
 
 /// Figures drawn from a latency histogram, nanoseconds. The histogram itself is in the run folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "each field is the statistic that it is named for")]
+#[allow(
+    missing_docs,
+    reason = "each field is the statistic that it is named for"
+)]
 pub struct LatencySummary {
     pub mean_ns: f64,
     pub min_ns: u64,
@@ -234,14 +242,21 @@ impl Verification {
     #[must_use]
     pub fn from_checks(level: VerifyLevel, checks: Vec<Check>, elapsed_s: f64) -> Self {
         let passed = !checks.is_empty() && checks.iter().all(|check| check.passed);
-        Self { level, passed, checks, elapsed_s }
+        Self {
+            level,
+            passed,
+            checks,
+            elapsed_s,
+        }
     }
 
     /// The failed checks, one sentence each.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let failed = self.checks.iter().filter(|check| !check.passed);
-        failed.map(|check| format!("{}: {}", check.name, check.detail)).collect()
+        failed
+            .map(|check| format!("{}: {}", check.name, check.detail))
+            .collect()
     }
 }
 
@@ -260,13 +275,24 @@ impl Check {
     /// A check that `found` equals `expected`.
     pub fn equal<T: PartialEq + std::fmt::Display>(name: &str, expected: &T, found: &T) -> Self {
         let passed = expected == found;
-        let detail =
-            if passed { format!("{found}") } else { format!("expected {expected}, found {found}") };
-        Self { name: name.to_owned(), passed, detail }
+        let detail = if passed {
+            format!("{found}")
+        } else {
+            format!("expected {expected}, found {found}")
+        };
+        Self {
+            name: name.to_owned(),
+            passed,
+            detail,
+        }
     }
 
     /// A check that held or not, with what was seen.
     pub fn new(name: &str, passed: bool, detail: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), passed, detail: detail.into() }
+        Self {
+            name: name.to_owned(),
+            passed,
+            detail: detail.into(),
+        }
     }
 }

@@ -10,7 +10,9 @@
 /// ```
 #[must_use]
 pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(given, known).map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+    nearest(given, known)
+        .map(|name| format!(" (did you mean '{name}'?)"))
+        .unwrap_or_default()
 }
 
 /// The known name nearest to `given` in edits, swapped letters counting as one, if it is near
@@ -20,7 +22,12 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let lower = given.to_lowercase();
     known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .map(|name| {
+            (
+                strsim::damerau_levenshtein(&lower, &name.to_lowercase()),
+                name,
+            )
+        })
         .filter(|(distance, name)| *distance <= 1 + name.len().max(given.len()) / 4)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)

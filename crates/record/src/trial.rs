@@ -74,11 +74,17 @@ impl FromStr for VerifyLevel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|level| level.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            let hint = crate::suggest::did_you_mean(text, names);
-            format!("no verification level '{text}'{hint}; the levels are {}", names.join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|level| level.name() == text)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name);
+                let hint = crate::suggest::did_you_mean(text, names);
+                format!(
+                    "no verification level '{text}'{hint}; the levels are {}",
+                    names.join(", ")
+                )
+            })
     }
 }
 

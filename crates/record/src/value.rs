@@ -89,8 +89,12 @@ impl From<String> for Value {
 /// assert!(trueput_record::value::parse_bytes("many").is_err());
 /// ```
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is not a size; write bytes or a unit, as in 4096, 64KiB, 1GiB");
-    let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let wrong =
+        || format!("'{text}' is not a size; write bytes or a unit, as in 4096, 64KiB, 1GiB");
+    let digits = text
+        .trim()
+        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+        .trim_end();
     let unit = text.trim()[digits.len()..].trim();
     let number: u64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {

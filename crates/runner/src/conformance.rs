@@ -4,11 +4,16 @@ use crate::Event;
 use crate::context::{Context, Halt};
 use crate::phase::alone;
 use crate::protocol::{Assignment, Part, Report};
+use std::time::Duration;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Check;
 
 /// No trial has such an id.
 const FOLDER: &str = ".conformance";
+
+/// The suite takes a second or two. An engine that hangs in one call cannot be cut short from inside
+/// its process, so the process is.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// The failures of a trial's engine at its level and with its knobs, one sentence each. The suite
 /// runs once per run for each of them, in a process of its own: an engine that crashes has failed.
@@ -29,7 +34,13 @@ pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Ve
         directory,
         part: Part::Conformance,
     };
-    let answer = alone(context, assignment, None, "the conformance suite");
+    let answer = alone(
+        context,
+        assignment,
+        None,
+        Some(LIMIT),
+        "the conformance suite",
+    );
     context.area.remove(FOLDER)?;
     let (passed, failures) = match answer {
         Ok(Report::Conformed { checks }) => judge(&checks),

@@ -4,7 +4,7 @@ use crate::context::{Context, Halt};
 use crate::process::{Heard, Pool};
 use crate::protocol::{Assignment, Report};
 use crate::{Event, Phase};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the runner listens before it looks at the user's wish again.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -12,16 +12,19 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Has a process of its own do one part of a trial, and returns its answer. When the user stops the
 /// run it is killed at once: it has measured nothing.
 ///
-/// `what` names the part in errors: `preparing the database`.
+/// `what` names the part in errors: `preparing the database`. With a `limit`, a process that has not
+/// answered by then is killed and has failed.
 ///
 /// # Errors
-/// [`Halt::Failed`] where it cannot, or dies.
+/// [`Halt::Failed`] where it cannot, dies, or takes longer than it may.
 pub(crate) fn alone(
     context: &mut Context<'_>,
     assignment: Assignment,
     phase: Option<Phase>,
+    limit: Option<Duration>,
     what: &str,
 ) -> Result<Report, Halt> {
+    let started = Instant::now();
     let id = assignment.spec.id.clone();
     let mut pool = Pool::new();
     start(context, &mut pool, assignment)?;
@@ -30,6 +33,9 @@ pub(crate) fn alone(
     loop {
         if context.stopped() {
             return Err(Halt::Interrupted);
+        }
+        if let Some(limit) = limit.filter(|limit| started.elapsed() > *limit) {
+            return Err(format!("{name}: no answer within {} s", limit.as_secs()).into());
         }
         let report = match pool.hear(TICK) {
             None => continue,

@@ -80,6 +80,7 @@ fn attempt(
         context,
         prepared,
         Some(Phase::Prepare),
+        None,
         "preparing the database",
     )?;
     let Report::Prepared {
@@ -112,6 +113,7 @@ fn attempt(
         context,
         concluded,
         Some(Phase::Verify),
+        None,
         "checking the outcome",
     )?;
     let Report::Concluded(concluded) = concluded else {

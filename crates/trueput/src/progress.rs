@@ -208,9 +208,12 @@ fn doing(phase: Phase) -> &'static str {
 fn ending(record: &TrialRecord) -> String {
     let figures = match &record.measurement {
         Some(measured) => {
+            // Claims and commits of blocks are hundreds among millions: they have no rate to tell.
+            let most = measured.operations.iter().map(|kind| kind.count).max();
             let counts = measured
                 .operations
                 .iter()
+                .filter(|kind| kind.count >= most.unwrap_or(0) / 100)
                 .map(operation)
                 .collect::<Vec<_>>()
                 .join(", ");

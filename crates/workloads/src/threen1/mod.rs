@@ -8,7 +8,6 @@ mod codec;
 mod line;
 mod maxima;
 mod oracle;
-mod output;
 mod problem;
 mod table;
 mod transaction;
@@ -19,7 +18,6 @@ pub use codec::LARGEST_STORABLE;
 pub use line::{Line, LineError, parse_lines};
 pub use maxima::Maximum;
 pub use oracle::{Answers, Oracle, Overflow, distinct_numbers};
-pub use output::OutputLine;
 pub use problem::used_block;
 
 use crate::{Conclusion, Ended, Error, Findings, Info, Job, Target, Task, Workload};

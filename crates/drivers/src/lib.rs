@@ -1,5 +1,6 @@
 //! Drivers: each speaks one engine's own public API. A new engine is one file and one row here.
 
+mod berkeleydb;
 mod fjall;
 mod leveldb;
 mod library;
@@ -12,6 +13,7 @@ mod sqlite;
 
 pub use self::fjall::Fjall;
 pub use self::redb::Redb;
+pub use berkeleydb::BerkeleyDb;
 pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
 pub use rocksdb::RocksDb;
@@ -21,7 +23,17 @@ use trueput_engine::{Engine, Null};
 
 static ROCKSDB: RocksDb = RocksDb::new();
 static LEVELDB: LevelDb = LevelDb::new();
-static ENGINES: &[&dyn Engine] = &[&Null, &Lmdb, &Sqlite, &Redb, &Fjall, &ROCKSDB, &LEVELDB];
+static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
+static ENGINES: &[&dyn Engine] = &[
+    &Null,
+    &Lmdb,
+    &Sqlite,
+    &Redb,
+    &Fjall,
+    &ROCKSDB,
+    &LEVELDB,
+    &BERKELEYDB,
+];
 
 /// Every engine that this program can drive, the null engine first.
 #[must_use]

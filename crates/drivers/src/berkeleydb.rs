@@ -1,0 +1,188 @@
+//! Berkeley DB: a transactional environment that several processes share.
+//!
+//! The library is loaded at run time. Its handles are structs of function pointers, so that most
+//! calls go through a shim of ours that `scripts/engines` compiles against the installed header.
+
+mod company;
+mod environment;
+mod knobs;
+mod session;
+mod shim;
+
+use crate::library::{Origin, Search, assertions};
+use crate::refuse;
+use environment::Environment;
+use shim::Api;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Result,
+    Session, Value, Window,
+};
+
+const TITLE: &str = "Berkeley DB";
+const SEARCH: Search = Search {
+    installed: &[],
+    system: "libdb-5.3.so",
+};
+const SOURCE: &str = "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envset_flags.html; \
+                      https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envlog_set_config.html";
+
+/// The Berkeley DB driver.
+pub struct BerkeleyDb {
+    origin: Origin,
+}
+
+impl BerkeleyDb {
+    /// Berkeley DB as the first library that is found has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            origin: Origin::found(TITLE, SEARCH),
+        }
+    }
+
+    fn library(&self) -> Result<(PathBuf, &'static Api)> {
+        let path = self.origin.path()?;
+        let api = Api::of(&path, TITLE)?;
+        Ok((path, api))
+    }
+}
+
+impl Default for BerkeleyDb {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine for BerkeleyDb {
+    fn info(&self) -> Info {
+        Info {
+            name: "berkeleydb",
+            title: TITLE,
+            summary: "B-tree or hash with page locks and a shared log; several processes, many \
+                      writers",
+            license: "Sleepycat",
+            homepage: "https://docs.oracle.com/cd/E17276_01/html/toc.htm",
+            install: "make engines",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        let (path, api) = self.library()?;
+        let (version, assertions) = (api.version(), assertions(&path));
+        Ok(Build {
+            version,
+            library: Some(path),
+            assertions,
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        SEARCH.run()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let engine = Self {
+            origin: self.origin.naming(library)?,
+        };
+        engine.library()?;
+        Ok(Box::new(engine))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: true,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: u32::MAX as usize,
+            max_value_bytes: u32::MAX as usize,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let window = |bytes, until: &str| {
+            Some(Window {
+                time_s: None,
+                bytes,
+                commits: None,
+                until: until.to_owned(),
+            })
+        };
+        let (mapped_to, window) = match durability {
+            Durability::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
+            Durability::Async => (
+                "DB_TXN_WRITE_NOSYNC=true",
+                window(
+                    None,
+                    "the kernel writes the log back, or Berkeley DB flushes it: at a checkpoint, or \
+                     before it writes a changed page out of its cache",
+                ),
+            ),
+            Durability::Buffered => (
+                "DB_TXN_NOSYNC=true",
+                window(
+                    Some(32 << 10),
+                    "the log's buffer of log_buffer bytes fills, the figure is for the default; \
+                     then, for lost power, as at async",
+                ),
+            ),
+            Durability::None => (
+                "DB_LOG_IN_MEMORY=true; with none_log=not-durable: DB_TXN_NOT_DURABLE=true",
+                None,
+            ),
+            Durability::Process => return None,
+        };
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        knobs::KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let level = knobs::level(spec.durability, spec.knobs)
+            .ok_or_else(|| refuse::no_durability("berkeleydb", spec.durability))?;
+        let (_, api) = self.library()?;
+        Ok(Box::new(Environment::open(api, spec, level)?))
+    }
+}
+
+impl Database for Environment {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(session::BerkeleySession::new(self)))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let counters = self.statistics()?.into_iter();
+        Ok(counters
+            .map(|(name, count)| (name, Value::from(count)))
+            .collect())
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let settings = Environment::settings(self)?.into_iter();
+        Ok(settings
+            .map(|(name, number)| {
+                let value = match (name.as_str(), number) {
+                    ("type", 2) => Value::from("DB_HASH"),
+                    ("type", _) => Value::from("DB_BTREE"),
+                    (flag, _) if flag.starts_with("DB_") => Value::from(number != 0),
+                    _ => Value::from(number),
+                };
+                (name, value)
+            })
+            .collect())
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        Environment::checkpoint(self)
+    }
+}

@@ -1,0 +1,313 @@
+//! An open environment and its one database.
+
+use super::company::Company;
+use super::knobs::{self, LOG_FOLDER};
+use super::shim::{Api, Handle, Level, NONE, Settings};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use trueput_engine::{Error, OpenSpec, Result};
+
+/// The database's file in the environment's folder.
+const FILE: &CStr = c"records.db";
+
+/// How often a process asks whether enough log was written for a checkpoint.
+const CHECKPOINT_PAUSE: Duration = Duration::from_millis(500);
+
+/// How long making the database is tried again where it met others at the same.
+const OPENING_LIMIT: Duration = Duration::from_secs(30);
+
+/// `DB_REGISTER` knows processes, not handles: one environment is opened once in a process. So the
+/// folders that are open are remembered.
+static OPEN_FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn open_folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    OPEN_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The handles of an environment and its database.
+#[derive(Clone, Copy)]
+pub(super) struct Handles {
+    pub(super) api: &'static Api,
+    pub(super) env: Handle,
+    pub(super) db: Handle,
+}
+
+// SAFETY: both handles are opened with DB_THREAD, so any thread may use them at any time; only
+// closing needs to be the last use.
+unsafe impl Send for Handles {}
+// SAFETY: as above.
+unsafe impl Sync for Handles {}
+
+/// An open environment and its database.
+pub(super) struct Environment {
+    pub(super) handles: Handles,
+    folder: PathBuf,
+    level: Level,
+    company: Company,
+    checkpoints: Option<Checkpoints>,
+    /// Read transactions read versions of pages.
+    pub(super) has_snapshots: bool,
+    /// A get in a write transaction takes the write lock.
+    pub(super) reads_for_update: bool,
+    pub(super) is_hash: bool,
+}
+
+impl Environment {
+    /// Opens the database of `spec`, making it if it is not there.
+    pub(super) fn open(api: &'static Api, spec: &OpenSpec<'_>, level: Level) -> Result<Self> {
+        let folder = spec.directory.canonicalize().map_err(Error::engine)?;
+        let settings = knobs::settings(spec.knobs, level)?;
+        // Held throughout, so that an opening never meets a closing of this process.
+        let mut folders = open_folders();
+        if folders.contains(&folder) {
+            let folder = folder.display();
+            return Err(Error::Unsupported(format!(
+                "berkeleydb opens a database once per process, and {folder} is open in this one"
+            )));
+        }
+        if !settings.log_directory.is_null() {
+            let log = folder.join(LOG_FOLDER.to_string_lossy().as_ref());
+            std::fs::create_dir_all(&log).map_err(Error::engine)?;
+        }
+        let company = Company::new(&folder)?;
+        let entered = company.pass()?;
+        let env = open_env(api, &folder, &settings)?;
+        let has_snapshots = spec.knobs.text("isolation") == "snapshot";
+        let is_hash = spec.knobs.text("access_method") == "hash";
+        let opened = reset_if_needed(api, env, &folder, level, entered.is_alone()).and_then(|()| {
+            open_db(api, env, |db| {
+                let page_bytes = spec.knobs.text("page_size").parse().unwrap_or(4096);
+                let (hash, versions) = (i32::from(is_hash), i32::from(has_snapshots));
+                let unlogged = i32::from(level == Level::NotDurable);
+                // SAFETY: the handle is new and not open.
+                unsafe { (api.shim.open)(db, FILE.as_ptr(), hash, page_bytes, versions, unlogged) }
+            })
+        });
+        let db = match opened {
+            Ok(db) => db,
+            Err(error) => {
+                // SAFETY: the environment was opened above and nothing else knows it.
+                unsafe { (api.shim.env_close)(env) };
+                return Err(error);
+            }
+        };
+        entered.stay()?;
+        let handles = Handles { api, env, db };
+        let environment = Self {
+            handles,
+            folder: folder.clone(),
+            level,
+            company,
+            checkpoints: None,
+            has_snapshots,
+            reads_for_update: spec.knobs.boolean("read_for_update"),
+            is_hash,
+        };
+        folders.insert(folder);
+        drop(folders);
+        environment.finish(spec)
+    }
+
+    /// Checks what was opened, and starts what runs beside it.
+    fn finish(mut self, spec: &OpenSpec<'_>) -> Result<Self> {
+        self.verify()?;
+        // Berkeley DB flushes its files but not the folder's entries of those that it has just made.
+        File::open(&self.folder)
+            .and_then(|entry| entry.sync_all())
+            .map_err(Error::engine)?;
+        let kib = spec.knobs.unsigned("checkpoint_log").div_ceil(1024);
+        if kib != 0 {
+            let kib = u32::try_from(kib).unwrap_or(u32::MAX);
+            self.checkpoints = Some(Checkpoints::start(self.handles, kib)?);
+        }
+        Ok(self)
+    }
+
+    /// Whether the environment is set as the promise needs it: one that other processes made is
+    /// joined as it is.
+    fn verify(&self) -> Result<()> {
+        let set = self.settings()?;
+        let is_set = |name: &str| {
+            set.iter()
+                .any(|(known, number)| known == name && *number != 0)
+        };
+        let wanted = [
+            ("DB_TXN_NOSYNC", Level::Nosync),
+            ("DB_TXN_WRITE_NOSYNC", Level::WriteNosync),
+            ("DB_LOG_IN_MEMORY", Level::LogInMemory),
+            ("DB_TXN_NOT_DURABLE", Level::NotDurable),
+        ];
+        for (flag, level) in wanted {
+            if is_set(flag) != (self.level == level) {
+                let how = if is_set(flag) { "is" } else { "is not" };
+                return Err(Error::engine(format!(
+                    "{flag} {how} set in the environment, against what the level needs"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Settings as the library reports them.
+    pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
+        let Handles { api, env, db } = self.handles;
+        // SAFETY: both are open; the context is that of the visitor.
+        api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) })
+    }
+
+    /// The library's counters.
+    pub(super) fn statistics(&self) -> Result<Vec<(String, u64)>> {
+        let Handles { api, env, .. } = self.handles;
+        // SAFETY: the environment is open; the context is that of the visitor.
+        api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
+    }
+
+    /// Writes the cache out and flushes it, with the log before it.
+    pub(super) fn checkpoint(&self) -> Result<()> {
+        let Handles { api, env, .. } = self.handles;
+        // SAFETY: the environment is open.
+        api.check(unsafe { (api.shim.checkpoint)(env, 0) })
+    }
+}
+
+impl Drop for Environment {
+    /// The last process to leave takes the environment's shared memory away, so that the next one
+    /// makes it with its own settings, and not one that was made with others.
+    fn drop(&mut self) {
+        let mut folders = open_folders();
+        self.checkpoints = None;
+        let Handles { api, env, db } = self.handles;
+        let leaving = self.company.pass();
+        let is_last = leaving.as_ref().is_ok_and(|leaving| leaving.is_alone());
+        // SAFETY: sessions borrow this, so none is left, and the thread of checkpoints has ended.
+        unsafe {
+            let written = (api.shim.checkpoint)(env, 0);
+            (api.shim.close)(db);
+            if is_last && written == 0 {
+                let _ = reset_if_needed(api, env, &self.folder, self.level, true);
+            }
+            (api.shim.env_close)(env);
+        }
+        if is_last {
+            // What is left does no harm: the next opening finds it and joins it.
+            let _ = remove_regions(api, &self.folder);
+        }
+        folders.remove(&self.folder);
+    }
+}
+
+/// Runs checkpoints until it is dropped.
+struct Checkpoints {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    fn start(handles: Handles, kib: u32) -> Result<Self> {
+        let (stop, stopped) = channel();
+        let work = move || {
+            // The whole struct, not its fields, may go to another thread.
+            let handles = handles;
+            while stopped.recv_timeout(CHECKPOINT_PAUSE) == Err(RecvTimeoutError::Timeout) {
+                // What goes wrong here meets the next commit too, which says so.
+                // SAFETY: the environment is open until this thread has been joined.
+                unsafe { (handles.api.shim.checkpoint)(handles.env, kib) };
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("checkpoints".to_owned())
+            .spawn(work)
+            .map_err(Error::engine)?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            // The thread does not panic; if it did, there is nothing to do about it here.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn path_text(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(Error::engine)
+}
+
+fn new_env(api: &Api) -> Result<Handle> {
+    let mut env = NONE;
+    // SAFETY: `env` can be written.
+    api.check(unsafe { (api.exported.env_create)(&raw mut env, 0) })?;
+    Ok(env)
+}
+
+fn open_env(api: &Api, folder: &Path, settings: &Settings) -> Result<Handle> {
+    let home = path_text(folder)?;
+    let env = new_env(api)?;
+    // SAFETY: the handle is new; path and settings outlive the call. After a failure a handle can
+    // only be closed.
+    unsafe {
+        let code = (api.shim.env_open)(env, home.as_ptr(), settings);
+        if code != 0 {
+            let error = api.error(code);
+            (api.shim.env_close)(env);
+            return Err(error);
+        }
+    }
+    Ok(env)
+}
+
+fn open_db(api: &Api, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handle> {
+    let end = Instant::now() + OPENING_LIMIT;
+    loop {
+        let mut db = NONE;
+        // SAFETY: `db` can be written; the environment is open.
+        api.check(unsafe { (api.exported.create)(&raw mut db, env, 0) })?;
+        let code = open(db);
+        if code == 0 {
+            return Ok(db);
+        }
+        let error = api.error(code);
+        // SAFETY: after a failure a handle can only be closed.
+        unsafe { (api.shim.close)(db) };
+        if !error.is_conflict() || Instant::now() > end {
+            return Err(error);
+        }
+    }
+}
+
+/// Pages carry positions of the log. A log in memory begins anew with each environment, so that
+/// pages which are written elsewhere would lie beyond its end: takes the positions out.
+fn reset_if_needed(
+    api: &Api,
+    env: Handle,
+    folder: &Path,
+    level: Level,
+    is_alone: bool,
+) -> Result<()> {
+    let file = folder.join(FILE.to_string_lossy().as_ref());
+    if level != Level::LogInMemory || !is_alone || !file.exists() {
+        return Ok(());
+    }
+    // SAFETY: the environment is open, and nobody has the database open.
+    api.check(unsafe { (api.shim.lsn_reset)(env, FILE.as_ptr()) })
+}
+
+fn remove_regions(api: &Api, folder: &Path) -> Result<()> {
+    let home = path_text(folder)?;
+    let env = new_env(api)?;
+    // SAFETY: the handle is new, and is gone whatever is returned.
+    api.check(unsafe { (api.shim.env_remove)(env, home.as_ptr()) })
+}

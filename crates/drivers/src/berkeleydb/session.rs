@@ -1,0 +1,352 @@
+//! A session: at most one transaction at a time.
+
+use super::environment::{Environment, Handles};
+use super::shim::{Buffer, Class, Handle, Move, NONE};
+use crate::refuse;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use trueput_engine::{
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+};
+
+/// One worker's way into an environment.
+pub(super) struct BerkeleySession<'e> {
+    environment: &'e Environment,
+    /// The open transaction, or none.
+    open: Handle,
+    mode: Mode,
+    /// What is read; Berkeley DB copies it out, since other threads use the handle too.
+    value: Buffer,
+}
+
+impl<'e> BerkeleySession<'e> {
+    pub(super) fn new(environment: &'e Environment) -> Self {
+        let mut value = Buffer::default();
+        value.fill(b"");
+        Self {
+            environment,
+            open: NONE,
+            mode: Mode::Read,
+            value,
+        }
+    }
+
+    #[inline]
+    fn need_open(&self) -> Result<()> {
+        if self.open.is_null() {
+            Err(refuse::no_transaction())
+        } else {
+            Ok(())
+        }
+    }
+
+    #[inline]
+    fn need_write(&self) -> Result<()> {
+        self.need_open()?;
+        match self.mode {
+            Mode::Write => Ok(()),
+            Mode::Read => Err(refuse::write_in_read()),
+        }
+    }
+
+    fn scan_ordered(
+        &mut self,
+        range: &KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mut cursor = Cursor::new(self.environment.handles, self.open)?;
+        let shown = cursor.walk(range, direction, &mut self.value, visitor);
+        let closed = cursor.close();
+        shown.and_then(|shown| closed.map(|()| shown))
+    }
+
+    /// A hash table has no order: every record of it is looked at, and those of the range sorted.
+    fn scan_sorted(
+        &mut self,
+        range: &KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mut records = BTreeMap::new();
+        self.scan_ordered(&KeyRange::ALL, Direction::Forward, &mut |key, value| {
+            if range.admits_from_below(key) && range.admits_from_above(key) {
+                records.insert(key.to_vec(), value.to_vec());
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+        let mut shown = 0;
+        let mut show = |(key, value): (&Vec<u8>, &Vec<u8>)| {
+            shown += 1;
+            visitor(key, value).is_break()
+        };
+        match direction {
+            Direction::Forward => records.iter().any(&mut show),
+            Direction::Backward => records.iter().rev().any(&mut show),
+        };
+        Ok(shown)
+    }
+}
+
+impl Session for BerkeleySession<'_> {
+    #[inline]
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if !self.open.is_null() {
+            return Err(refuse::already_open());
+        }
+        let Handles { api, env, .. } = self.environment.handles;
+        let is_snapshot = mode == Mode::Read && self.environment.has_snapshots;
+        let mut transaction = NONE;
+        // SAFETY: the environment is open; `transaction` can be written.
+        api.check(unsafe { (api.shim.begin)(env, &raw mut transaction, i32::from(is_snapshot)) })?;
+        self.open = transaction;
+        self.mode = mode;
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.need_open()?;
+        let Handles { api, db, .. } = self.environment.handles;
+        let for_update = i32::from(self.mode == Mode::Write && self.environment.reads_for_update);
+        let size = size_of_key(key)?;
+        loop {
+            let mut target = self.value.target();
+            // SAFETY: the transaction is open; the key is only read, and the value goes to the
+            // buffer, which lives and is as large as it says.
+            let code = unsafe {
+                let target = &raw mut target;
+                (api.shim.get)(db, self.open, key.as_ptr(), size, target, for_update)
+            };
+            if code == 0 {
+                self.value.received(target.size);
+                visitor(self.value.bytes());
+                return Ok(true);
+            }
+            match api.class(code) {
+                Class::Absent => return Ok(false),
+                Class::BufferSmall => self.value.received(target.size),
+                Class::Other => return Err(api.error(code)),
+            }
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.need_write()?;
+        let Handles { api, db, .. } = self.environment.handles;
+        let (key_size, value_size) = (size_of_key(key)?, size_of_value(value)?);
+        // SAFETY: the transaction is open; key and value are only read, and copied.
+        api.check(unsafe {
+            let (key, value) = (key.as_ptr(), value.as_ptr());
+            (api.shim.put)(db, self.open, key, key_size, value, value_size)
+        })
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.need_write()?;
+        let Handles { api, db, .. } = self.environment.handles;
+        let size = size_of_key(key)?;
+        // SAFETY: the transaction is open; the key is only read.
+        let code = unsafe { (api.shim.delete)(db, self.open, key.as_ptr(), size) };
+        if code == 0 || api.class(code) == Class::Absent {
+            Ok(())
+        } else {
+            Err(api.error(code))
+        }
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        self.need_open()?;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        if self.environment.is_hash {
+            self.scan_sorted(&range, direction, visitor)
+        } else {
+            self.scan_ordered(&range, direction, visitor)
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<()> {
+        self.need_open()?;
+        let api = self.environment.handles.api;
+        let transaction = std::mem::replace(&mut self.open, NONE);
+        // SAFETY: the transaction is open and has no cursor; it is gone whatever is returned, and the
+        // session has forgotten it.
+        api.check(unsafe { (api.shim.commit)(transaction) })
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.need_open()?;
+        let api = self.environment.handles.api;
+        let transaction = std::mem::replace(&mut self.open, NONE);
+        // SAFETY: as in `commit`.
+        api.check(unsafe { (api.shim.abort)(transaction) })
+    }
+}
+
+impl Drop for BerkeleySession<'_> {
+    fn drop(&mut self) {
+        if !self.open.is_null() {
+            // There is nobody to tell.
+            let _ = self.abort();
+        }
+    }
+}
+
+fn size_of_key(key: &[u8]) -> Result<u32> {
+    size(key, "key")
+}
+
+fn size_of_value(value: &[u8]) -> Result<u32> {
+    size(value, "value")
+}
+
+#[inline]
+fn size(bytes: &[u8], what: &str) -> Result<u32> {
+    u32::try_from(bytes.len()).map_err(|_| {
+        let (length, most) = (bytes.len(), u32::MAX);
+        Error::Unsupported(format!("a {what} of {length} bytes; the most are {most}"))
+    })
+}
+
+/// A cursor of an open transaction, closed before it ends.
+struct Cursor {
+    handles: Handles,
+    /// Null once it is closed.
+    handle: Handle,
+    key: Buffer,
+}
+
+impl Cursor {
+    fn new(handles: Handles, transaction: Handle) -> Result<Self> {
+        let Handles { api, db, .. } = handles;
+        let mut handle = NONE;
+        // SAFETY: the transaction is open; `handle` can be written.
+        api.check(unsafe { (api.shim.cursor_open)(db, transaction, &raw mut handle) })?;
+        let mut key = Buffer::default();
+        key.fill(b"");
+        Ok(Self {
+            handles,
+            handle,
+            key,
+        })
+    }
+
+    /// Shows the records of `range` until the visitor breaks, and says how many.
+    fn walk(
+        &mut self,
+        range: &KeyRange<'_>,
+        direction: Direction,
+        value: &mut Buffer,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mut shown = 0;
+        let (mut found, step) = match direction {
+            Direction::Forward => (self.seek_lowest(range, value)?, Move::Next),
+            Direction::Backward => (self.seek_highest(range, value)?, Move::Previous),
+        };
+        while found {
+            let key = self.key.bytes();
+            let inside = match direction {
+                Direction::Forward => range.admits_from_above(key),
+                Direction::Backward => range.admits_from_below(key),
+            };
+            if !inside {
+                break;
+            }
+            shown += 1;
+            if visitor(key, value.bytes()).is_break() {
+                break;
+            }
+            found = self.go(step, b"", value)?;
+        }
+        Ok(shown)
+    }
+
+    /// Moves, to `sought` or relatively; false where there is no such record.
+    fn go(&mut self, step: Move, sought: &[u8], value: &mut Buffer) -> Result<bool> {
+        let api = self.handles.api;
+        loop {
+            if step == Move::Seek {
+                // Each time: a call that found its buffers too small may have written there.
+                self.key.fill(sought);
+            }
+            let (mut key_target, mut value_target) = (self.key.target(), value.target());
+            // SAFETY: the cursor is open; both buffers live and are as large as they say.
+            let code = unsafe {
+                let (key, value) = (&raw mut key_target, &raw mut value_target);
+                (api.shim.cursor_get)(self.handle, key, value, step as i32)
+            };
+            let class = if code == 0 {
+                None
+            } else {
+                Some(api.class(code))
+            };
+            match class {
+                Some(Class::Absent) => return Ok(false),
+                Some(Class::Other) => return Err(api.error(code)),
+                None | Some(Class::BufferSmall) => {
+                    self.key.received(key_target.size);
+                    value.received(value_target.size);
+                }
+            }
+            if class.is_none() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Moves to the lowest record within the low end of `range`.
+    fn seek_lowest(&mut self, range: &KeyRange<'_>, value: &mut Buffer) -> Result<bool> {
+        match range.lower {
+            Bound::Unbounded => self.go(Move::First, b"", value),
+            Bound::Included(key) => self.go(Move::Seek, key, value),
+            Bound::Excluded(key) => {
+                let found = self.go(Move::Seek, key, value)?;
+                if found && self.key.bytes() == key {
+                    self.go(Move::Next, b"", value)
+                } else {
+                    Ok(found)
+                }
+            }
+        }
+    }
+
+    /// Moves to the highest record within the high end of `range`.
+    fn seek_highest(&mut self, range: &KeyRange<'_>, value: &mut Buffer) -> Result<bool> {
+        let (Bound::Included(key) | Bound::Excluded(key)) = range.upper else {
+            return self.go(Move::Last, b"", value);
+        };
+        if !self.go(Move::Seek, key, value)? {
+            return self.go(Move::Last, b"", value);
+        }
+        if self.key.bytes() == key && matches!(range.upper, Bound::Included(_)) {
+            return Ok(true);
+        }
+        self.go(Move::Previous, b"", value)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let handle = std::mem::replace(&mut self.handle, NONE);
+        let api = self.handles.api;
+        // SAFETY: the cursor is open, and is gone whatever is returned.
+        api.check(unsafe { (api.shim.cursor_close)(handle) })
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // An error was met before, and is the one to tell.
+            let _ = self.close();
+        }
+    }
+}

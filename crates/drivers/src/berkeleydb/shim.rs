@@ -1,0 +1,307 @@
+//! Berkeley DB's functions: four of its library, the rest through `shim/berkeleydb.c`.
+
+use crate::library::{self, Library, PerFile, Search, symbols};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+use trueput_engine::{Error, Result};
+
+/// A handle of Berkeley DB's: `DB_ENV *`, `DB *`, `DB_TXN *` or `DBC *`.
+pub(super) type Handle = *mut c_void;
+
+/// How an environment is opened: `struct trueput_bdb_settings`.
+#[repr(C)]
+pub(super) struct Settings {
+    pub(super) cache_bytes: u64,
+    pub(super) log_buffer_bytes: u32,
+    /// 0: the library's default.
+    pub(super) log_file_bytes: u32,
+    pub(super) max_transactions: u32,
+    pub(super) max_locks: u32,
+    /// Index into the shim's `POLICIES`.
+    pub(super) deadlock_policy: u32,
+    pub(super) level: Level,
+    pub(super) log_auto_remove: u32,
+    /// Null: beside the data.
+    pub(super) log_directory: *const c_char,
+}
+
+/// What becomes of the log at a commit: `enum level`.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Sync,
+    WriteNosync,
+    Nosync,
+    LogInMemory,
+    NotDurable,
+}
+
+/// Where a cursor goes: indexes into the shim's `MOVES`.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Move {
+    First,
+    Last,
+    Next,
+    Previous,
+    /// To the first key that is the one given or above.
+    Seek,
+}
+
+/// What a code is for the driver: `enum class`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Absent,
+    BufferSmall,
+    /// An error.
+    Other,
+}
+
+const ABSENT: c_int = 1;
+const CONFLICT: c_int = 2;
+const NO_ROOM: c_int = 3;
+const BUFFER_SMALL: c_int = 4;
+const NEEDS_RECOVERY: c_int = 5;
+
+/// Memory that receives a key or value: `struct trueput_bdb_buffer`.
+#[repr(C)]
+pub(super) struct Target {
+    pub(super) data: *mut u8,
+    pub(super) capacity: u32,
+    pub(super) size: u32,
+}
+
+/// Is told a name and a number.
+pub(super) type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, u64);
+
+symbols! {
+    /// What is exported by the library itself.
+    Exported {
+        env_create: fn(*mut Handle, u32) -> c_int,
+        create: fn(*mut Handle, Handle, u32) -> c_int,
+        strerror: fn(c_int) -> *const c_char,
+        version: fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char,
+    }
+}
+
+symbols! {
+    /// What takes the shim, since it is called through the handles.
+    Shim {
+        header_version: fn(*mut c_int, *mut c_int),
+        take_message: fn() -> *const c_char,
+        class: fn(c_int) -> c_int,
+        env_open: fn(Handle, *const c_char, *const Settings) -> c_int,
+        env_close: fn(Handle) -> c_int,
+        env_remove: fn(Handle, *const c_char) -> c_int,
+        lsn_reset: fn(Handle, *const c_char) -> c_int,
+        checkpoint: fn(Handle, u32) -> c_int,
+        open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
+        close: fn(Handle) -> c_int,
+        begin: fn(Handle, *mut Handle, c_int) -> c_int,
+        commit: fn(Handle) -> c_int,
+        abort: fn(Handle) -> c_int,
+        get: fn(Handle, Handle, *const u8, u32, *mut Target, c_int) -> c_int,
+        put: fn(Handle, Handle, *const u8, u32, *const u8, u32) -> c_int,
+        delete: fn(Handle, Handle, *const u8, u32) -> c_int,
+        cursor_open: fn(Handle, Handle, *mut Handle) -> c_int,
+        cursor_close: fn(Handle) -> c_int,
+        cursor_get: fn(Handle, *mut Target, *mut Target, c_int) -> c_int,
+        settings: fn(Handle, Handle, Visit, *mut c_void) -> c_int,
+        statistics: fn(Handle, Visit, *mut c_void) -> c_int,
+    }
+}
+
+const SHIM: Search = Search {
+    installed: &["berkeleydb"],
+    system: "libtrueput_berkeleydb.so",
+};
+
+/// All that is called of one library.
+pub(super) struct Api {
+    pub(super) exported: Exported,
+    pub(super) shim: Shim,
+}
+
+impl Api {
+    /// Takes it from the library at `path` and the shim for its version, once.
+    pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
+        static LIBRARIES: PerFile<Library> = PerFile::new();
+        static APIS: PerFile<Api> = PerFile::new();
+        APIS.get(path, |path| {
+            let library = LIBRARIES.get(path, |path| library::load(path, title))?;
+            let exported = Exported::load(library, "db_")?;
+            let shim = shim_for(version(&exported), title)?;
+            Ok(Self { exported, shim })
+        })
+    }
+
+    /// Success, or the error that `code` stands for.
+    #[inline]
+    pub(super) fn check(&self, code: c_int) -> Result<()> {
+        if code == 0 {
+            Ok(())
+        } else {
+            Err(self.error(code))
+        }
+    }
+
+    /// What a code that is not 0 is.
+    #[inline]
+    pub(super) fn class(&self, code: c_int) -> Class {
+        // SAFETY: the function compares numbers.
+        match unsafe { (self.shim.class)(code) } {
+            ABSENT => Class::Absent,
+            BUFFER_SMALL => Class::BufferSmall,
+            _ => Class::Other,
+        }
+    }
+
+    /// The contract's error for `code`, with the library's own code and words.
+    #[cold]
+    pub(super) fn error(&self, code: c_int) -> Error {
+        // SAFETY: both return text that ends in a zero byte, static or of this thread's; it is copied
+        // before anything else runs. `class` compares numbers.
+        let (class, text) = unsafe {
+            let text = CStr::from_ptr((self.exported.strerror)(code)).to_string_lossy();
+            let message = CStr::from_ptr((self.shim.take_message)()).to_string_lossy();
+            let text = match message.is_empty() || message == text {
+                true => text.into_owned(),
+                false => format!("{text}: {message}"),
+            };
+            ((self.shim.class)(code), text)
+        };
+        match class {
+            CONFLICT => Error::Conflict(text),
+            NO_ROOM => Error::Full(format!(
+                "{text} (code {code}); none_log_buffer is the limit"
+            )),
+            NEEDS_RECOVERY => Error::Engine {
+                code: i64::from(code),
+                text: format!("{text}; every process must close the database and open it again"),
+            },
+            _ if is_no_space(code) => Error::Full(format!("{text} (code {code})")),
+            _ => Error::Engine {
+                code: i64::from(code),
+                text,
+            },
+        }
+    }
+
+    /// What `call` shows of names and numbers.
+    pub(super) fn shown(
+        &self,
+        call: impl FnOnce(Visit, *mut c_void) -> c_int,
+    ) -> Result<Vec<(String, u64)>> {
+        let mut shown: Vec<(String, u64)> = Vec::new();
+        self.check(call(collect, (&raw mut shown).cast()))?;
+        Ok(shown)
+    }
+
+    /// The version that the library reports, as `5.3.28`.
+    pub(super) fn version(&self) -> String {
+        let [major, minor, patch] = version(&self.exported);
+        format!("{major}.{minor}.{patch}")
+    }
+}
+
+unsafe extern "C" fn collect(shown: *mut c_void, name: *const c_char, number: u64) {
+    // SAFETY: `shown` is what `Api::shown` gave, and the name is a literal of the shim's.
+    let (shown, name) = unsafe {
+        (
+            &mut *shown.cast::<Vec<(String, u64)>>(),
+            CStr::from_ptr(name),
+        )
+    };
+    shown.push((name.to_string_lossy().into_owned(), number));
+}
+
+fn version(exported: &Exported) -> [c_int; 3] {
+    let mut numbers = [0; 3];
+    let [major, minor, patch] = &mut numbers;
+    // SAFETY: the three can be written; the text that is returned is not looked at.
+    unsafe { (exported.version)(major, minor, patch) };
+    numbers
+}
+
+/// The shim that was compiled against the header of a library's version: another version's handles
+/// are laid out otherwise.
+fn shim_for([major, minor, _]: [c_int; 3], title: &'static str) -> Result<Shim> {
+    static SHIMS: PerFile<Library> = PerFile::new();
+    let mut others = Vec::new();
+    for path in SHIM.run() {
+        let shim = SHIMS.get(&path, |path| library::load(path, title))?;
+        let shim = Shim::load(shim, "trueput_bdb_")?;
+        let (mut its_major, mut its_minor) = (0, 0);
+        // SAFETY: both can be written.
+        unsafe { (shim.header_version)(&raw mut its_major, &raw mut its_minor) };
+        if (its_major, its_minor) == (major, minor) {
+            return Ok(shim);
+        }
+        others.push(format!("{its_major}.{its_minor}"));
+    }
+    let system = SHIM.system;
+    Err(Error::engine(match others.is_empty() {
+        true => format!("no shim for {title} ({system}); `make engines` compiles it"),
+        false => format!(
+            "this {title} is {major}.{minor}, and {system} was compiled for {}",
+            others.join(", ")
+        ),
+    }))
+}
+
+/// Whether the disk or the environment's shared memory is full.
+fn is_no_space(code: c_int) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, OutOfMemory, QuotaExceeded, StorageFull};
+    let full = [StorageFull, QuotaExceeded, FileTooLarge, OutOfMemory];
+    code > 0 && full.contains(&std::io::Error::from_raw_os_error(code).kind())
+}
+
+/// Memory that a key or value is received in; it grows as needed and is kept.
+#[derive(Default)]
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    size: usize,
+}
+
+impl Buffer {
+    const FIRST_BYTES: usize = 4096;
+
+    /// Memory with `bytes` in it.
+    pub(super) fn fill(&mut self, bytes: &[u8]) {
+        if self.bytes.len() < bytes.len().max(1) {
+            self.bytes.resize(bytes.len().max(Self::FIRST_BYTES), 0);
+        }
+        self.bytes[..bytes.len()].copy_from_slice(bytes);
+        self.size = bytes.len();
+    }
+
+    /// As Berkeley DB takes it; it must not be used after the buffer moved or grew.
+    #[inline]
+    pub(super) fn target(&mut self) -> Target {
+        Target {
+            data: self.bytes.as_mut_ptr(),
+            capacity: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
+            size: u32::try_from(self.size).unwrap_or(0),
+        }
+    }
+
+    /// Notes the size that Berkeley DB reported, and makes room for so much.
+    #[inline]
+    pub(super) fn received(&mut self, size: u32) {
+        self.size = size as usize;
+        if self.size > self.bytes.len() {
+            self.bytes
+                .resize(self.size.next_power_of_two().max(Self::FIRST_BYTES), 0);
+        }
+    }
+
+    /// What was received.
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.size]
+    }
+}
+
+/// No handle.
+pub(super) const NONE: Handle = ptr::null_mut();

@@ -1,0 +1,255 @@
+//! The Berkeley DB driver does what it promises.
+
+mod support;
+
+use support::{CRASH_COMMITS, crash, keeps_the_contract, open, read, write};
+use trueput_drivers::BerkeleyDb;
+use trueput_engine::{Durability, Engine, Error, Mode, Value};
+
+static ENGINE: BerkeleyDb = BerkeleyDb::new();
+const LEVELS: [Durability; 4] = [
+    Durability::Sync,
+    Durability::Async,
+    Durability::Buffered,
+    Durability::None,
+];
+
+/// Whether there is a library to test; where not, why.
+fn is_here() -> bool {
+    match ENGINE.build() {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+    }
+}
+
+#[test]
+fn every_promised_level_opens_and_no_other_does() {
+    if !is_here() {
+        return;
+    }
+    for durability in Durability::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = open(&ENGINE, folder.path(), durability, &[]);
+        let error = opened.as_ref().err().map(ToString::to_string);
+        assert_eq!(
+            opened.is_ok(),
+            LEVELS.contains(&durability),
+            "{durability}: {error:?}"
+        );
+        assert_eq!(opened.is_ok(), ENGINE.promise(durability).is_some());
+    }
+}
+
+#[test]
+fn berkeley_db_reports_the_settings_that_the_promise_names() {
+    if !is_here() {
+        return;
+    }
+    let flags = [
+        (Durability::Sync, "in-memory", ""),
+        (Durability::Async, "in-memory", "DB_TXN_WRITE_NOSYNC"),
+        (Durability::Buffered, "in-memory", "DB_TXN_NOSYNC"),
+        (Durability::None, "in-memory", "DB_LOG_IN_MEMORY"),
+        (Durability::None, "not-durable", "DB_TXN_NOT_DURABLE"),
+    ];
+    let all = flags.map(|(_, _, flag)| flag);
+    for (durability, none_log, flag) in flags {
+        let folder = tempfile::tempdir().unwrap();
+        let knobs = [("none_log", Value::from(none_log))];
+        let database = open(&ENGINE, folder.path(), durability, &knobs).unwrap();
+        let settings = database.settings().unwrap();
+        for name in all.iter().filter(|name| !name.is_empty()) {
+            assert_eq!(settings[*name], Value::from(*name == flag), "{durability}");
+        }
+        let promise = ENGINE.promise(durability).unwrap();
+        assert!(promise.mapped_to.contains(flag), "{}", promise.mapped_to);
+    }
+}
+
+#[test]
+fn the_contract_is_kept_with_other_access_methods_isolations_and_logs() {
+    if !is_here() {
+        return;
+    }
+    let choices = [
+        (Durability::Buffered, "access_method", "hash"),
+        (Durability::Buffered, "isolation", "snapshot"),
+        (Durability::Async, "log_directory", "log"),
+        (Durability::None, "none_log", "not-durable"),
+        (Durability::Buffered, "page_size", "65536"),
+    ];
+    for (durability, name, choice) in choices {
+        keeps_the_contract(&ENGINE, durability, &[(name, Value::from(choice))]);
+    }
+    let plain_reads = [("read_for_update", Value::Boolean(false))];
+    keeps_the_contract(&ENGINE, Durability::Buffered, &plain_reads);
+}
+
+#[test]
+fn knobs_reach_berkeley_db() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = [
+        ("cache_size", Value::from("1GiB")),
+        ("page_size", Value::from("8192")),
+        ("access_method", Value::from("hash")),
+        ("log_buffer", Value::from("1MiB")),
+        ("log_file_size", Value::from("16MiB")),
+        ("log_auto_remove", Value::Boolean(false)),
+        ("lk_detect", Value::from("youngest")),
+        ("lk_max_locks", Value::Integer(2_000_000)),
+        ("tx_max", Value::Integer(2_000)),
+        ("isolation", Value::from("snapshot")),
+        ("log_directory", Value::from("log")),
+    ];
+    let database = open(&ENGINE, folder.path(), Durability::Async, &knobs).unwrap();
+    let settings = database.settings().unwrap();
+    assert_eq!(settings["cachesize"], Value::Integer(1 << 30));
+    assert_eq!(settings["pagesize"], Value::Integer(8192));
+    assert_eq!(settings["type"], Value::from("DB_HASH"));
+    assert_eq!(settings["lg_bsize"], Value::Integer(1 << 20));
+    assert_eq!(settings["lg_max"], Value::Integer(16 << 20));
+    assert_eq!(settings["DB_LOG_AUTO_REMOVE"], Value::Boolean(false));
+    assert_eq!(settings["lk_detect"], Value::Integer(9));
+    assert_eq!(settings["lk_max_locks"], Value::Integer(2_000_000));
+    assert_eq!(settings["tx_max"], Value::Integer(2_000));
+    assert_eq!(settings["DB_MULTIVERSION"], Value::Boolean(true));
+    assert!(folder.path().join("log/log.0000000001").exists());
+}
+
+#[test]
+fn a_log_file_too_small_for_its_buffer_is_refused_by_name() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = [("log_buffer", Value::from("4MiB"))];
+    let error = open(&ENGINE, folder.path(), Durability::Sync, &knobs)
+        .err()
+        .unwrap();
+    assert!(
+        matches!(&error, Error::Unsupported(text) if text.contains("log_file_size")),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_database_changes_its_level_from_one_opening_to_the_next() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let order = [0, 3, 1, 3, 3, 2, 0].map(|index: usize| LEVELS[index]);
+    for (number, durability) in (0_u8..).zip(order) {
+        let database = open(&ENGINE, folder.path(), durability, &[]).unwrap();
+        write(database.as_ref(), &[number], b"value");
+        for earlier in 0..=number {
+            let found = read(database.as_ref(), &[earlier]);
+            assert_eq!(found.as_deref(), Some(b"value".as_slice()), "{durability}");
+        }
+    }
+}
+
+#[test]
+fn a_scan_of_many_pages_fits_the_table_of_locks() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&ENGINE, folder.path(), Durability::Buffered, &[]).unwrap();
+    let mut session = database.session().unwrap();
+    for block in 0..20_u32 {
+        session.begin(Mode::Write).unwrap();
+        for number in 0..10_000 {
+            let key = (block * 10_000 + number).to_be_bytes();
+            session.put(&key, &[7; 100]).unwrap();
+        }
+        session.commit().unwrap();
+    }
+    session.begin(Mode::Read).unwrap();
+    let shown = session.scan(
+        trueput_engine::KeyRange::ALL,
+        trueput_engine::Direction::Backward,
+        &mut |_, _| std::ops::ControlFlow::Continue(()),
+    );
+    assert_eq!(shown, Ok(200_000));
+    session.commit().unwrap();
+}
+
+#[test]
+fn a_transaction_beyond_the_log_in_memory_is_full_and_names_the_knob() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = [("none_log_buffer", Value::from("1MiB"))];
+    let database = open(&ENGINE, folder.path(), Durability::None, &knobs).unwrap();
+    write(database.as_ref(), b"key", b"value");
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    let error = (0..2_000_u32)
+        .find_map(|number| session.put(&number.to_be_bytes(), &[7; 1000]).err())
+        .unwrap();
+    assert!(
+        matches!(&error, Error::Full(text) if text.contains("none_log_buffer")),
+        "{error}"
+    );
+    session.abort().unwrap();
+    drop(session);
+    assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
+}
+
+#[test]
+fn one_process_opens_a_database_once() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&ENGINE, folder.path(), Durability::None, &[]).unwrap();
+    let error = open(&ENGINE, folder.path(), Durability::None, &[])
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("once per process"), "{error}");
+    drop(database);
+    assert!(open(&ENGINE, folder.path(), Durability::None, &[]).is_ok());
+}
+
+#[test]
+fn another_engines_library_is_refused_in_one_line() {
+    if !is_here() {
+        return;
+    }
+    let library = std::env::current_exe().unwrap();
+    let error = ENGINE.at(&library).err().unwrap().to_string();
+    assert!(!error.contains('\n'), "{error}");
+}
+
+/// Not a test of its own: the process that dies in the tests below.
+#[test]
+fn die_in_child() {
+    support::die_if_asked(&ENGINE, &[]);
+}
+
+#[test]
+fn a_killed_process_loses_nothing_where_each_commit_is_written_to_the_log() {
+    if !is_here() {
+        return;
+    }
+    for durability in [Durability::Sync, Durability::Async] {
+        assert_eq!(crash(&ENGINE, durability, &[]), CRASH_COMMITS);
+    }
+}
+
+#[test]
+fn a_killed_process_loses_what_was_in_the_logs_buffer() {
+    if !is_here() {
+        return;
+    }
+    let found = crash(&ENGINE, Durability::Buffered, &[]);
+    assert!(found > 0 && found < CRASH_COMMITS, "{found}");
+}

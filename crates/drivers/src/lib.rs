@@ -2,6 +2,7 @@
 
 mod berkeleydb;
 mod fjall;
+mod gtm;
 mod leveldb;
 mod library;
 mod lmdb;
@@ -14,6 +15,7 @@ mod sqlite;
 pub use self::fjall::Fjall;
 pub use self::redb::Redb;
 pub use berkeleydb::BerkeleyDb;
+pub use gtm::Gtm;
 pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
 pub use rocksdb::RocksDb;
@@ -23,6 +25,7 @@ use trueput_engine::{Engine, Null};
 
 static ROCKSDB: RocksDb = RocksDb::new();
 static LEVELDB: LevelDb = LevelDb::new();
+static GTM: Gtm = Gtm::new();
 static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
@@ -33,6 +36,7 @@ static ENGINES: &[&dyn Engine] = &[
     &ROCKSDB,
     &LEVELDB,
     &BERKELEYDB,
+    &GTM,
 ];
 
 /// Every engine that this program can drive, the null engine first.

@@ -11,6 +11,7 @@ mod turns;
 
 pub(crate) use api::{Api, Handle, Reads};
 pub(crate) use cursor::Cursor;
+pub(crate) use overlay::Overlay;
 pub(crate) use reader::Reader;
 pub(crate) use session::BatchSession;
 pub(crate) use store::{Get, Limits, Store, check, take_text};

@@ -1,0 +1,148 @@
+//! GT.M, through its call-ins: a few routines in M, run inside this process.
+
+mod alarm;
+mod database;
+mod facts;
+mod folder;
+mod install;
+mod knobs;
+mod process;
+mod scan;
+mod session;
+
+use crate::library::assertions;
+use crate::refuse;
+use database::Opened;
+use install::Installation;
+use std::path::{Path, PathBuf};
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
+    Result, Window,
+};
+
+const TITLE: &str = "GT.M";
+const SOURCE: &str = "GT.M Programmer's Guide, TSTART; GT.M Administration and Operations Guide, \
+                      'GT.M Journaling'";
+
+/// The longest key of any content. A subscript takes 1,012 bytes at most beside the name of the
+/// global and its own marks, a zero byte takes two of them, and ours begins with a letter.
+const LONGEST_KEY: usize = 506;
+/// The longest string, and the longest record, that GT.M has.
+const LONGEST_VALUE: usize = process::LONGEST_STRING;
+
+/// The GT.M driver.
+pub struct Gtm {
+    named: Option<PathBuf>,
+}
+
+impl Gtm {
+    /// GT.M as the first installation that is found has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { named: None }
+    }
+
+    fn installation(&self) -> Result<Installation> {
+        let path = match &self.named {
+            Some(path) => path.clone(),
+            None => install::found().into_iter().next().ok_or_else(|| {
+                Error::engine("no GT.M on this machine (libgtmshr.so); `make engines` installs it")
+            })?,
+        };
+        process::check(&path, TITLE)?;
+        Installation::of(path, TITLE)
+    }
+}
+
+impl Default for Gtm {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine for Gtm {
+    fn info(&self) -> Info {
+        Info {
+            name: "gtm",
+            title: TITLE,
+            summary: "B*-tree in shared memory; many processes and writers",
+            license: "AGPL-3.0-only",
+            homepage: "https://gitlab.com/YottaDB/Upstream/FIS-GTM",
+            install: "make engines",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        let installation = self.installation()?;
+        let library = installation.library().to_owned();
+        Ok(Build {
+            version: installation.version()?,
+            assertions: assertions(&library),
+            library: Some(library),
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        install::found()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let shown = library.display();
+        let full = library
+            .canonicalize()
+            .map_err(|error| Error::engine(format!("cannot read {shown}: {error}")))?;
+        let engine = Self { named: Some(full) };
+        engine.installation()?;
+        Ok(Box::new(engine))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: true,
+            retains_data: true,
+            atomic_transactions: true,
+            // A read transaction sees what is committed at each of its reads.
+            snapshot_reads: false,
+            max_key_bytes: LONGEST_KEY,
+            max_value_bytes: LONGEST_VALUE,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let (mapped_to, window) = match durability {
+            Durability::Sync => ("journaling=on, TSTART ():serial", None),
+            Durability::Buffered => (
+                "journaling=on, SET or TSTART ():(serial:transaction=\"BATCH\")",
+                Some(Window {
+                    time_s: Some(300.0),
+                    bytes: None,
+                    commits: None,
+                    until: "the next epoch, for lost power: due after epoch_interval, 300 s by \
+                            default. For killed processes with their shared memory: the journal's \
+                            buffer is written when it fills, or 1 s after a write"
+                        .to_owned(),
+                }),
+            ),
+            Durability::None => ("journaling=off", None),
+            Durability::Async | Durability::Process => return None,
+        };
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        knobs::KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        if self.promise(spec.durability).is_none() {
+            return Err(refuse::no_durability("gtm", spec.durability));
+        }
+        Ok(Box::new(Opened::open(self.installation()?, spec)?))
+    }
+}

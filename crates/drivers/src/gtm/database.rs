@@ -1,0 +1,134 @@
+//! An open database.
+
+use super::folder::Folder;
+use super::install::Installation;
+use super::knobs::Shape;
+use super::process::{Place, Process};
+use super::session::GtmSession;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use trueput_engine::{Database, Durability, OpenSpec, Result, Session, Value};
+
+/// The fields of the header that say how the database works; times in milliseconds or seconds.
+const REPORTED: [&str; 15] = [
+    "acc_meth",
+    "alignsize",
+    "asyncio",
+    "autoswitchlimit",
+    "blk_size",
+    "epoch_interval",
+    "flush_time",
+    "jnl_before_image",
+    "jnl_buffer_size",
+    "jnl_state",
+    "jnl_sync_io",
+    "max_key_size",
+    "max_rec_size",
+    "n_bts",
+    "write_fullblk",
+];
+
+pub(super) struct Opened {
+    process: &'static Process,
+    place: Place,
+    installation: Installation,
+    directory: PathBuf,
+    durability: Durability,
+    knobs: trueput_engine::Resolved,
+}
+
+impl Opened {
+    pub(super) fn open(installation: Installation, spec: &OpenSpec<'_>) -> Result<Self> {
+        let directory = spec
+            .directory
+            .canonicalize()
+            .unwrap_or_else(|_| spec.directory.to_owned());
+        let folder = Folder {
+            installation: &installation,
+            path: &directory,
+            shape: &Shape::of(spec.knobs, spec.durability)?,
+        };
+        let in_use = folder.prepare()?;
+        let process = Process::start(&installation, &directory)?;
+        let global_directory = directory.join(super::install::files::DIRECTORY);
+        let place = process.attach(global_directory, in_use)?;
+        Ok(Self {
+            process,
+            place,
+            installation,
+            directory,
+            durability: spec.durability,
+            knobs: spec.knobs.clone(),
+        })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // A drop cannot report. What GT.M cannot flush now it flushes when the process ends.
+        let _ = self.checkpoint();
+    }
+}
+
+impl Database for Opened {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let durable = self.durability == Durability::Sync;
+        Ok(Box::new(GtmSession::new(self.process, self.place, durable)))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let text = self.process.turn(self.place)?.statistics()?;
+        Ok(counters(&text))
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let folder = Folder {
+            installation: &self.installation,
+            path: &self.directory,
+            shape: &Shape::of(&self.knobs, self.durability)?,
+        };
+        let mut header = folder.header()?;
+        let mut settings: BTreeMap<String, Value> = REPORTED
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), typed(&header.remove(*name)?))))
+            .collect();
+        let transaction = match self.durability {
+            Durability::Sync => "durable",
+            _ => "BATCH",
+        };
+        settings.insert("transaction".to_owned(), Value::from(transaction));
+        Ok(settings)
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.process.turn(self.place)?.flush()
+    }
+}
+
+/// A header's field as a number where it is one.
+fn typed(text: &str) -> Value {
+    text.parse()
+        .map_or_else(|_| Value::from(text), Value::Integer)
+}
+
+/// The counters of `$VIEW("GVSTAT")`: `SET:1,KIL:0,…`.
+fn counters(text: &str) -> BTreeMap<String, Value> {
+    let counter = |item: &str| {
+        let (name, number) = item.split_once(':')?;
+        Some((name.to_owned(), Value::Integer(number.parse().ok()?)))
+    };
+    text.split(',').filter_map(counter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_told_by_name() {
+        let counters = counters("SET:13,KIL:0,odd,GET:x");
+        let expected = [("KIL", 0), ("SET", 13)]
+            .map(|(name, number)| (name.to_owned(), Value::Integer(number)));
+        assert_eq!(counters, BTreeMap::from(expected));
+    }
+}

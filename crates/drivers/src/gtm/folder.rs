@@ -1,0 +1,240 @@
+//! The folder of a database: made, or recovered where a crash has left it, by whoever comes first.
+
+use super::install::{Installation, files};
+use super::knobs::{Journaling, Shape};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError, read_to_string, remove_file};
+use std::path::{Path, PathBuf};
+use trueput_engine::{Error, Result};
+
+const ROUTINES: &str = include_str!("trueput.m");
+const CALL_INS: &str = include_str!("trueput.ci");
+
+/// Held while a database is made, checked or recovered.
+const SETUP_LOCK: &str = "trueput.setup";
+/// Held, shared, by every process that is attached.
+const USE_LOCK: &str = "trueput.use";
+/// What the database was made with; there once it is whole.
+const SHAPE: &str = "trueput.shape";
+/// Without before-images: the database as it was when the journal began.
+const BASE: &str = "trueput.base";
+/// There while the database is being rebuilt from that.
+const REBUILDING: &str = "trueput.rebuilding";
+
+/// A folder and what works on it.
+pub(super) struct Folder<'a> {
+    pub(super) installation: &'a Installation,
+    pub(super) path: &'a Path,
+    pub(super) shape: &'a Shape<'a>,
+}
+
+/// What failed, with the file.
+fn at(path: &Path) -> impl Fn(std::io::Error) -> Error + '_ {
+    move |error| Error::engine(format!("{}: {error}", path.display()))
+}
+
+impl Folder<'_> {
+    /// Makes the database ready to be attached. The lock that is given back says that it is in use;
+    /// it is to be held as long as the process lives.
+    pub(super) fn prepare(&self) -> Result<File> {
+        let setup = self.lock_file(SETUP_LOCK)?;
+        setup.lock().map_err(at(self.path))?;
+        let in_use = self.lock_file(USE_LOCK)?;
+        match in_use.try_lock() {
+            Ok(()) => {
+                self.make_or_recover()?;
+                in_use.unlock().map_err(at(self.path))?;
+            }
+            Err(TryLockError::WouldBlock) => self.check_shape()?,
+            Err(TryLockError::Error(error)) => return Err(at(self.path)(error)),
+        }
+        in_use.lock_shared().map_err(at(self.path))?;
+        Ok(in_use)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn lock_file(&self, name: &str) -> Result<File> {
+        let path = self.file(name);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        options.open(&path).map_err(at(&path))
+    }
+
+    fn mupip(&self, arguments: &[&str]) -> Result<String> {
+        self.installation.run("mupip", arguments, self.path, "")
+    }
+
+    /// Called by the only one that has the database.
+    fn make_or_recover(&self) -> Result<()> {
+        if self.file(SHAPE).exists() {
+            self.check_shape()?;
+            if self.is_crashed()? {
+                self.recover()?;
+            }
+        } else {
+            self.make()?;
+        }
+        self.place_routines()
+    }
+
+    /// The routines of this program, compiled.
+    fn place_routines(&self) -> Result<()> {
+        let path = self.file(files::ROUTINES);
+        let calls = self.file(files::CALL_INS);
+        if read_to_string(&path).is_ok_and(|text| text == ROUTINES) && calls.exists() {
+            return Ok(());
+        }
+        std::fs::write(&calls, CALL_INS).map_err(at(&calls))?;
+        std::fs::write(&path, ROUTINES).map_err(at(&path))?;
+        self.installation
+            .run("mumps", &[files::ROUTINES], self.path, "")
+            .map(|_| ())
+    }
+
+    fn make(&self) -> Result<()> {
+        // What an interrupted attempt has left.
+        for name in [
+            files::DIRECTORY,
+            files::DATABASE,
+            files::JOURNAL,
+            BASE,
+            files::ROUTINES,
+        ] {
+            self.remove(name)?;
+        }
+        let commands = self.shape.editor_commands(self.path);
+        let editor = ["-run", "GDE"];
+        let said = self
+            .installation
+            .run("mumps", &editor, self.path, &commands)?;
+        if !self.file(files::DIRECTORY).exists() {
+            let said = said.replace('\n', " ");
+            return Err(Error::engine(format!(
+                "GDE made no global directory: {said}"
+            )));
+        }
+        self.mupip(&["create"])?;
+        let block_writes = self.shape.block_writes_argument();
+        self.mupip(&["set", &block_writes, "-file", files::DATABASE])?;
+        self.start_journal()?;
+        let path = self.file(SHAPE);
+        std::fs::write(&path, self.shape_text()).map_err(at(&path))?;
+        // The names of the new files are to survive what their contents do.
+        let flushed = File::open(self.path).and_then(|folder| folder.sync_all());
+        flushed.map_err(at(self.path))
+    }
+
+    /// Begins a journal, and keeps what it starts from where it could not be undone.
+    fn start_journal(&self) -> Result<()> {
+        let Some(journal) = self.shape.journal_argument() else {
+            return Ok(());
+        };
+        self.mupip(&["set", &journal, "-file", files::DATABASE])?;
+        if self.shape.journaling == Journaling::NoBefore {
+            self.copy_flushed(files::DATABASE, BASE)?;
+        }
+        Ok(())
+    }
+
+    fn shape_text(&self) -> String {
+        format!("{:?}\n", self.shape)
+    }
+
+    fn check_shape(&self) -> Result<()> {
+        let path = self.file(SHAPE);
+        let made = read_to_string(&path).map_err(at(&path))?;
+        let asked = self.shape_text();
+        if made == asked {
+            return Ok(());
+        }
+        Err(Error::Unsupported(format!(
+            "{} was made with {}, not with {}",
+            self.path.display(),
+            made.trim_end(),
+            asked.trim_end()
+        )))
+    }
+
+    /// Whether the file says that somebody has it open, while nobody has.
+    fn is_crashed(&self) -> Result<bool> {
+        if self.file(REBUILDING).exists() {
+            return Ok(true);
+        }
+        let header = self.header()?;
+        let number = |name: &str| header.get(name).map(String::as_str);
+        Ok([number("shmid"), number("semid")] != [Some("-1"), Some("-1")])
+    }
+
+    /// The fields of the file's header, as `mupip dumpfhead` writes them.
+    pub(super) fn header(&self) -> Result<BTreeMap<String, String>> {
+        let said = self.mupip(&["dumpfhead", "-file", files::DATABASE])?;
+        let field = |line: &str| {
+            let (name, value) = line.split_once("\")=")?;
+            let name = name.strip_prefix("record(\"sgmnt_data.")?;
+            Some((name.to_owned(), value.trim_matches('"').to_owned()))
+        };
+        Ok(said.lines().filter_map(field).collect())
+    }
+
+    fn recover(&self) -> Result<()> {
+        match self.shape.journaling {
+            Journaling::Before => {
+                self.mupip(&["journal", "-recover", "-backward", files::JOURNAL])?;
+            }
+            Journaling::NoBefore => self.rebuild()?,
+            Journaling::Off => {
+                self.mupip(&["rundown", "-file", files::DATABASE])?;
+            }
+        }
+        self.remove_old_journals()
+    }
+
+    /// Applies the whole journal to the database as it was when the journal began.
+    fn rebuild(&self) -> Result<()> {
+        let mark = self.file(REBUILDING);
+        if !mark.exists() {
+            // Frees the shared memory, which the file names.
+            self.mupip(&["rundown", "-file", files::DATABASE])?;
+            File::create(&mark).map_err(at(&mark))?;
+        }
+        self.copy_flushed(BASE, files::DATABASE)?;
+        self.mupip(&["journal", "-recover", "-forward", files::JOURNAL])?;
+        let database = self.file(files::DATABASE);
+        let opened = OpenOptions::new().write(true).open(&database);
+        let flushed = opened.and_then(|file| file.sync_all());
+        flushed.map_err(at(&database))?;
+        self.start_journal()?;
+        self.remove(REBUILDING)
+    }
+
+    fn copy_flushed(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (self.file(from), self.file(to));
+        let copied = std::fs::copy(&from, &to)
+            .and_then(|_| OpenOptions::new().write(true).open(&to)?.sync_all());
+        copied.map_err(at(&to))
+    }
+
+    /// Removes the journals of before the recovery, which the tools have renamed.
+    fn remove_old_journals(&self) -> Result<()> {
+        let renamed = format!("{}_", files::JOURNAL);
+        for entry in std::fs::read_dir(self.path).map_err(at(self.path))? {
+            let path = entry.map_err(at(self.path))?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            if name.is_some_and(|name| name.starts_with(&renamed)) {
+                remove_file(&path).map_err(at(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        let path = self.file(name);
+        match remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(at(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+}

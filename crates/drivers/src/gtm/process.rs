@@ -1,0 +1,418 @@
+//! The one GT.M of this process: call-ins, one at a time, on whichever thread has the turn.
+//!
+//! A process can start GT.M once and cannot leave a database before it ends, so databases that are
+//! closed stay attached; GT.M runs them down when the process exits.
+
+use super::alarm;
+use super::install::Installation;
+use crate::library::{self, Library, PerFile};
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use trueput_engine::{Error, Result};
+
+/// The longest string that GT.M has, bytes.
+pub(super) const LONGEST_STRING: usize = 1 << 20;
+
+/// `gtm_string_t`.
+#[repr(C)]
+struct Text {
+    length: c_long,
+    address: *mut c_char,
+}
+
+impl Text {
+    /// A string to be read by GT.M.
+    fn of(bytes: &[u8]) -> Self {
+        Self {
+            length: bytes.len() as c_long,
+            address: bytes.as_ptr().cast_mut().cast(),
+        }
+    }
+
+    /// Room for a string that GT.M writes.
+    fn room(buffer: &mut [u8]) -> Self {
+        Self {
+            length: buffer.len() as c_long,
+            address: buffer.as_mut_ptr().cast(),
+        }
+    }
+
+    fn written(&self) -> usize {
+        usize::try_from(self.length).unwrap_or_default()
+    }
+}
+
+/// `ci_name_descriptor`: GT.M fills in the handle at the first call.
+#[repr(C)]
+struct Name {
+    name: Text,
+    handle: *mut c_void,
+}
+
+impl Name {
+    const fn new(name: &'static CStr) -> Self {
+        Self {
+            name: Text {
+                length: name.to_bytes().len() as c_long,
+                address: name.as_ptr().cast_mut(),
+            },
+            handle: ptr::null_mut(),
+        }
+    }
+}
+
+/// `gtm_cip`.
+type Call = unsafe extern "C" fn(*mut Name, ...) -> c_int;
+
+/// What is taken from the library.
+#[derive(Clone, Copy)]
+struct Symbols {
+    start: unsafe extern "C" fn() -> c_int,
+    call: Call,
+    status: unsafe extern "C" fn(*mut c_char, c_int),
+}
+
+impl Symbols {
+    fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
+        static LIBRARIES: PerFile<Library> = PerFile::new();
+        static SYMBOLS: PerFile<Symbols> = PerFile::new();
+        SYMBOLS.get(path, |path| {
+            let library = LIBRARIES.get(path, |path| library::load(path, title))?;
+            // SAFETY: the types are those of gtmxc_types.h.
+            unsafe {
+                Ok(Self {
+                    start: library.symbol("gtm_init")?,
+                    call: library.symbol("gtm_cip")?,
+                    status: library.symbol("gtm_zstatus")?,
+                })
+            }
+        })
+    }
+}
+
+/// Whether the library at `path` has what is needed.
+pub(super) fn check(path: &Path, title: &'static str) -> Result<()> {
+    Symbols::of(path, title).map(|_| ())
+}
+
+/// A database as this process knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place(usize);
+
+/// GT.M, started.
+pub(super) struct Process {
+    library: PathBuf,
+    symbols: Symbols,
+    state: Mutex<State>,
+}
+
+struct State {
+    names: Names,
+    /// The databases that were opened, as [`Place`] counts them.
+    attached: Vec<Attached>,
+    /// The one that calls go to.
+    current: Option<Place>,
+    /// Where GT.M leaves strings.
+    buffer: Vec<u8>,
+}
+
+/// A database that the process is attached to until it ends.
+struct Attached {
+    /// The global directory's path.
+    path: PathBuf,
+    /// The same, kept open: GT.M knows global directories by their inodes, which must not be used
+    /// again when this one is deleted.
+    directory: File,
+    /// Says that the database is in use.
+    _in_use: File,
+}
+
+struct Names {
+    use_directory: Name,
+    reset: Name,
+    get: Name,
+    put: Name,
+    delete: Name,
+    page: Name,
+    chunk: Name,
+    value: Name,
+    commit: Name,
+    flush: Name,
+    statistics: Name,
+}
+
+// SAFETY: the pointers are to constants, and to GT.M's own memory, which is used under the lock.
+unsafe impl Send for Names {}
+
+impl Names {
+    const fn new() -> Self {
+        Self {
+            use_directory: Name::new(c"use"),
+            reset: Name::new(c"reset"),
+            get: Name::new(c"get"),
+            put: Name::new(c"put"),
+            delete: Name::new(c"delete"),
+            page: Name::new(c"page"),
+            chunk: Name::new(c"chunk"),
+            value: Name::new(c"value"),
+            commit: Name::new(c"commit"),
+            flush: Name::new(c"flush"),
+            statistics: Name::new(c"statistics"),
+        }
+    }
+}
+
+impl Process {
+    /// Starts GT.M where this process has not yet, with the routines in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where another build of GT.M runs in this process.
+    pub(super) fn start(installation: &Installation, folder: &Path) -> Result<&'static Self> {
+        static STARTED: OnceLock<Process> = OnceLock::new();
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _turn = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let library = installation.library();
+        if let Some(process) = STARTED.get() {
+            if process.library == library {
+                return Ok(process);
+            }
+            return Err(Error::Unsupported(format!(
+                "this process runs {}; {} needs a process of its own",
+                process.library.display(),
+                library.display()
+            )));
+        }
+        let symbols = *Symbols::of(library, installation.title())?;
+        for (name, value) in installation.environment(folder) {
+            // SAFETY: GT.M reads its environment in `gtm_init` only, and this happens once in a
+            // process, while it opens its first database and before any session; Rust's own readers
+            // are kept out by a lock.
+            unsafe { std::env::set_var(name, value) };
+        }
+        let process = Self {
+            library: library.to_owned(),
+            symbols,
+            state: Mutex::new(State {
+                names: Names::new(),
+                attached: Vec::new(),
+                current: None,
+                buffer: vec![0; LONGEST_STRING],
+            }),
+        };
+        // SAFETY: once in this process, with the environment set.
+        let status = unsafe { (symbols.start)() };
+        if status != 0 {
+            return Err(process.error(status));
+        }
+        alarm::guard_exit();
+        Ok(STARTED.get_or_init(|| process))
+    }
+
+    /// Attaches to the database of a global directory. The lock that says so is kept with it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the path is that of a database which this process was attached
+    /// to and which has been deleted since.
+    pub(super) fn attach(&self, path: PathBuf, in_use: File) -> Result<Place> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let inode = |file: &File| file.metadata().map(|data| (data.dev(), data.ino()));
+        let directory = File::open(&path).map_err(Error::engine)?;
+        let known = state
+            .attached
+            .iter()
+            .position(|attached| attached.path == path);
+        if let Some(known) = known {
+            let former = inode(&state.attached[known].directory).map_err(Error::engine)?;
+            if former != inode(&directory).map_err(Error::engine)? {
+                return Err(Error::Unsupported(format!(
+                    "this process has had another database at {}; it takes a new process",
+                    path.display()
+                )));
+            }
+        } else {
+            state.attached.push(Attached {
+                path,
+                directory,
+                _in_use: in_use,
+            });
+        }
+        let place = Place(known.unwrap_or(state.attached.len() - 1));
+        drop(state);
+        self.turn(place).map(|_| place)
+    }
+
+    /// This thread's turn in GT.M, with a database.
+    #[inline]
+    pub(super) fn turn(&self, place: Place) -> Result<Turn<'_>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        alarm::enter();
+        let mut turn = Turn {
+            process: self,
+            state,
+        };
+        if turn.state.current != Some(place) {
+            turn.go_to(place)?;
+        }
+        Ok(turn)
+    }
+
+    /// What GT.M says of a call that failed: `CODE,PLACE,%GTM-E-NAME, text`.
+    #[cold]
+    fn error(&self, status: c_int) -> Error {
+        let mut text = [0_u8; 2048];
+        // SAFETY: the buffer is as long as stated, and GT.M ends the text within.
+        unsafe { (self.symbols.status)(text.as_mut_ptr().cast(), text.len() as c_int - 1) };
+        let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+        failure(status, &text.to_string_lossy())
+    }
+}
+
+/// The contract's error for GT.M's.
+fn failure(status: c_int, text: &str) -> Error {
+    const FULL: [&str; 7] = [
+        "-TRANS2BIG",
+        "-GBLOFLOW",
+        "-DBFILEXT",
+        "-NOSPACE",
+        "-JNLEXTEND",
+        "-DSKNOSPC",
+        "ENO28",
+    ];
+    let from = text.find('%').unwrap_or_default();
+    let said: String = text[from..].chars().take(300).collect();
+    if FULL.iter().any(|name| said.contains(name)) {
+        return Error::Full(said);
+    }
+    Error::Engine {
+        code: i64::from(status),
+        text: said,
+    }
+}
+
+/// A thread's turn in GT.M.
+pub(super) struct Turn<'p> {
+    process: &'p Process,
+    state: MutexGuard<'p, State>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        alarm::wrap();
+        alarm::leave();
+    }
+}
+
+/// Calls a routine by its name's descriptor and makes a failure the contract's error.
+macro_rules! call {
+    ($turn:ident, $name:ident $(, $argument:expr)*) => {{
+        let call = $turn.process.symbols.call;
+        // SAFETY: the arguments are those of the call-in table, the strings outlive the call, and
+        // this thread has the turn.
+        let status = unsafe { call(&raw mut $turn.state.names.$name $(, $argument)*) };
+        if status == 0 { Ok(()) } else { Err($turn.fail(status)) }
+    }};
+}
+
+impl Turn<'_> {
+    fn go_to(&mut self, place: Place) -> Result<()> {
+        self.state.current = None;
+        let path = self.state.attached[place.0].path.as_os_str();
+        let directory = Text::of(path.as_bytes());
+        call!(self, use_directory, &raw const directory)?;
+        self.state.current = Some(place);
+        Ok(())
+    }
+
+    #[cold]
+    fn fail(&mut self, status: c_int) -> Error {
+        let error = self.process.error(status);
+        // SAFETY: it takes no arguments, and this thread has the turn. Its failure would say no more.
+        unsafe { (self.process.symbols.call)(&raw mut self.state.names.reset) };
+        error
+    }
+
+    /// The value of a key, as long as the turn.
+    pub(super) fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
+        let mut found: c_long = 0;
+        let key = Text::of(key);
+        let mut value = Text::room(&mut self.state.buffer);
+        call!(self, get, &raw mut found, &raw const key, &raw mut value)?;
+        Ok((found != 0).then(|| &self.state.buffer[..value.written()]))
+    }
+
+    /// Writes a record.
+    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let (key, value) = (Text::of(key), Text::of(value));
+        call!(self, put, &raw const key, &raw const value)
+    }
+
+    /// Deletes a record.
+    pub(super) fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let key = Text::of(key);
+        call!(self, delete, &raw const key)
+    }
+
+    /// At most `most` records from `from` on, as the routine writes them, and whether there may be
+    /// more.
+    pub(super) fn page(
+        &mut self,
+        from: &[u8],
+        inclusive: bool,
+        way: c_long,
+        most: c_long,
+    ) -> Result<(&[u8], bool)> {
+        let mut more: c_long = 0;
+        let from = Text::of(from);
+        let mut out = Text::room(&mut self.state.buffer);
+        let inclusive = c_long::from(inclusive);
+        call!(
+            self,
+            page,
+            &raw mut more,
+            &raw const from,
+            inclusive,
+            way,
+            most,
+            &raw mut out
+        )?;
+        Ok((&self.state.buffer[..out.written()], more != 0))
+    }
+
+    /// Hands over a part of the transaction that [`Turn::commit`] ends.
+    pub(super) fn chunk(&mut self, text: &[u8]) -> Result<()> {
+        let text = Text::of(text);
+        call!(self, chunk, &raw const text)
+    }
+
+    /// Hands over a value that the transaction refers to by its number, from 1.
+    pub(super) fn value(&mut self, text: &[u8]) -> Result<()> {
+        let text = Text::of(text);
+        call!(self, value, &raw const text)
+    }
+
+    /// Does a transaction, and says whether what it had read still was so; if not, it did nothing.
+    pub(super) fn commit(&mut self, durable: bool, text: &[u8]) -> Result<bool> {
+        let mut failed: c_long = 0;
+        let (durable, text) = (c_long::from(durable), Text::of(text));
+        call!(self, commit, &raw mut failed, durable, &raw const text)?;
+        Ok(failed == 0)
+    }
+
+    /// Brings journal and database to storage.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        call!(self, flush)
+    }
+
+    /// The counters, as `NAME:NUMBER,…`.
+    pub(super) fn statistics(&mut self) -> Result<String> {
+        let mut out = Text::room(&mut self.state.buffer);
+        call!(self, statistics, &raw mut out)?;
+        let text = &self.state.buffer[..out.written()];
+        Ok(String::from_utf8_lossy(text).into_owned())
+    }
+}

@@ -1,0 +1,270 @@
+//! A session. Its transactions are done at commit: a process of GT.M has one transaction at a time,
+//! which must not outlast a call, so writes wait in the session, and at commit one transaction of
+//! GT.M's compares what was read and writes them.
+
+use super::facts::{Op, Script};
+use super::process::{Place, Process, Turn};
+use super::scan::{Pages, Step};
+use super::{LONGEST_KEY, LONGEST_VALUE};
+use crate::lsm::Overlay;
+use crate::refuse;
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+use trueput_engine::{
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+};
+
+/// Every subscript begins with it: a subscript that could be read as a number would sort among the
+/// numbers.
+pub(super) const PREFIX: u8 = b'k';
+
+pub(super) struct GtmSession {
+    process: &'static Process,
+    place: Place,
+    durable: bool,
+    mode: Option<Mode>,
+    own: Own,
+    pages: Pages,
+    /// The subscript under construction.
+    subscript: Vec<u8>,
+}
+
+/// What the open transaction did.
+#[derive(Default)]
+struct Own {
+    writes: Overlay,
+    count: usize,
+    reads: Script,
+}
+
+/// Makes the subscript of a key.
+pub(super) fn subscript<'s>(buffer: &'s mut Vec<u8>, key: &[u8]) -> &'s [u8] {
+    buffer.clear();
+    buffer.push(PREFIX);
+    buffer.extend_from_slice(key);
+    buffer
+}
+
+impl GtmSession {
+    pub(super) fn new(process: &'static Process, place: Place, durable: bool) -> Self {
+        Self {
+            process,
+            place,
+            durable,
+            mode: None,
+            own: Own::default(),
+            pages: Pages::default(),
+            subscript: Vec::new(),
+        }
+    }
+
+    fn turn(&self) -> Result<Turn<'static>> {
+        self.process.turn(self.place)
+    }
+
+    fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
+        match self.mode {
+            Some(Mode::Write) => {}
+            Some(Mode::Read) => return Err(refuse::write_in_read()),
+            None => return Err(refuse::no_transaction()),
+        }
+        let value_bytes = value.map_or(0, <[u8]>::len);
+        for (what, length, most) in [
+            ("key", key.len(), LONGEST_KEY),
+            ("value", value_bytes, LONGEST_VALUE),
+        ] {
+            if length > most {
+                return Err(Error::Unsupported(format!(
+                    "a {what} of {length} bytes; {most} is the most"
+                )));
+            }
+        }
+        self.own.writes.write(key, value);
+        self.own.count += 1;
+        Ok(())
+    }
+
+    /// Does the open transaction's work in GT.M.
+    fn apply(&mut self) -> Result<()> {
+        if self.own.count == 0 && self.own.reads.is_empty() {
+            return Ok(());
+        }
+        let mut turn = self.process.turn(self.place)?;
+        let Own {
+            writes,
+            count,
+            reads: script,
+        } = &mut self.own;
+        let mut writes = writes.range(&KeyRange::ALL, Direction::Forward);
+        if *count == 1 && script.is_empty() && !self.durable {
+            if let Some((key, value)) = writes.next() {
+                let key = subscript(&mut self.subscript, key);
+                return match value {
+                    Some(value) => turn.put(key, value),
+                    None => turn.delete(key),
+                };
+            }
+        }
+        for (key, value) in writes {
+            let op = if value.is_some() { Op::Put } else { Op::Delete };
+            let key = subscript(&mut self.subscript, key);
+            script.add(op, key, value.unwrap_or_default());
+        }
+        if script.commit(&mut turn, self.durable)? {
+            Ok(())
+        } else {
+            let text = "what the transaction read has changed";
+            Err(Error::Conflict(text.to_owned()))
+        }
+    }
+
+    fn end(&mut self) -> Result<Mode> {
+        self.mode.take().ok_or_else(refuse::no_transaction)
+    }
+
+    fn forget(&mut self) {
+        if self.own.count > 0 {
+            self.own.writes = Overlay::default();
+            self.own.count = 0;
+        }
+        self.own.reads.clear();
+    }
+}
+
+impl Own {
+    /// Notes that the key of a subscript has this value, or is not there.
+    fn note(&mut self, subscript: &[u8], value: Option<&[u8]>) {
+        match value {
+            Some(value) => self.reads.add(Op::Value, subscript, value),
+            None => self.reads.add(Op::Absent, subscript, b""),
+        }
+    }
+
+    /// Notes a step of a scan.
+    fn note_step(&mut self, step: &Step<'_>, direction: Direction) {
+        let onward = match direction {
+            Direction::Forward => Op::Next,
+            Direction::Backward => Op::Previous,
+        };
+        match *step {
+            Step::Absent { subscript } => self.note(subscript, None),
+            Step::End { after } => self.reads.add(onward, after, b""),
+            Step::Beyond { after, subscript } => self.reads.add(onward, after, subscript),
+            Step::Record {
+                after,
+                subscript,
+                value,
+            } => {
+                if let Some(after) = after {
+                    self.reads.add(onward, after, subscript);
+                }
+                self.note(subscript, Some(value));
+            }
+        }
+    }
+}
+
+impl Session for GtmSession {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.mode.is_some() {
+            return Err(refuse::already_open());
+        }
+        self.mode = Some(mode);
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let mode = self.mode.ok_or_else(refuse::no_transaction)?;
+        if self.own.count > 0 {
+            if let Some(own) = self.own.writes.get(key) {
+                own.into_iter().for_each(visitor);
+                return Ok(own.is_some());
+            }
+        }
+        if key.len() > LONGEST_KEY {
+            return Ok(false);
+        }
+        let mut turn = self.turn()?;
+        let subscript = subscript(&mut self.subscript, key);
+        let value = turn.get(subscript)?;
+        if mode == Mode::Write {
+            self.own.note(subscript, value);
+        }
+        value.into_iter().for_each(visitor);
+        Ok(value.is_some())
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(key, Some(value))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.write(key, None)
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mode = self.mode.ok_or_else(refuse::no_transaction)?;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let turn = || self.process.turn(self.place);
+        self.pages.begin(range, direction);
+        let mut shown = 0;
+        let mut show = |key: &[u8], value: &[u8]| {
+            shown += 1;
+            visitor(key, value)
+        };
+        // The own writes are put aside, so that reads can be noted meanwhile.
+        let writes = std::mem::take(&mut self.own.writes);
+        let mut own = writes.range(&range, direction).peekable();
+        let mut note = |step: &Step<'_>| {
+            if mode == Mode::Write {
+                self.own.note_step(step, direction);
+            }
+        };
+        let walked = self.pages.walk(turn, &mut note, &mut |stored| {
+            // Own writes that come before what is stored, and in its stead.
+            while let Some((key, value)) = own.peek().copied() {
+                let order = stored.map_or(Ordering::Less, |(other, _)| match direction {
+                    Direction::Forward => key.cmp(other),
+                    Direction::Backward => other.cmp(key),
+                });
+                if order == Ordering::Greater {
+                    break;
+                }
+                own.next();
+                if let Some(value) = value {
+                    show(key, value)?;
+                }
+                if order == Ordering::Equal {
+                    return ControlFlow::Continue(());
+                }
+            }
+            stored.map_or(ControlFlow::Continue(()), |(key, value)| show(key, value))
+        });
+        drop(own);
+        self.own.writes = writes;
+        walked.map(|()| shown)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let done = match self.end()? {
+            Mode::Read => return Ok(()),
+            Mode::Write => self.apply(),
+        };
+        self.forget();
+        done
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.end()?;
+        self.forget();
+        Ok(())
+    }
+}

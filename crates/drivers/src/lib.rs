@@ -11,6 +11,7 @@ mod redb;
 mod refuse;
 mod rocksdb;
 mod sqlite;
+mod wiredtiger;
 
 pub use self::fjall::Fjall;
 pub use self::redb::Redb;
@@ -20,6 +21,7 @@ pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
+pub use wiredtiger::WiredTiger;
 
 use trueput_engine::{Engine, Null};
 
@@ -27,6 +29,7 @@ static ROCKSDB: RocksDb = RocksDb::new();
 static LEVELDB: LevelDb = LevelDb::new();
 static GTM: Gtm = Gtm::new();
 static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
+static WIREDTIGER: WiredTiger = WiredTiger::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
     &Lmdb,
@@ -36,6 +39,7 @@ static ENGINES: &[&dyn Engine] = &[
     &ROCKSDB,
     &LEVELDB,
     &BERKELEYDB,
+    &WIREDTIGER,
     &GTM,
 ];
 

@@ -170,6 +170,17 @@ pub fn die_if_asked(engine: &dyn Engine, given: &[(&str, Value)]) {
 /// Runs this test program's `die_in_child`, then counts what a new process finds. What it finds is
 /// a prefix of the commits, and the database takes new ones.
 pub fn crash(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) -> u64 {
+    crash_told(engine, durability, given, &[])
+}
+
+/// As [`crash`], where `die_in_child` is also told `variables` of its environment: which build and
+/// settings are meant.
+pub fn crash_told(
+    engine: &dyn Engine,
+    durability: Durability,
+    given: &[(&str, Value)],
+    variables: &[(&str, &str)],
+) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("database");
     std::fs::create_dir(&directory).unwrap();
@@ -177,6 +188,7 @@ pub fn crash(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)
         .args(["--exact", "die_in_child", "--nocapture"])
         .env(DIRECTORY_VARIABLE, &directory)
         .env(DURABILITY_VARIABLE, durability.name())
+        .envs(variables.iter().copied())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()

@@ -1,0 +1,308 @@
+//! A session: one of WiredTiger's, with one cursor that is kept.
+
+use super::shim::{Api, Handle, NOT_FOUND};
+use super::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+use crate::refuse;
+use std::cmp::Ordering;
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::ops::Bound;
+use std::ptr;
+use trueput_engine::{
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+};
+
+/// One worker's way into a database.
+pub(super) struct WiredTigerSession<'d> {
+    api: &'static Api,
+    database: Handle,
+    handle: Handle,
+    open: Option<Mode>,
+    borrowed: PhantomData<&'d ()>,
+}
+
+impl<'d> WiredTigerSession<'d> {
+    /// Takes over a session.
+    ///
+    /// # Safety
+    /// The session is new and of the database, which stays open during `'d`.
+    pub(super) unsafe fn new(api: &'static Api, database: Handle, handle: Handle) -> Self {
+        let (open, borrowed) = (None, PhantomData);
+        Self {
+            api,
+            database,
+            handle,
+            open,
+            borrowed,
+        }
+    }
+
+    #[inline]
+    fn need_open(&self) -> Result<()> {
+        match self.open {
+            Some(_) => Ok(()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    #[inline]
+    fn need_write(&self, key: &[u8]) -> Result<()> {
+        match self.open {
+            Some(Mode::Write) => need_length("key", key.len(), MAX_KEY_BYTES),
+            Some(Mode::Read) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    #[inline]
+    fn check(&self, code: c_int) -> Result<()> {
+        match code {
+            0 => Ok(()),
+            _ => Err(self.api.error_of(self.database, code)),
+        }
+    }
+
+    /// Whether a move or search found something.
+    #[inline]
+    fn found(&self, code: c_int) -> Result<bool> {
+        match code {
+            NOT_FOUND => Ok(false),
+            _ => self.check(code).map(|()| true),
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, direction: Direction) -> Result<bool> {
+        let shim = &self.api.shim;
+        // SAFETY: the session is open and this thread's.
+        let code = unsafe {
+            match direction {
+                Direction::Forward => (shim.next)(self.handle),
+                Direction::Backward => (shim.previous)(self.handle),
+            }
+        };
+        self.found(code)
+    }
+
+    /// Goes to the first record of all in this direction.
+    fn place_at_end(&mut self, direction: Direction) -> Result<bool> {
+        // SAFETY: as for `step`. A cursor that stands nowhere steps to the first or last record.
+        self.check(unsafe { (self.api.shim.reset)(self.handle) })?;
+        self.step(direction)
+    }
+
+    /// Goes to the first record of `range` in this direction; false where there is none beyond its
+    /// near end.
+    fn place(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<bool> {
+        let bound = match direction {
+            Direction::Forward => range.lower,
+            Direction::Backward => range.upper,
+        };
+        let (Bound::Included(key) | Bound::Excluded(key)) = bound else {
+            return self.place_at_end(direction);
+        };
+        if key.is_empty() {
+            // There is no empty key: every record lies above it, none below.
+            return match direction {
+                Direction::Forward => self.place_at_end(direction),
+                Direction::Backward => Ok(false),
+            };
+        }
+        let mut side = 0;
+        // SAFETY: as for `step`; the key outlives the call, and the side can be written.
+        let code =
+            unsafe { (self.api.shim.seek)(self.handle, key.as_ptr(), key.len(), &raw mut side) };
+        if !self.found(code)? {
+            return Ok(false);
+        }
+        // It stands on the key, or on a neighbour on either side.
+        let inside = match (side.cmp(&0), direction) {
+            (Ordering::Equal, _) => matches!(bound, Bound::Included(_)),
+            (Ordering::Less, Direction::Backward) | (Ordering::Greater, Direction::Forward) => true,
+            _ => false,
+        };
+        if inside {
+            Ok(true)
+        } else {
+            self.step(direction)
+        }
+    }
+
+    /// Shows records from where the cursor stands.
+    fn show(
+        &mut self,
+        range: &KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mut shown = 0;
+        let mut found = self.place(range, direction)?;
+        while found {
+            let mut key = Slice::EMPTY;
+            let mut value = Slice::EMPTY;
+            // SAFETY: as for `step`; the cursor stands on a record, and the rest can be written.
+            self.check(unsafe {
+                (self.api.shim.record)(
+                    self.handle,
+                    &raw mut key.from,
+                    &raw mut key.length,
+                    &raw mut value.from,
+                    &raw mut value.length,
+                )
+            })?;
+            // SAFETY: both lie in the cursor until it moves, which it does after the visitor only.
+            let (key, value) = unsafe { (key.bytes(), value.bytes()) };
+            let inside = match direction {
+                Direction::Forward => range.admits_from_above(key),
+                Direction::Backward => range.admits_from_below(key),
+            };
+            if !inside {
+                break;
+            }
+            shown += 1;
+            if visitor(key, value).is_break() {
+                break;
+            }
+            found = self.step(direction)?;
+        }
+        Ok(shown)
+    }
+}
+
+/// Where a key or value lies in the engine's memory.
+struct Slice {
+    from: *const u8,
+    length: usize,
+}
+
+impl Slice {
+    const EMPTY: Self = Self {
+        from: ptr::null(),
+        length: 0,
+    };
+
+    /// # Safety
+    /// What it points to stays as it is during `'s`.
+    #[inline]
+    unsafe fn bytes<'s>(self) -> &'s [u8] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.from, self.length) }
+    }
+}
+
+#[inline]
+fn need_length(what: &str, length: usize, most: usize) -> Result<()> {
+    if length <= most {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "a {what} of {length} bytes; {most} is the most"
+    )))
+}
+
+impl Session for WiredTigerSession<'_> {
+    #[inline]
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        // SAFETY: the session is open and this thread's, without a transaction.
+        self.check(unsafe { (self.api.shim.begin)(self.handle) })?;
+        self.open = Some(mode);
+        Ok(())
+    }
+
+    #[inline]
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.need_open()?;
+        if key.is_empty() {
+            return Ok(false);
+        }
+        let mut value = Slice::EMPTY;
+        // SAFETY: as for `begin`; the key outlives the call, and the rest can be written.
+        let code = unsafe {
+            (self.api.shim.get)(
+                self.handle,
+                key.as_ptr(),
+                key.len(),
+                &raw mut value.from,
+                &raw mut value.length,
+            )
+        };
+        let found = self.found(code)?;
+        if found {
+            // SAFETY: it lies in the cursor until that moves or the transaction ends; the session is
+            // borrowed, so neither happens before the visitor is done.
+            visitor(unsafe { value.bytes() });
+        }
+        Ok(found)
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.need_write(key)?;
+        if key.is_empty() {
+            return Err(Error::Unsupported("WiredTiger has no empty key".to_owned()));
+        }
+        need_length("value", value.len(), MAX_VALUE_BYTES)?;
+        let (key_from, value_from) = (key.as_ptr(), value.as_ptr());
+        // SAFETY: as for `begin`; WiredTiger copies both.
+        self.check(unsafe {
+            (self.api.shim.put)(self.handle, key_from, key.len(), value_from, value.len())
+        })
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.need_write(key)?;
+        if key.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: as for `put`.
+        let code = unsafe { (self.api.shim.remove)(self.handle, key.as_ptr(), key.len()) };
+        self.found(code).map(|_| ())
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        self.need_open()?;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let shown = self.show(&range, direction, visitor)?;
+        // Where it stands it holds a page in the cache.
+        // SAFETY: as for `begin`.
+        self.check(unsafe { (self.api.shim.reset)(self.handle) })?;
+        Ok(shown)
+    }
+
+    /// WiredTiger resets the cursor with the end of the transaction, and rolls one back that it does
+    /// not commit.
+    #[inline]
+    fn commit(&mut self) -> Result<()> {
+        self.need_open()?;
+        self.open = None;
+        // SAFETY: as for `begin`, with a transaction.
+        self.check(unsafe { (self.api.shim.commit)(self.handle) })
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.need_open()?;
+        self.open = None;
+        // SAFETY: as for `commit`.
+        self.check(unsafe { (self.api.shim.rollback)(self.handle) })
+    }
+}
+
+impl Drop for WiredTigerSession<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the session is open, and not used again; closing it rolls back what is open.
+        unsafe { (self.api.shim.session_close)(self.handle) };
+    }
+}

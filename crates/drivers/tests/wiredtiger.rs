@@ -1,0 +1,277 @@
+//! WiredTiger's driver. Skipped where no WiredTiger is on the machine: `make engines` installs it.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::path::Path;
+use support::{CRASH_COMMITS, crash_told, get, keeps_the_contract, open, read, write};
+use trueput_drivers::WiredTiger;
+use trueput_engine::{Database, Durability, Engine, Error, Mode, Value};
+
+static WIREDTIGER: WiredTiger = WiredTiger::new();
+const TABLES: [&str; 2] = ["btree", "lsm"];
+
+/// Every build on this machine for which there is a shim.
+fn builds() -> Vec<Box<dyn Engine>> {
+    let mut builds = Vec::new();
+    for path in WIREDTIGER.found() {
+        match WIREDTIGER.at(&path) {
+            Ok(engine) => builds.push(engine),
+            Err(error) => eprintln!("skipped: {error}"),
+        }
+    }
+    if builds.is_empty() {
+        eprintln!("skipped: no WiredTiger on this machine; `make engines` installs one");
+    }
+    builds
+}
+
+fn table(kind: &str) -> (&'static str, Value) {
+    ("table", kind.into())
+}
+
+fn counter(database: &dyn Database, name: &str) -> i64 {
+    match database.counters().unwrap().get(name) {
+        Some(Value::Integer(number)) => *number,
+        _ => 0,
+    }
+}
+
+#[test]
+fn every_build_keeps_the_contract_at_every_level_with_both_kinds_of_table() {
+    for engine in builds() {
+        for level in Durability::ALL {
+            for kind in TABLES {
+                keeps_the_contract(engine.as_ref(), level, &[table(kind)]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_other_settings_keep_the_contract() {
+    let given = [
+        ("transaction_sync", "dsync".into()),
+        ("cache_size", Value::Integer(64 << 20)),
+        ("checkpoint_wait", 1_i64.into()),
+        ("checkpoint_log_size", Value::Integer(1 << 20)),
+        ("log_file_max", Value::Integer(1 << 20)),
+        ("eviction_threads_min", 2_i64.into()),
+        ("eviction_threads_max", 4_i64.into()),
+        ("leaf_page_max", Value::Integer(4 << 10)),
+        ("internal_page_max", Value::Integer(8 << 10)),
+        ("memory_page_max", Value::Integer(1 << 20)),
+        ("statistics", "none".into()),
+    ];
+    let lsm = [
+        table("lsm"),
+        ("lsm_chunk_size", Value::Integer(1 << 20)),
+        ("lsm_bloom", false.into()),
+        ("lsm_threads", 3_i64.into()),
+    ];
+    for engine in builds() {
+        keeps_the_contract(engine.as_ref(), Durability::Sync, &given);
+        keeps_the_contract(engine.as_ref(), Durability::Async, &lsm);
+        let by_checkpoint = [("buffered_by", "checkpoint".into())];
+        keeps_the_contract(engine.as_ref(), Durability::Buffered, &by_checkpoint);
+    }
+}
+
+#[test]
+fn a_compressor_is_used_or_refused_by_name() {
+    for engine in builds() {
+        for name in ["snappy", "lz4"] {
+            let folder = tempfile::tempdir().unwrap();
+            let given = [("block_compressor", name.into())];
+            match open(engine.as_ref(), folder.path(), Durability::Async, &given) {
+                Ok(database) => {
+                    write(database.as_ref(), b"key", b"value");
+                    let settings = database.settings().unwrap();
+                    assert_eq!(settings["table: block_compressor"], Value::from(name));
+                }
+                Err(error) => assert!(error.to_string().contains(name), "{error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn scans_keep_to_their_bounds_in_both_directions() {
+    for engine in builds() {
+        for kind in TABLES {
+            let folder = tempfile::tempdir().unwrap();
+            let level = Durability::Async;
+            let database = open(engine.as_ref(), folder.path(), level, &[table(kind)]).unwrap();
+            support::scans_keep_to_their_bounds(database.as_ref());
+        }
+    }
+}
+
+#[test]
+fn the_second_to_write_a_record_gets_a_conflict() {
+    for engine in builds() {
+        for kind in TABLES {
+            let folder = tempfile::tempdir().unwrap();
+            let level = Durability::Async;
+            let database = open(engine.as_ref(), folder.path(), level, &[table(kind)]).unwrap();
+            let (mut first, mut second) =
+                (database.session().unwrap(), database.session().unwrap());
+            first.begin(Mode::Write).unwrap();
+            second.begin(Mode::Write).unwrap();
+            first.put(b"key", b"first").unwrap();
+            let refused = second.put(b"key", b"second").unwrap_err();
+            assert!(matches!(refused, Error::Conflict(_)), "{kind}: {refused}");
+            second.abort().unwrap();
+            first.commit().unwrap();
+            second.begin(Mode::Read).unwrap();
+            assert_eq!(
+                get(second.as_mut(), b"key").as_deref(),
+                Some(b"first".as_slice())
+            );
+            second.commit().unwrap();
+        }
+    }
+}
+
+/// The engine's own counts of writes and flushes of the log show that a level does what it says.
+#[test]
+fn the_log_is_written_and_flushed_as_the_level_says() {
+    const COMMITS: i64 = 40;
+    for engine in builds() {
+        for level in Durability::ALL {
+            let folder = tempfile::tempdir().unwrap();
+            let database = open(engine.as_ref(), folder.path(), level, &[]).unwrap();
+            let count = |name: &str| counter(database.as_ref(), name);
+            let (writes, flushes) = ("log: log write operations", "log: log sync operations");
+            let before = (count(writes), count(flushes));
+            for number in 0..COMMITS {
+                write(database.as_ref(), &number.to_be_bytes(), b"value");
+            }
+            let (written, flushed) = (count(writes) - before.0, count(flushes) - before.1);
+            let (least_flushed, is_logged) = match level {
+                Durability::Sync => (COMMITS, true),
+                Durability::None => (0, false),
+                _ => (0, true),
+            };
+            assert!(flushed >= least_flushed, "{level}: {flushed} flushes");
+            assert!(
+                level == Durability::Sync || flushed < COMMITS / 2,
+                "{level}: {flushed}"
+            );
+            assert_eq!(written >= COMMITS, is_logged, "{level}: {written} writes");
+        }
+    }
+}
+
+#[test]
+fn what_was_set_is_read_back() {
+    for engine in builds() {
+        for kind in TABLES {
+            let folder = tempfile::tempdir().unwrap();
+            let given = [
+                table(kind),
+                ("cache_size", Value::Integer(40 << 20)),
+                ("leaf_page_max", Value::Integer(8 << 10)),
+            ];
+            let level = Durability::Async;
+            let database = open(engine.as_ref(), folder.path(), level, &given).unwrap();
+            let settings = database.settings().unwrap();
+            assert_eq!(settings["table"], Value::from(kind));
+            let cache = &settings["cache: maximum bytes configured"];
+            assert_eq!(*cache, Value::Integer(40 << 20));
+            let text = format!("{settings:?}");
+            assert!(text.contains("8192") || text.contains("8KB"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn settings_that_do_not_go_together_are_refused() {
+    let refusals: [&[(&str, Value)]; 2] = [
+        &[("eviction_threads_min", 9_i64.into())],
+        &[table("lsm"), ("buffered_by", "checkpoint".into())],
+    ];
+    for engine in builds() {
+        for given in refusals {
+            let folder = tempfile::tempdir().unwrap();
+            let opened = open(engine.as_ref(), folder.path(), Durability::Buffered, given);
+            assert!(matches!(opened.err(), Some(Error::Unsupported(_))));
+        }
+    }
+}
+
+#[test]
+fn a_database_that_is_open_is_not_opened_again() {
+    for engine in builds() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = open(engine.as_ref(), folder.path(), Durability::Async, &[]).unwrap();
+        let second = open(engine.as_ref(), folder.path(), Durability::Async, &[]);
+        let text = second.err().unwrap().to_string();
+        assert!(text.contains("already"), "{text}");
+        write(first.as_ref(), b"key", b"value");
+        assert!(read(first.as_ref(), b"key").is_some());
+    }
+}
+
+#[test]
+fn a_library_of_another_engine_is_refused() {
+    let known = ["/usr/lib/x86_64-linux-gnu/libm.so.6", "/lib64/libm.so.6"];
+    let Some(path) = known.iter().map(Path::new).find(|path| path.is_file()) else {
+        eprintln!("skipped: no libm.so.6 where it is looked for");
+        return;
+    };
+    let text = WIREDTIGER.at(path).err().unwrap().to_string();
+    assert!(
+        text.contains("lacks wiredtiger_open: it is no WiredTiger"),
+        "{text}"
+    );
+}
+
+const LIBRARY_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_LIBRARY";
+const TABLE_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_TABLE";
+
+/// Not a test of its own: what the tests below start and see die.
+#[test]
+fn die_in_child() {
+    if let (Ok(library), Ok(kind)) = (
+        std::env::var(LIBRARY_VARIABLE),
+        std::env::var(TABLE_VARIABLE),
+    ) {
+        let engine = WIREDTIGER.at(Path::new(&library)).unwrap();
+        support::die_if_asked(engine.as_ref(), &[table(&kind)]);
+    }
+}
+
+/// Kills a process with each build and kind of table, and says what is left.
+fn left_after_a_kill(level: Durability) -> Vec<u64> {
+    let mut left = Vec::new();
+    for engine in builds() {
+        let library = engine.build().unwrap().library.unwrap();
+        for kind in TABLES {
+            let told = [
+                (LIBRARY_VARIABLE, library.to_str().unwrap()),
+                (TABLE_VARIABLE, kind),
+            ];
+            left.push(crash_told(engine.as_ref(), level, &[table(kind)], &told));
+        }
+    }
+    left
+}
+
+#[test]
+fn a_killed_process_loses_nothing_where_commits_are_written() {
+    for level in [Durability::Sync, Durability::Async, Durability::Process] {
+        for left in left_after_a_kill(level) {
+            assert_eq!(left, CRASH_COMMITS, "{level}");
+        }
+    }
+}
+
+/// That it is a prefix, `crash_told` has checked.
+#[test]
+fn a_killed_process_leaves_a_prefix_where_the_log_is_buffered() {
+    for left in left_after_a_kill(Durability::Buffered) {
+        assert!(left <= CRASH_COMMITS);
+    }
+}

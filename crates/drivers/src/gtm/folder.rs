@@ -196,8 +196,8 @@ impl Folder<'_> {
     fn rebuild(&self) -> Result<()> {
         let mark = self.file(REBUILDING);
         if !mark.exists() {
-            // Frees the shared memory, which the file names.
-            self.mupip(&["rundown", "-file", files::DATABASE])?;
+            // Frees the shared memory, which the file names; what it does to the file is undone.
+            self.mupip(&["rundown", "-override", "-file", files::DATABASE])?;
             File::create(&mark).map_err(at(&mark))?;
         }
         self.copy_flushed(BASE, files::DATABASE)?;

@@ -18,13 +18,21 @@ pub enum Error {
     #[error("full: {0}")]
     Full(String),
     /// Anything else that the engine said.
-    #[error("{text} (code {code})")]
+    #[error("{text}{}", with_code(*code))]
     Engine {
         /// The engine's own code; 0 where it has none.
         code: i64,
         /// The engine's own words.
         text: String,
     },
+}
+
+/// What stands behind an engine's words: its code, where it has one.
+fn with_code(code: i64) -> String {
+    match code {
+        0 => String::new(),
+        code => format!(" (code {code})"),
+    }
 }
 
 impl Error {
@@ -40,5 +48,18 @@ impl Error {
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_shown_where_there_is_one() {
+        let text = "no such file".to_owned();
+        let error = Error::Engine { code: -7, text };
+        assert_eq!(error.to_string(), "no such file (code -7)");
+        assert_eq!(Error::engine("no library").to_string(), "no library");
     }
 }

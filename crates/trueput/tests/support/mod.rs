@@ -59,12 +59,13 @@ impl Bench {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(input.as_bytes())
-            .unwrap();
+        let written = child.stdin.take().unwrap().write_all(input.as_bytes());
+        // A command line that is refused ends the program before it reads, perhaps before this.
+        let refused = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+        assert!(
+            written.is_ok() || written.as_ref().is_err_and(refused),
+            "{written:?}"
+        );
         child
     }
 

@@ -19,6 +19,12 @@ pub struct Cell {
     pub engine: String,
     /// The version that the library itself reported.
     pub version: String,
+    /// The library's path, or `compiled in`.
+    pub origin: String,
+    /// SHA-256 of the library, or of the program where the engine is compiled in; hexadecimal.
+    pub sha256: String,
+    /// Whether the library was compiled with its assertions; `None` where that could not be told.
+    pub assertions: Option<bool>,
     /// What a worker is.
     pub worker_kind: WorkerKind,
     /// The engine's knobs.
@@ -81,10 +87,10 @@ pub struct OperationFigures {
     pub max_ns: f64,
 }
 
-/// Summarises the repeats of a cell; `None` where none of them measured the headline operation.
 /// Stands between the versions of a contender whose library changed between its repeats.
 pub(crate) const SEVERAL_VERSIONS: &str = " and ";
 
+/// Summarises the repeats of a cell; `None` where none of them measured the headline operation.
 pub(crate) fn cell(
     repeats: &[&TrialRecord],
     names: &ContenderNames,
@@ -112,6 +118,9 @@ pub(crate) fn cell(
             .into_iter()
             .collect::<Vec<_>>()
             .join(SEVERAL_VERSIONS),
+        origin: engine.map_or_else(String::new, |engine| engine.origin.clone()),
+        sha256: engine.map_or_else(String::new, |engine| engine.sha256.clone()),
+        assertions: engine.and_then(|engine| engine.assertions),
         worker_kind: spec.worker_kind,
         knobs: spec.knobs.clone(),
         promise: engine.map(|engine| engine.promise.clone()),

@@ -1,5 +1,6 @@
 //! The columns of a ranking: what stands in them, and which go first where there is no room.
 
+use crate::builds::version_number;
 use crate::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use crate::document::{Column, Table};
 use crate::rankings::Ranking;
@@ -61,7 +62,10 @@ fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
 
 fn identity<'a>() -> Vec<Filled<'a>> {
     vec![
-        text("contender", 0, |_, cell| cell.contender.clone()),
+        text("contender", 0, |_, cell| match cell.assertions {
+            Some(true) => format!("{} [assertions]", cell.contender),
+            _ => cell.contender.clone(),
+        }),
         text("version", 2, |_, cell| {
             short_version(&cell.version).to_owned()
         }),
@@ -69,15 +73,12 @@ fn identity<'a>() -> Vec<Filled<'a>> {
     ]
 }
 
-/// The number in what a library says of its version; SQLite, for one, adds the date and the hash of
-/// its source. The whole text stands below the table.
+/// The number of a version, or all of them where there are two. The whole text stands below the
+/// table.
 fn short_version(version: &str) -> &str {
-    let mut words = version.split_whitespace();
     match version.contains(SEVERAL_VERSIONS) {
         true => version,
-        false => words
-            .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-            .map_or(version, |word| word.trim_end_matches([':', ','])),
+        false => version_number(version),
     }
 }
 

@@ -1,11 +1,15 @@
 //! The names of contenders in a ranking.
 
+use crate::builds::version_number;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use trueput_record::measurement::EngineReport;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// Names contenders so that no two cells of a ranking have the same name: where an engine stands in
-/// it with several settings of a knob, the knob is named.
+/// it with several builds or several settings of a knob, the version or the knob is named.
 pub(crate) struct ContenderNames {
+    builds: BTreeMap<String, String>,
     varying: BTreeMap<String, BTreeSet<String>>,
     several_kinds: BTreeSet<String>,
 }
@@ -30,9 +34,16 @@ impl ContenderNames {
                 .extend(differing.cloned());
         }
         Self {
+            builds: build_names(trials),
             varying,
             several_kinds,
         }
+    }
+
+    /// The engine's name, with what tells the trial's build from others.
+    pub(crate) fn build(&self, spec: &TrialSpec) -> String {
+        let contender = spec.contender();
+        self.builds.get(&contender).cloned().unwrap_or(contender)
     }
 
     /// The name of a trial's contender.
@@ -45,9 +56,56 @@ impl ContenderNames {
         if self.several_kinds.contains(&contender) {
             told_apart.push(spec.worker_kind.name().to_owned());
         }
+        let build = self.build(spec);
         match told_apart.is_empty() {
-            true => contender,
-            false => format!("{contender} ({})", told_apart.join(", ")),
+            true => build,
+            false => format!("{build} ({})", told_apart.join(", ")),
         }
     }
+}
+
+/// By contender, the shortest name that tells the builds of its engine apart: the engine, else its
+/// version too, else the library's file name too, else what the plan said.
+fn build_names(trials: &[&TrialRecord]) -> BTreeMap<String, String> {
+    let mut engines: BTreeMap<&str, Builds<'_>> = BTreeMap::new();
+    for trial in trials {
+        let builds = engines.entry(trial.spec.engine.as_str()).or_default();
+        let report = builds.entry(trial.spec.contender()).or_default();
+        *report = report.or(trial.engine.as_ref());
+    }
+    let named = engines
+        .into_iter()
+        .map(|(engine, builds)| match builds.len() {
+            1 => each(&builds, |_, _| engine.to_owned()),
+            _ => told_apart(engine, &builds),
+        });
+    named.flatten().collect()
+}
+
+type Builds<'a> = BTreeMap<String, Option<&'a EngineReport>>;
+
+fn each(
+    builds: &Builds<'_>,
+    name: impl Fn(&String, Option<&EngineReport>) -> String,
+) -> BTreeMap<String, String> {
+    let named =
+        |(key, report): (&String, &Option<&EngineReport>)| (key.clone(), name(key, *report));
+    builds.iter().map(named).collect()
+}
+
+/// Names several builds of an engine. One that never opened did not say its version.
+fn told_apart(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, String> {
+    let version = |report: &EngineReport| format!("{engine} {}", version_number(&report.version));
+    let with_file = |report: &EngineReport| {
+        let file = Path::new(&report.origin).file_name().unwrap_or_default();
+        format!("{} ({})", version(report), file.to_string_lossy())
+    };
+    let by_version = each(builds, |key, report| report.map_or(key.clone(), version));
+    let by_file = each(builds, |key, report| report.map_or(key.clone(), with_file));
+    let as_given = each(builds, |key, _| key.clone());
+    let unique = |named: &BTreeMap<String, String>| {
+        named.values().collect::<BTreeSet<_>>().len() == named.len()
+    };
+    let mut ways = [by_version, by_file].into_iter();
+    ways.find(unique).unwrap_or(as_given)
 }

@@ -1,5 +1,6 @@
 //! A report as CSV (RFC 4180): a line per trial, plain numbers, the unit in each column's name.
 
+use crate::builds::NO_FAIR_BASELINE;
 use crate::cells::{context_switches, cpu_ns_per_operation};
 use std::collections::BTreeSet;
 use trueput_record::measurement::{Measurement, OperationSummary};
@@ -66,6 +67,19 @@ fn about_the_trial() -> Vec<Column> {
         column("engine_version", engine(|engine| &engine.version)),
         column("engine_origin", engine(|engine| &engine.origin)),
         column("engine_sha256", engine(|engine| &engine.sha256)),
+        column("engine_assertions", |trial| {
+            let assertions = trial.engine.as_ref().and_then(|engine| engine.assertions);
+            assertions
+                .map(|assertions| assertions.to_string())
+                .unwrap_or_default()
+        }),
+        column("engine_warning", |trial| {
+            let assertions = trial.engine.as_ref().and_then(|engine| engine.assertions);
+            match assertions {
+                Some(true) => NO_FAIR_BASELINE.to_owned(),
+                _ => String::new(),
+            }
+        }),
         column("durability", |trial| trial.spec.durability.to_string()),
         column("mapped_to", engine(|engine| &engine.promise.mapped_to)),
         column("workers", |trial| trial.spec.workers.to_string()),

@@ -3,6 +3,7 @@
 //! [`Report::load`] reads a folder, [`Report::render`] writes it in one [`Format`]. The same
 //! [`document`] feeds the terminal and Markdown, so that both say the same.
 
+pub mod builds;
 pub mod cells;
 mod columns;
 mod contender;

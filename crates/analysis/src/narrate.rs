@@ -1,5 +1,6 @@
 //! What a report says, from top to bottom: the run, the machine, a ranking each, what is missing.
 
+use crate::builds::EngineBuild;
 use crate::cells::Cell;
 use crate::columns::{self, plural};
 use crate::document::Block;
@@ -155,8 +156,39 @@ fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
         blocks.push(Block::Text(text.to_owned()));
         blocks.push(Block::Table(columns::harness(ranking)));
     }
+    blocks.extend(unfair(&ranking.builds));
     blocks.extend(unranked(ranking));
     blocks
+}
+
+/// The libraries whose figures are no fair baseline.
+fn unfair(builds: &[EngineBuild]) -> Option<Block> {
+    let line = |build: &EngineBuild| {
+        let warning = build.warning?;
+        let EngineBuild {
+            contender, origin, ..
+        } = build;
+        Some(format!("{contender} ({origin}) was {warning}"))
+    };
+    let lines: Vec<_> = builds.iter().filter_map(line).collect();
+    (!lines.is_empty()).then_some(Block::Warnings(lines))
+}
+
+/// The libraries that were loaded, each with its file and the beginning of its hash; CSV and JSON
+/// have the whole of it.
+fn libraries(builds: &[EngineBuild]) -> impl Iterator<Item = String> {
+    let loaded = builds.iter().filter(|build| build.origin.starts_with('/'));
+    loaded.map(|build| {
+        let EngineBuild {
+            contender,
+            version,
+            origin,
+            sha256,
+            ..
+        } = build;
+        let hash: String = sha256.chars().take(16).collect();
+        format!("{contender}: version {version}, {origin}, SHA-256 {hash}…")
+    })
 }
 
 fn settings(settings: &Settings) -> String {
@@ -186,6 +218,7 @@ fn survival(durability: Durability) -> String {
 
 fn footnotes(ranking: &Ranking) -> Vec<String> {
     let mut notes: Vec<String> = ranking.cells.iter().filter_map(promise).collect();
+    notes.extend(libraries(&ranking.builds));
     notes.extend(answers(&ranking.cells));
     notes.extend(verification(&ranking.cells));
     notes.extend(repeats(&ranking.cells));

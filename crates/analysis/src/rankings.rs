@@ -3,6 +3,7 @@
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
 //! workers, one durability level.
 
+use crate::builds::{EngineBuild, builds};
 use crate::cells::{self, Cell};
 use crate::contender::ContenderNames;
 use serde::Serialize;
@@ -33,6 +34,8 @@ pub struct Ranking {
     pub cells: Vec<Cell>,
     /// The null engine's cells: the harness's own cost.
     pub harness: Vec<Cell>,
+    /// The builds of the engines that were opened.
+    pub builds: Vec<EngineBuild>,
     /// Trials that do not count, with the reason.
     pub unranked: Vec<Unranked>,
 }
@@ -149,6 +152,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         headline,
         cells,
         harness,
+        builds: builds(trials, &names),
         unranked,
     }
 }

@@ -74,6 +74,10 @@ pub struct EngineReport {
     pub origin: String,
     /// SHA-256 of the library file, or of this program where the engine is compiled in; hex.
     pub sha256: String,
+    /// Whether the library was compiled with its assertions, which cost speed, so that it is no
+    /// fair baseline; absent where that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assertions: Option<bool>,
     /// What each commit promised.
     pub promise: Promise,
     /// Settings as the engine reports them back, not as we asked.

@@ -38,6 +38,11 @@ impl Context<'_> {
         self.tell(&Event::Warning { message });
     }
 
+    /// Whether an earlier trial of the run used that library.
+    pub fn knows(&self, library: Option<&Path>) -> bool {
+        library.is_some_and(|path| self.hashes.contains_key(path))
+    }
+
     /// SHA-256 of an engine's library, or of the worker program where the engine is compiled in, in
     /// hexadecimal.
     ///

@@ -2,6 +2,7 @@
 
 use crate::Registry;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use trueput_engine::knob::resolve;
 use trueput_engine::{Durability, Engine, Knob, Resolved};
 use trueput_record::plan::{
@@ -212,11 +213,12 @@ impl<'a> Expansion<'a> {
         for contender in &self.plan.engines {
             if contender.engine == PRESENT_ENGINES {
                 self.present(&mut rivals, left_out);
-            } else if !rivals.iter().any(|rival| rival.contender == *contender) {
-                rivals.push(Rival {
-                    contender: contender.clone(),
-                    build: self.build(contender)?,
-                });
+                continue;
+            }
+            let contender = in_full(contender);
+            if !rivals.iter().any(|rival| rival.contender == contender) {
+                let build = self.build(&contender)?;
+                rivals.push(Rival { contender, build });
             }
         }
         Ok(rivals)
@@ -231,7 +233,11 @@ impl<'a> Expansion<'a> {
                     contender,
                     build: Build::Default(engine),
                 }),
-                Err(error) => left_out.push(format!("{} is not there: {error}", contender.engine)),
+                Err(error) => left_out.push(format!(
+                    "{} is not there: {}",
+                    contender.engine,
+                    with_install(&error, engine)
+                )),
             }
         }
     }
@@ -242,12 +248,9 @@ impl<'a> Expansion<'a> {
             .registry
             .engine(name)
             .map_err(|why| self.wrong("engines", with_present(name, why)))?;
-        let cannot = |error| {
-            let install = engine.info().install;
-            self.wrong(
-                "engines",
-                format!("{name} cannot be used: {error}; to install: {install}"),
-            )
+        let cannot = |error: trueput_engine::Error| {
+            let why = with_install(&error, engine);
+            self.wrong("engines", format!("{name} cannot be used: {why}"))
         };
         match &contender.build {
             Some(library) => {
@@ -399,6 +402,26 @@ impl<'a> Expansion<'a> {
             place: self.plan.origin.of(key),
             message,
         }
+    }
+}
+
+/// The contender with the full path of its library, so that a run resumed in another folder finds
+/// it and two names of one file are one contender. A file that is not there keeps its name for the
+/// engine to refuse.
+fn in_full(contender: &Contender) -> Contender {
+    let full = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    Contender {
+        engine: contender.engine.clone(),
+        build: contender.build.as_ref().map(full),
+    }
+}
+
+/// What an engine that is not there says, and how to install it where it does not say that itself.
+fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
+    let said = error.to_string();
+    match said.contains("install") {
+        true => said,
+        false => format!("{said}; to install: {}", engine.info().install),
     }
 }
 

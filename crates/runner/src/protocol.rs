@@ -91,6 +91,8 @@ pub(crate) enum Report {
         version: String,
         /// The library's file; `None` where the engine is compiled in.
         library: Option<PathBuf>,
+        /// Whether it was compiled with its assertions; `None` where that cannot be told.
+        assertions: Option<bool>,
         /// Settings and counters as the engine reports them.
         engine: EngineState,
     },

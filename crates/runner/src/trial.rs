@@ -83,26 +83,7 @@ fn attempt(
         None,
         "preparing the database",
     )?;
-    let Report::Prepared {
-        version,
-        library,
-        engine,
-    } = prepared
-    else {
-        return Err(Halt::Failed(
-            "preparing the database gave another answer".to_owned(),
-        ));
-    };
-    trial.record.engine = Some(EngineReport {
-        version,
-        origin: library
-            .as_deref()
-            .map_or("compiled in".to_owned(), |path| path.display().to_string()),
-        sha256: context.sha256(library.as_deref())?,
-        promise: bound.promise.clone(),
-        settings: engine.settings,
-        counters: engine.counters,
-    });
+    trial.record.engine = Some(described(context, spec, &bound, prepared)?);
     let ran = execute(context, spec, &directory, bound.job.total_units())?;
     let totals = measure(&bound, &ran, &directory, trial)?;
     if ran.interrupted {
@@ -123,6 +104,45 @@ fn attempt(
     };
     conclude(spec, &bound, *concluded, trial);
     Ok(reasons_for_doubt(&bound, trial))
+}
+
+/// The engine as the process that prepared the database describes it. That its library was compiled
+/// with assertions is said once per run.
+fn described(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    bound: &Bound,
+    prepared: Report,
+) -> Result<EngineReport, Halt> {
+    let Report::Prepared {
+        version,
+        library,
+        assertions,
+        engine,
+    } = prepared
+    else {
+        return Err(Halt::Failed(
+            "preparing the database gave another answer".to_owned(),
+        ));
+    };
+    let origin = library
+        .as_deref()
+        .map_or("compiled in".to_owned(), |path| path.display().to_string());
+    if assertions == Some(true) && !context.knows(library.as_deref()) {
+        context.warn(format!(
+            "{} {version} ({origin}) was compiled with assertions: its figures are no fair baseline",
+            spec.engine
+        ));
+    }
+    Ok(EngineReport {
+        version,
+        origin,
+        sha256: context.sha256(library.as_deref())?,
+        assertions,
+        promise: bound.promise.clone(),
+        settings: engine.settings,
+        counters: engine.counters,
+    })
 }
 
 fn assignment(spec: &TrialSpec, directory: &Path, part: Part) -> Assignment {

@@ -119,6 +119,7 @@ fn prepare(
     reporter.send(&Report::Prepared {
         version: build.version,
         library: build.library,
+        assertions: build.assertions,
         engine,
     })
 }

@@ -118,6 +118,7 @@ fn engine(spec: &TrialSpec) -> EngineReport {
         version: format!("{} 1.2.3", spec.engine),
         origin: "compiled in".to_owned(),
         sha256: "ab".repeat(32),
+        assertions: None,
         promise: Promise {
             durability: spec.durability,
             mapped_to: format!("{}_flags={}", spec.engine, spec.durability),

@@ -110,6 +110,7 @@ pub fn record() -> TrialRecord {
             version: "0.9.70".to_owned(),
             origin: "compiled in".to_owned(),
             sha256: "ab".repeat(32),
+            assertions: Some(false),
             promise,
             settings: named([("map_size", Value::Integer(1 << 30))]),
             counters: named([("depth", Value::Integer(3))]),

@@ -305,9 +305,38 @@ fn present_means_every_engine_that_is_there() {
     assert_eq!(matrix.trials.len(), 3);
     assert_eq!(
         matrix.left_out,
-        ["absent is not there: no such library (code 0)"]
+        ["absent is not there: no such library; to install: compiled in"]
     );
     assert!(refused(&plan(&["absent"])).contains("to install: compiled in"));
+}
+
+#[test]
+fn two_names_of_one_library_are_one_contender_and_its_path_is_kept_in_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("liba.so");
+    std::fs::write(&library, "").unwrap();
+    let link = folder.path().join("libb.so");
+    std::os::unix::fs::symlink(&library, &link).unwrap();
+    let named = |path: &std::path::Path| Contender {
+        engine: "shared".to_owned(),
+        build: Some(path.to_owned()),
+    };
+    let full = named(&library.canonicalize().unwrap());
+    assert_eq!(in_full(&named(&link)), full);
+    assert_eq!(in_full(&named(&library)), full);
+    let absent = named(std::path::Path::new("liba.so"));
+    assert_eq!(
+        in_full(&absent),
+        absent,
+        "the engine refuses it by its name"
+    );
+}
+
+#[test]
+fn an_engine_that_says_how_to_install_it_is_not_said_twice() {
+    let said = trueput_engine::Error::engine("no library; `make engines` installs it");
+    let engine = registry().engine("absent").unwrap();
+    assert_eq!(with_install(&said, engine), said.to_string());
 }
 
 #[test]

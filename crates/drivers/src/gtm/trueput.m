@@ -15,7 +15,13 @@ reset ; forget what an error has left
 get(key,value) ; whether the key is there, and its value
  set value=$get(^t(key))
  quit:value'="" 1
- quit $data(^t(key))
+ quit:'$data(^t(key)) 0
+ ; an empty value, or one that another process has written between the two
+ new there
+ tstart ():(serial:transaction="BATCH")
+ set there=$data(^t(key)),value=$get(^t(key))
+ tcommit
+ quit there
  ;
 put(key,value) ; one write, a transaction by itself
  set ^t(key)=value
@@ -31,9 +37,11 @@ page(from,inclusive,way,most,out) ; records in a row; whether there may be more
  if inclusive,$data(^t(key)) do add
  for  quit:count=most!($zlength(out)>32000)  set key=$order(^t(key),way) quit:key=""  do add
  quit key'=""
-add ; a long value is asked for by itself
+add ; a long value is asked for by itself; one that another process has deleted is left out
  new value
- set value=$get(^t(key)),count=count+1
+ set value=$get(^t(key))
+ if value="",'$$get(key,.value) quit
+ set count=count+1
  if $zlength(value)>32000 set out=out_$zlength(key)_",,"_key quit
  set out=out_$zlength(key)_","_$zlength(value)_","_key_value
  quit

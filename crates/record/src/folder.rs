@@ -11,7 +11,7 @@
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,10 @@ pub struct RunManifest {
     /// not named here, a report ranks by its first kind.
     #[serde(default)]
     pub headlines: BTreeMap<String, String>,
+    /// The folder for databases, where the user named one: a resumed run finds there what a killed
+    /// one left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<PathBuf>,
 }
 
 /// How a run ended.
@@ -72,6 +76,13 @@ pub struct StoredTrials {
     pub trials: Vec<TrialRecord>,
     /// The others, named so that nothing disappears in silence.
     pub damaged: Vec<DamagedLine>,
+}
+
+/// Keeps other processes from writing to a run folder. It ends when it is dropped, and with its
+/// process, however that ends.
+#[derive(Debug)]
+pub struct RunLock {
+    _trials: File,
 }
 
 /// A run folder on disk. Nothing in it is ever overwritten but `end.json`.
@@ -113,7 +124,12 @@ impl RunFolder {
         let file = path.join(MANIFEST);
         let text = std::fs::read_to_string(&file).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
-                Error::invalid(path, format!("not a run folder: it has no {MANIFEST}"))
+                let lacks = if path.exists() {
+                    format!("it has no {MANIFEST}")
+                } else {
+                    "it is not there".to_owned()
+                };
+                Error::invalid(path, format!("not a run folder: {lacks}"))
             }
             _ => Error::io(&file, source),
         })?;
@@ -135,6 +151,24 @@ impl RunFolder {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Makes the run this process's own: two that work on one run would write over each other's
+    /// databases. Reading needs no lock.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where another process has it, [`Error::Io`] where it cannot be opened.
+    pub fn lock(&self) -> Result<RunLock, Error> {
+        let path = self.path.join(TRIALS);
+        let opened = OpenOptions::new().append(true).open(&path);
+        let trials = opened.map_err(|source| Error::io(&path, source))?;
+        match trials.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(Error::Busy {
+                path: self.path.clone(),
+            }),
+            // A file system that has no locks is no reason not to measure on it.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(RunLock { _trials: trials }),
+        }
     }
 
     /// The file that a trial's latency histograms go to.

@@ -49,6 +49,12 @@ pub enum Error {
         /// What is wrong and what would be right.
         message: String,
     },
+    /// Another process writes to a run folder.
+    #[error("{path}: another trueput is at work on this run; stop it, or wait until it has ended")]
+    Busy {
+        /// The run folder.
+        path: std::path::PathBuf,
+    },
     /// A run folder was written by a later trueput.
     #[error(
         "{path}: format {found} is newer than {known}, the newest that this trueput reads; \

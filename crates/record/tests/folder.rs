@@ -248,6 +248,17 @@ fn a_file_in_the_place_of_a_folder_is_left_alone() {
 }
 
 #[test]
+fn a_run_is_one_writers_at_a_time_and_anybodys_to_read() {
+    let (_parent, folder) = new_folder();
+    let lock = folder.lock().unwrap();
+    let error = folder.lock().unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error}");
+    assert!(folder.trials().is_ok());
+    drop(lock);
+    folder.lock().unwrap();
+}
+
+#[test]
 fn a_run_has_not_ended_until_it_says_so_and_may_say_so_again() {
     let (_results, folder) = new_folder();
     assert_eq!(folder.end().unwrap(), None);

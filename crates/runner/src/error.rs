@@ -71,7 +71,10 @@ impl Error {
             | Self::WorkFolder { .. }
             | Self::Results { .. }
             | Self::NoRoom { .. } => true,
-            Self::Record(error) => matches!(error, trueput_record::Error::NewerFormat { .. }),
+            Self::Record(error) => matches!(
+                error,
+                trueput_record::Error::NewerFormat { .. } | trueput_record::Error::Busy { .. }
+            ),
             Self::Worker { .. } => false,
         }
     }

@@ -60,6 +60,7 @@ pub fn create_run(
         started_at: jiff::Timestamp::now().to_string(),
         host: host::facts(&place, command),
         headlines: headlines(&trials, registry),
+        work: options.work.as_deref().map(absolute),
         trials,
         left_out,
     };
@@ -124,6 +125,10 @@ fn check_places(results: &Path, options: &Options) -> Result<PathBuf, Error> {
     }
 }
 
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// By workload, the kind of operation that its contenders are ranked by.
 fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let names = trials.iter().map(|spec| spec.workload.as_str());
@@ -148,6 +153,7 @@ pub fn run(
     options: &Options,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
+    let _lock = folder.lock()?;
     let stored = folder.trials()?;
     let mut ended: HashMap<String, Outcome> = HashMap::new();
     for record in stored.trials {
@@ -173,7 +179,7 @@ pub fn run(
         );
         observer(&Event::Warning { message });
     }
-    let area = open_area(folder, options)?;
+    let area = open_area(folder, manifest, options)?;
     let (hashes, conformance) = (HashMap::new(), HashMap::new());
     let mut context = Context {
         registry,
@@ -202,9 +208,16 @@ pub fn run(
     Ok(summary(&ended, interrupted))
 }
 
-fn open_area(folder: &RunFolder, options: &Options) -> Result<RunArea, Error> {
+/// Claims the work folder that is named now, or was named when the run began: what a killed run
+/// left is there.
+fn open_area(
+    folder: &RunFolder,
+    manifest: &RunManifest,
+    options: &Options,
+) -> Result<RunArea, Error> {
     let default = folder.path().join(WORK);
-    let work = WorkFolder::claim(options.work.as_deref().unwrap_or(&default))?;
+    let named = options.work.as_deref().or(manifest.work.as_deref());
+    let work = WorkFolder::claim(named.unwrap_or(&default))?;
     let real = folder
         .path()
         .canonicalize()

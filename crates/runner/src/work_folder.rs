@@ -119,6 +119,8 @@ impl WorkFolder {
 pub(crate) struct RunArea {
     work: WorkFolder,
     path: PathBuf,
+    /// Locked, so that no other run of that name works here.
+    _lock: fs::File,
 }
 
 impl RunArea {
@@ -128,8 +130,12 @@ impl RunArea {
     /// [`Error::WorkFolder`].
     pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, Error> {
         let path = work.path().join(name.as_ref());
-        match make_folder(&path) {
-            Ok(()) => Ok(Self { work, path }),
+        match make_folder(&path).and_then(|()| lock(&path)) {
+            Ok(lock) => Ok(Self {
+                work,
+                path,
+                _lock: lock,
+            }),
             Err(message) => Err(Error::WorkFolder { path, message }),
         }
     }
@@ -169,6 +175,20 @@ impl RunArea {
         // Fails where a database is kept, as it should.
         let _ = fs::remove_dir(&self.path);
         self.work.release();
+    }
+}
+
+/// Locks a folder for as long as the file lives.
+fn lock(path: &Path) -> Result<fs::File, String> {
+    let folder = fs::File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    match folder.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(
+            "another run of that name is at work here; name another work folder, or wait until it \
+             has ended"
+                .to_owned(),
+        ),
+        // A file system that has no locks is no reason not to measure on it.
+        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(folder),
     }
 }
 
@@ -285,6 +305,22 @@ mod tests {
         area.remove("0001").unwrap();
         area.close();
         assert!(path.join("bystander").exists() && !path.join("run").exists());
+    }
+
+    #[test]
+    fn the_area_of_a_run_is_one_runs_at_a_time() {
+        let parent = tempfile::tempdir().unwrap();
+        let open = || {
+            RunArea::open(
+                WorkFolder::claim(&parent.path().join("work")).unwrap(),
+                "run",
+            )
+        };
+        let area = open().unwrap();
+        let error = open().unwrap_err();
+        assert!(error.to_string().contains("at work here"), "{error}");
+        drop(area);
+        open().unwrap().close();
     }
 
     #[test]

@@ -70,6 +70,52 @@ fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on(
 }
 
 #[test]
+fn a_run_that_is_at_work_is_not_taken_up_by_another_command() {
+    let bench = Bench::new();
+    let mut child = bench.spawn_with(&THREEN1, LINE);
+    wait_for_work(&mut child, &bench.path().join("results"), 1 << 19, 2);
+    let folder = bench.run_folder().path().to_string_lossy().into_owned();
+    for refused in [
+        bench.run_with(&resumed(), LINE),
+        bench.run(&["run", "--resume", &folder]),
+    ] {
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+        let said = stderr(&refused);
+        assert!(said.contains("another trueput is at work"), "{said}");
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    assert_answers(&bench.trials()[0], 1, FINISH);
+}
+
+#[test]
+fn what_a_killed_run_left_in_a_named_work_folder_is_cleared_when_it_is_resumed() {
+    let bench = Bench::new();
+    let work = bench.path().join("work").to_string_lossy().into_owned();
+    let begin = [
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb",
+        "--durability",
+        "process",
+    ];
+    let rest = ["--workers", "2", "--set", "finish=60000", "--work", &work];
+    let mut child = bench.spawn_with(&[&begin[..], &rest[..]].concat(), "");
+    wait_for_work(&mut child, &bench.path().join("work"), 1 << 19, 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        bench.path().join("work").exists(),
+        "it had no time to clear up"
+    );
+    let folder = bench.run_folder().path().to_string_lossy().into_owned();
+    let output = bench.run(&["run", "--resume", &folder]);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    assert!(!bench.path().join("work").exists(), "something is left");
+}
+
+#[test]
 fn a_killed_worker_does_not_keep_the_plan_from_going_on() {
     let bench = Bench::new();
     let arguments = [

@@ -88,6 +88,10 @@ impl Kind {
                 let fits = (min..=max).contains(&number);
                 fits.then(|| given.clone()).ok_or_else(out_of_range)
             }
+            // 1e6 is how people write a million.
+            (Self::Integer { .. }, Value::Float(number)) if is_whole(*number) => {
+                self.admit(&Value::Integer(*number as i64))
+            }
             (Self::Bytes { min, max, .. }, Value::Integer(_) | Value::Text(_)) => {
                 let bytes = parse_bytes(&given.to_string())?;
                 let fits = (*min..=*max).contains(&bytes);
@@ -113,6 +117,11 @@ impl Kind {
             (Self::Bytes { .. }, _) => Err(format!("'{given}' is not a size ({})", self.range())),
         }
     }
+}
+
+/// Whether a float is a whole number that it states exactly.
+fn is_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() <= 2_f64.powi(53)
 }
 
 /// Settings of which every one has a value of the right type and within range.
@@ -263,6 +272,26 @@ mod tests {
     fn sizes_may_carry_units() {
         let resolved = resolve("toy", KNOBS, &given("cache_size", "2MiB".into())).unwrap();
         assert_eq!(resolved.integer("cache_size"), 2 << 20);
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_an_exponent_and_a_fraction_is_none() {
+        let knobs = [Knob {
+            name: "finish",
+            summary: "The last one.",
+            gives_up: "",
+            kind: Kind::Integer {
+                default: 1,
+                min: 1,
+                max: i64::MAX,
+            },
+            unit: "",
+        }];
+        let finish = |text: &str| resolve("toy", &knobs, &given("finish", Value::parse(text)));
+        assert_eq!(finish("1e6").unwrap().integer("finish"), 1_000_000);
+        for wrong in ["1.5", "1e300", "inf", "nan", "-1e3"] {
+            assert!(finish(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

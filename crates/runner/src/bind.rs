@@ -70,7 +70,9 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     let knobs = knob::resolve(name, engine.knobs(), &spec.knobs)?;
     let workload = registry.workload(&spec.workload)?;
     let settings = knob::resolve(workload.info().name, workload.settings(), &spec.settings)?;
-    let job = workload.job(&settings)?;
+    let job = workload
+        .job(&settings)
+        .map_err(|why| format!("{}: {why}", spec.workload))?;
     check_workers(&*engine, spec)?;
     Ok(Bound {
         engine,

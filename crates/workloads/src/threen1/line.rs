@@ -1,6 +1,7 @@
 //! The original's input: a problem per line, `start finish [workers [block]]`.
 
 use super::{LARGEST_STORABLE, used_block};
+use trueput_record::plan::MAX_WORKERS;
 use trueput_record::trial::Settings;
 
 /// One problem of the input.
@@ -95,7 +96,7 @@ fn parse(fields: &[&str], cores: u32) -> Result<Line, String> {
         ));
     }
     let workers = match fields.get(2) {
-        Some(field) => number("number of workers", field, u32::MAX.into())? as u32,
+        Some(field) => number("number of workers", field, MAX_WORKERS.into())? as u32,
         None => cores.max(1).saturating_mul(2),
     };
     let block = match fields.get(3) {
@@ -196,9 +197,9 @@ mod tests {
         assert!(refused("1 99999999999999999999999").contains("is too large"));
         assert_eq!(
             refused("1 10 0"),
-            "line 1: the number of workers is 0; write a whole number from 1 to 4294967295"
+            "line 1: the number of workers is 0; write a whole number from 1 to 1024"
         );
-        assert!(refused("1 10 4294967296").contains("is too large"));
+        assert!(refused("1 10 1025").contains("is too large"));
         assert!(refused("1 10 4 0").contains("the block is 0"));
         assert_eq!(
             refused("1 10 4 5 6"),

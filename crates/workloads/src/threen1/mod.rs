@@ -132,7 +132,7 @@ impl Workload for ThreeN1 {
         let (start, finish) = (settings.unsigned("start"), settings.unsigned("finish"));
         if finish < start {
             return Err(format!(
-                "threen1: the range {start} to {finish} is reversed; write start={finish} \
+                "the range {start} to {finish} is reversed; write start={finish} \
                  finish={start}"
             ));
         }
@@ -145,11 +145,11 @@ impl Workload for ThreeN1 {
         let commit = Commit::ALL.into_iter().find(|known| known.name() == commit);
         let keys = Keys::ALL.into_iter().find(|known| known.name() == keys);
         let (Some(commit), Some(keys)) = (commit, keys) else {
-            return Err("threen1: unknown commit or keys".to_owned());
+            return Err("unknown commit or keys".to_owned());
         };
         if commit == Commit::Block && snapshot == Snapshot::Start {
             return Err(
-                "threen1: with commit=per-block the block's own transaction does the look-ups; \
+                "with commit=per-block the block's own transaction does the look-ups; \
                  leave snapshot=start out"
                     .to_owned(),
             );

@@ -240,7 +240,7 @@ fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
     let refused = |given: &[(&str, &str)]| job(given).err().unwrap();
     assert_eq!(
         refused(&[("start", "9"), ("finish", "3")]),
-        "threen1: the range 9 to 3 is reversed; write start=3 finish=9"
+        "the range 9 to 3 is reversed; write start=3 finish=9"
     );
     assert!(refused(&[("start", "0")]).contains("threen1.start: 0 is out of range (1 or more)"));
     assert!(refused(&[("finish", "ten")]).contains("'ten' is not a whole number"));

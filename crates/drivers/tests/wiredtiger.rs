@@ -4,10 +4,11 @@
 
 mod support;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use support::{CRASH_COMMITS, crash_told, get, keeps_the_contract, open, read, write};
 use trueput_drivers::WiredTiger;
-use trueput_engine::{Database, Durability, Engine, Error, Mode, Value};
+use trueput_engine::{Database, Direction, Durability, Engine, Error, KeyRange, Mode, Value};
 
 static WIREDTIGER: WiredTiger = WiredTiger::new();
 const TABLES: [&str; 2] = ["btree", "lsm"];
@@ -234,12 +235,107 @@ const TABLE_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_TABLE";
 /// Not a test of its own: what the tests below start and see die.
 #[test]
 fn die_in_child() {
-    if let (Ok(library), Ok(kind)) = (
+    let (Ok(library), Ok(kind)) = (
         std::env::var(LIBRARY_VARIABLE),
         std::env::var(TABLE_VARIABLE),
-    ) {
-        let engine = WIREDTIGER.at(Path::new(&library)).unwrap();
-        support::die_if_asked(engine.as_ref(), &[table(&kind)]);
+    ) else {
+        return;
+    };
+    let engine = WIREDTIGER.at(Path::new(&library)).unwrap();
+    match std::env::var(FILL_VARIABLE) {
+        Ok(directory) => {
+            let given = small_chunks(&kind, &std::env::var(KEPT_BY_VARIABLE).unwrap());
+            let level = std::env::var(LEVEL_VARIABLE).unwrap().parse().unwrap();
+            let database = open(engine.as_ref(), Path::new(&directory), level, &given).unwrap();
+            fill(database.as_ref());
+            std::process::abort();
+        }
+        Err(_) => support::die_if_asked(engine.as_ref(), &[table(&kind)]),
+    }
+}
+
+const FILL_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_FILL";
+const KEPT_BY_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_KEPT_BY";
+const LEVEL_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_LEVEL";
+const THREADS: u32 = 4;
+const EACH: u32 = 5000;
+
+/// Chunks and checkpoints come and go while the records are written.
+fn small_chunks(kind: &str, kept_by: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        table(kind),
+        ("buffered_by", kept_by.into()),
+        ("lsm_chunk_size", Value::Integer(512 << 10)),
+        ("memory_page_max", Value::Integer(64 << 10)),
+        ("checkpoint_wait", 1_i64.into()),
+        ("log_file_max", Value::Integer(1 << 20)),
+    ]
+}
+
+/// Several threads write at once, each its own records in order, one to a commit.
+fn fill(database: &dyn Database) {
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            scope.spawn(move || {
+                let mut session = database.session().unwrap();
+                for number in 0..EACH {
+                    session.begin(Mode::Write).unwrap();
+                    let key = [thread.to_be_bytes(), number.to_be_bytes()].concat();
+                    session.put(&key, &[7; 200]).unwrap();
+                    session.commit().unwrap();
+                }
+            });
+        }
+    });
+}
+
+/// How many records of each thread are left after a kill; they are the first ones of each.
+fn left_of_many(engine: &dyn Engine, kind: &str, level: Durability, kept_by: &str) -> Vec<u32> {
+    let folder = tempfile::tempdir().unwrap();
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "die_in_child"])
+        .env(LIBRARY_VARIABLE, engine.build().unwrap().library.unwrap())
+        .env(TABLE_VARIABLE, kind)
+        .env(LEVEL_VARIABLE, level.name())
+        .env(KEPT_BY_VARIABLE, kept_by)
+        .env(FILL_VARIABLE, folder.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(!status.success());
+    let database = open(engine, folder.path(), level, &small_chunks(kind, kept_by)).unwrap();
+    let mut session = database.session().unwrap();
+    let mut left = vec![0; THREADS as usize];
+    session.begin(Mode::Read).unwrap();
+    let visit = &mut |key: &[u8], _: &[u8]| {
+        let thread = usize::from(key[3]);
+        let expected: u32 = left[thread];
+        assert_eq!(key[4..], expected.to_be_bytes(), "{kind}, thread {thread}");
+        left[thread] += 1;
+        ControlFlow::Continue(())
+    };
+    let scanned = session.scan(KeyRange::ALL, Direction::Forward, visit);
+    assert_eq!(
+        scanned,
+        Ok(left.iter().map(|&count| u64::from(count)).sum())
+    );
+    session.commit().unwrap();
+    left
+}
+
+#[test]
+fn a_kill_amid_chunks_and_checkpoints_leaves_what_the_level_says() {
+    for engine in builds() {
+        for kind in TABLES {
+            let left = left_of_many(engine.as_ref(), kind, Durability::Process, "log");
+            assert_eq!(left, [EACH; THREADS as usize], "{kind}");
+        }
+        for (kind, kept_by) in [("btree", "log"), ("lsm", "log"), ("btree", "checkpoint")] {
+            // That these are the first of each thread, the scan has checked.
+            let left = left_of_many(engine.as_ref(), kind, Durability::Buffered, kept_by);
+            assert!(left.iter().all(|&count| count <= EACH), "{kind}: {left:?}");
+        }
     }
 }
 

@@ -130,8 +130,8 @@ fn window(durability: Durability) -> Option<Window> {
              checkpoint"
         }
         Durability::Buffered => {
-            "the log's buffer in the process is full or 50 ms are over; then, for lost power, as at \
-             async. With buffered_by=checkpoint: until the next checkpoint"
+            "the log's buffer in the process is full or 50 ms are over; then, for lost power, as \
+             at async. With buffered_by=checkpoint: until the next checkpoint"
         }
         Durability::Sync | Durability::Process | Durability::None => return None,
     };

@@ -46,7 +46,7 @@ impl Opened {
             has_log: plan.has_log,
             has_statistics: plan.has_statistics,
         };
-        // SAFETY: the database is open and the strings live. A table that is there is left as it is.
+        // SAFETY: the database is open and the strings live. A table that is there stays as it is.
         opened.check(unsafe { (api.shim.create)(handle, TABLE.as_ptr(), plan.table.as_ptr()) })?;
         Ok(opened)
     }
@@ -148,8 +148,8 @@ impl Database for Opened {
         Ok(counters)
     }
 
-    /// The connection's settings as far as its statistics tell them, and the table's as its metadata
-    /// have them.
+    /// The connection's settings as far as its statistics tell them, and the table's as its
+    /// metadata have them.
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let mut settings = self.statistics()?;
         settings.retain(|name, _| SETTINGS.contains(&name.as_str()));

@@ -27,8 +27,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "transaction_sync",
-        summary: "How a commit at 'sync' flushes the log: fsync after writing it, or the log opened \
-                  with O_DSYNC. Without effect at other levels.",
+        summary: "How a commit at 'sync' flushes the log: fsync after writing it, or the log \
+                  opened with O_DSYNC. Without effect at other levels.",
         gives_up: "",
         kind: Kind::Choice {
             default: "fsync",
@@ -49,9 +49,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "checkpoint_wait",
-        summary: "Seconds from the end of one checkpoint to the next; 0 is none by time. WiredTiger's \
-                  own default is 0, so that the log grows until the database is closed; 60 is \
-                  MongoDB's.",
+        summary: "Seconds from the end of one checkpoint to the next; 0 is none by time. \
+                  WiredTiger's own default is 0, so that the log grows until the database is \
+                  closed; 60 is MongoDB's.",
         gives_up: "longer: disk for the log and time to recover; shorter: writing pages again",
         kind: Kind::Integer {
             default: 60,
@@ -75,7 +75,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "log_file_max",
         summary: "Size of a log file. A full one is flushed when the next is begun.",
-        gives_up: "larger: a wider window for lost power; smaller: files made and flushed more often",
+        gives_up: "larger: a wider window for lost power; smaller: more files to make and flush",
         kind: Kind::Bytes {
             default: 100 << 20,
             min: 100 << 10,
@@ -107,8 +107,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "block_compressor",
-        summary: "Compression of pages on disk, where this build has it. Fixed when the database is \
-                  made.",
+        summary: "Compression of pages on disk, where this build has it. Fixed when the database \
+                  is made.",
         gives_up: "snappy, lz4: processor time; none: disk",
         kind: Kind::Choice {
             default: "none",
@@ -129,7 +129,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "internal_page_max",
-        summary: "Largest internal page on disk before compression. Fixed when the database is made.",
+        summary: "Largest internal page on disk before compression. Fixed when the database is \
+                  made.",
         gives_up: "as leaf_page_max",
         kind: Kind::Bytes {
             default: 4 << 10,
@@ -140,8 +141,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "memory_page_max",
-        summary: "Size to which a page may grow in memory before it is split and written; at most a \
-                  tenth of the cache. Not used for lsm. Fixed when the database is made.",
+        summary: "Size to which a page may grow in memory before it is split and written; at most \
+                  a tenth of the cache. Not used for lsm. Fixed when the database is made.",
         gives_up: "larger: longer stalls at a split",
         kind: Kind::Bytes {
             default: 5 << 20,

@@ -234,8 +234,8 @@ impl Session for WiredTigerSession<'_> {
         };
         let found = self.found(code)?;
         if found {
-            // SAFETY: it lies in the cursor until that moves or the transaction ends; the session is
-            // borrowed, so neither happens before the visitor is done.
+            // SAFETY: it lies in the cursor until that moves or the transaction ends; the session
+            // is borrowed, so neither happens before the visitor is done.
             visitor(unsafe { value.bytes() });
         }
         Ok(found)
@@ -282,8 +282,8 @@ impl Session for WiredTigerSession<'_> {
         Ok(shown)
     }
 
-    /// WiredTiger resets the cursor with the end of the transaction, and rolls one back that it does
-    /// not commit.
+    /// WiredTiger resets the cursor with the end of the transaction, and rolls one back that it
+    /// does not commit.
     #[inline]
     fn commit(&mut self) -> Result<()> {
         self.need_open()?;

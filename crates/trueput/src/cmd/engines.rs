@@ -1,15 +1,22 @@
-//! `trueput engines`: who can compete.
+//! `trueput engines`: who can compete, in which builds.
 
 use crate::failure::Failure;
 use crate::{output, table};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_engine::{Durability, Engine, Promise};
+use trueput_engine::{Build, Durability, Engine, Promise};
 use trueput_runner::Registry;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput engines
+  trueput engines --json | jq '.[] | select(.present) | .name'";
 
 /// What `trueput engines` is given.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Write JSON, with what each level is mapped to and where the engine documents it
     #[arg(long)]
@@ -21,60 +28,112 @@ pub struct Arguments {
 /// # Errors
 /// Where nobody reads it.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let listed: Vec<Listed> = registry
+        .engines
+        .iter()
+        .map(|&engine| Listed::of(engine))
+        .collect();
     if arguments.json {
-        output::json(
-            &registry
-                .engines
-                .iter()
-                .map(|&engine| described(engine))
-                .collect(),
-        )?;
+        output::json(&listed.iter().map(described).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<_> = registry.engines.iter().map(|&engine| row(engine)).collect();
-    let header = [
-        "engine",
-        "version",
-        "from",
-        "workers",
-        "durability",
-        "what it is",
-    ];
+    let rows: Vec<_> = listed.iter().flat_map(rows).collect();
+    let header = ["engine", "version", "workers", "durability", "from"];
     output::write(&table::align(header, &rows))?;
+    let mut gap = "\n";
+    for line in listed.iter().filter_map(to_install) {
+        output::line(&format!("{gap}{line}"))?;
+        gap = "";
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(engine: &dyn Engine) -> [String; 6] {
-    let info = engine.info();
-    let (version, origin) = version_and_origin(engine);
-    let levels: Vec<_> = promises(engine)
-        .map(|promise| promise.durability.name())
-        .collect();
-    [
-        info.name.to_owned(),
-        short(&version).to_owned(),
-        origin,
-        workers(engine).to_owned(),
-        levels.join(", "),
-        info.summary.to_owned(),
-    ]
+/// An engine with its builds on this machine, the one that is used by default first.
+struct Listed {
+    engine: &'static dyn Engine,
+    builds: Vec<Found>,
+    /// What the engine says where there is none.
+    missing: Option<String>,
 }
 
-/// An engine that is not there says how to get it.
-fn version_and_origin(engine: &dyn Engine) -> (String, String) {
-    match engine.build() {
-        Ok(build) => {
-            let library = build.library.map(|path| path.display().to_string());
-            (
-                build.version,
-                library.unwrap_or_else(|| "compiled in".to_owned()),
-            )
+/// A library that was found, and what it says or what is wrong with it.
+struct Found {
+    library: Option<PathBuf>,
+    build: Result<Build, String>,
+}
+
+impl Listed {
+    fn of(engine: &'static dyn Engine) -> Self {
+        let found = |path: PathBuf| {
+            let build = engine.at(&path).and_then(|engine| engine.build());
+            Found {
+                build: build.map_err(|error| error.to_string()),
+                library: Some(path),
+            }
+        };
+        let mut builds: Vec<_> = engine.found().into_iter().map(found).collect();
+        let default = engine.build();
+        if let Ok(build) = &default {
+            let listed = |found: &Found| found.library == build.library;
+            match builds.iter().position(listed) {
+                // The default comes first.
+                Some(place) => builds[..=place].rotate_right(1),
+                None => builds.insert(
+                    0,
+                    Found {
+                        library: build.library.clone(),
+                        build: Ok(build.clone()),
+                    },
+                ),
+            }
         }
-        Err(_) => (
-            "not there".to_owned(),
-            format!("to install: {}", engine.info().install),
-        ),
+        Self {
+            engine,
+            builds,
+            missing: default.err().map(|error| error.to_string()),
+        }
     }
+}
+
+/// A row for each build; an engine that is not there has one, too.
+fn rows(listed: &Listed) -> Vec<[String; 5]> {
+    let engine = listed.engine;
+    let row = |version: &str, from: String| {
+        let levels: Vec<_> = promises(engine)
+            .map(|promise| promise.durability.name())
+            .collect();
+        [
+            engine.info().name.to_owned(),
+            version.to_owned(),
+            workers(engine).to_owned(),
+            levels.join(", "),
+            from,
+        ]
+    };
+    if listed.builds.is_empty() {
+        return vec![row("not there", "see below".to_owned())];
+    }
+    let of_build = |found: &Found| {
+        let library = found.library.as_ref().map(|path| path.display());
+        let from = library.map_or_else(|| "compiled in".to_owned(), |path| path.to_string());
+        match &found.build {
+            Ok(build) if build.assertions == Some(true) => {
+                let flag = "compiled with assertions: no fair baseline";
+                row(short(&build.version), format!("{from} ({flag})"))
+            }
+            Ok(build) => row(short(&build.version), from),
+            Err(why) => row("unusable", why.clone()),
+        }
+    };
+    listed.builds.iter().map(of_build).collect()
+}
+
+/// How to get an engine that is not there.
+fn to_install(listed: &Listed) -> Option<String> {
+    let info = listed.engine.info();
+    let why = listed.missing.as_ref()?;
+    let (name, install) = (info.name, info.install);
+    Some(format!("{name}: {why}; to install: {install}"))
 }
 
 /// The number in a version that comes with a date or a source id; JSON has it whole.
@@ -99,24 +158,38 @@ fn promises(engine: &dyn Engine) -> impl Iterator<Item = Promise> {
         .filter_map(|level| engine.promise(level))
 }
 
-fn described(engine: &dyn Engine) -> serde_json::Value {
+fn described(listed: &Listed) -> Value {
+    let engine = listed.engine;
     let info = engine.info();
-    let (version, origin) = version_and_origin(engine);
     let capabilities = engine.capabilities();
     json!({
         "name": info.name,
         "title": info.title,
         "summary": info.summary,
-        "version": version,
-        "origin": origin,
-        "present": engine.build().is_ok(),
+        "present": listed.builds.iter().any(|found| found.build.is_ok()),
+        "builds": listed.builds.iter().map(described_build).collect::<Vec<_>>(),
+        "missing": listed.missing,
         "license": info.license,
         "homepage": info.homepage,
         "install": info.install,
         "workers": workers(engine),
+        "several_processes": capabilities.several_processes,
         "concurrent_writers": capabilities.concurrent_writers,
         "snapshot_reads": capabilities.snapshot_reads,
+        "atomic_transactions": capabilities.atomic_transactions,
+        "max_key_bytes": capabilities.max_key_bytes,
+        "max_value_bytes": capabilities.max_value_bytes,
         "promises": promises(engine).map(|promise| json!(promise)).collect::<Vec<_>>(),
+    })
+}
+
+fn described_build(found: &Found) -> Value {
+    let build = found.build.as_ref().ok();
+    json!({
+        "version": build.map(|build| &build.version),
+        "library": found.library,
+        "assertions": build.and_then(|build| build.assertions),
+        "unusable": found.build.as_ref().err(),
     })
 }
 
@@ -128,6 +201,6 @@ mod tests {
     fn a_version_is_shown_without_its_date_and_source() {
         assert_eq!(short("LMDB 0.9.70: (December 19, 2015)"), "0.9.70");
         assert_eq!(short("3.54.1 2026-10-16 abc"), "3.54.1");
-        assert_eq!(short("not there"), "not there");
+        assert_eq!(short("unknown"), "unknown");
     }
 }

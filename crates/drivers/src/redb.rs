@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
-    Result, Session, Value, Window,
+    Resolved, Result, Session, Value, Window,
 };
 
 /// The redb driver.
@@ -136,6 +136,15 @@ impl Engine for Redb {
             window,
             source: source.to_owned(),
         })
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        let usual = self.promise(durability);
+        let mut promise = usual.ok_or_else(|| refuse::no_durability("redb", durability))?;
+        if let Some(window) = &mut promise.window {
+            window.commits = Some(knobs.unsigned("commits_per_sync") - 1);
+        }
+        Ok(promise)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -4,6 +4,7 @@ mod connection;
 mod session;
 mod setup;
 
+use crate::refuse;
 use connection::Connection;
 use rusqlite::ffi;
 use setup::Setup;
@@ -11,8 +12,8 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Kind, Knob, OpenSpec, Promise, Result,
-    Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Kind, Knob, OpenSpec, Promise,
+    Resolved, Result, Session, Value, Window,
 };
 
 /// The SQLite driver: one table, keys and values as blobs.
@@ -196,6 +197,21 @@ impl Engine for Sqlite {
             window,
             source,
         })
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        let (journal_mode, synchronous) = setup::journal(durability, knobs)?;
+        let usual = self.promise(durability);
+        let mut promise = usual.ok_or_else(|| refuse::no_durability("sqlite", durability))?;
+        let synchronous = synchronous.name();
+        promise.mapped_to = format!("journal_mode={journal_mode}, synchronous={synchronous}");
+        if let Some(window) = &mut promise.window {
+            let pages = knobs.unsigned("wal_autocheckpoint");
+            let page_bytes: u64 = knobs.text("page_size").parse().unwrap_or(USUAL_PAGE_BYTES);
+            // Without checkpoints the whole log may be lost.
+            window.bytes = (pages > 0).then(|| pages.saturating_mul(page_bytes));
+        }
+        Ok(promise)
     }
 
     fn knobs(&self) -> &'static [Knob] {

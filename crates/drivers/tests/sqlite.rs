@@ -77,6 +77,30 @@ fn a_journal_mode_is_taken_only_where_it_keeps_the_promise() {
 }
 
 #[test]
+fn the_promise_names_what_the_knobs_make_of_it() {
+    let knobs = |given: &[(&str, Value)]| {
+        let given = given
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()));
+        trueput_engine::knob::resolve("sqlite", Sqlite.knobs(), &given.collect()).unwrap()
+    };
+    for level in Durability::ALL {
+        let with_defaults = Sqlite.promise_with(level, &knobs(&[])).ok();
+        assert_eq!(with_defaults, Sqlite.promise(level), "{level}");
+    }
+    let delete = knobs(&[("journal_mode", "delete".into())]);
+    let promise = Sqlite.promise_with(Durability::Sync, &delete).unwrap();
+    assert_eq!(promise.mapped_to, "journal_mode=delete, synchronous=EXTRA");
+    assert!(Sqlite.promise_with(Durability::Async, &delete).is_err());
+    let window = |pages: i64| {
+        let knobs = knobs(&[("wal_autocheckpoint", pages.into())]);
+        let promise = Sqlite.promise_with(Durability::Async, &knobs).unwrap();
+        promise.window.unwrap().bytes
+    };
+    assert_eq!((window(10), window(0)), (Some(40_960), None));
+}
+
+#[test]
 fn knobs_reach_sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let knobs = [

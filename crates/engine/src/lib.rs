@@ -58,6 +58,17 @@ pub trait Engine: Send + Sync {
     /// How it keeps a level of durability, or `None` where it has not that level.
     fn promise(&self, durability: Durability) -> Option<Promise>;
 
+    /// How it keeps a level with these knobs: what [`Engine::promise`] says, unless a knob changes
+    /// the settings that the promise rests on, or takes it away.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where it has not the level, or not with these knobs.
+    fn promise_with(&self, durability: Durability, _knobs: &Resolved) -> Result<Promise> {
+        let name = self.info().name;
+        self.promise(durability)
+            .ok_or_else(|| Error::Unsupported(format!("{name} has no durability '{durability}'")))
+    }
+
     /// Its settings that a plan may turn.
     fn knobs(&self) -> &'static [Knob];
 

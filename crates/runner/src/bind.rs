@@ -46,13 +46,11 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     let name = offered.info().name;
     let engine = match &spec.build {
         None => Subject::Offered(offered),
-        Some(library) => Subject::Loaded(offered.at(library).map_err(|error| match error {
-            // The engine's own sentence names it and the library.
-            trueput_engine::Error::Unsupported(why) => why,
-            other => format!("{name}: {other}"),
-        })?),
+        Some(library) => {
+            Subject::Loaded(offered.at(library).map_err(|error| in_words(name, error))?)
+        }
     };
-    let promise = engine.promise(spec.durability).ok_or_else(|| {
+    if engine.promise(spec.durability).is_none() {
         let levels = trueput_record::Durability::ALL.into_iter();
         let has: Vec<_> = levels
             .filter(|&level| engine.promise(level).is_some())
@@ -61,13 +59,15 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
             .into_iter()
             .map(trueput_record::Durability::name)
             .collect();
-        format!(
+        return Err(format!(
             "{name} has no durability '{}'; it has {}",
             spec.durability,
             has.join(", ")
-        )
-    })?;
+        ));
+    }
     let knobs = knob::resolve(name, engine.knobs(), &spec.knobs)?;
+    let promise = engine.promise_with(spec.durability, &knobs);
+    let promise = promise.map_err(|error| in_words(name, error))?;
     let workload = registry.workload(&spec.workload)?;
     let settings = knob::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
@@ -80,6 +80,14 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
         knobs,
         job,
     })
+}
+
+/// The engine's own sentence names it already.
+pub(crate) fn in_words(name: &str, error: trueput_engine::Error) -> String {
+    match error {
+        trueput_engine::Error::Unsupported(why) => why,
+        other => format!("{name}: {other}"),
+    }
 }
 
 /// An id names files and folders, so it must be a plain file name.

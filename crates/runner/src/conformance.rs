@@ -65,11 +65,27 @@ fn judge(checks: &[Check]) -> (usize, Vec<String>) {
     if checks.is_empty() {
         return (0, vec!["the conformance suite checked nothing".to_owned()]);
     }
-    let failed = checks.iter().filter(|check| !check.passed);
-    let failures: Vec<_> = failed
-        .map(|check| format!("conformance, {}: {}", check.name, check.detail))
-        .collect();
-    (checks.len() - failures.len(), failures)
+    // A database that does not even open fails every check with one reason: it is said once.
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for check in checks.iter().filter(|check| !check.passed) {
+        match reasons
+            .iter_mut()
+            .find(|(detail, _)| *detail == check.detail)
+        {
+            Some((_, names)) => names.push(&check.name),
+            None => reasons.push((&check.detail, vec![&check.name])),
+        }
+    }
+    let failed: usize = reasons.iter().map(|(_, names)| names.len()).sum();
+    let said = |(detail, names): (&str, Vec<&str>)| match names.as_slice() {
+        [name] => format!("conformance, {name}: {detail}"),
+        [name, others @ ..] => format!("conformance, {name} and {} more: {detail}", others.len()),
+        [] => format!("conformance: {detail}"),
+    };
+    (
+        checks.len() - failed,
+        reasons.into_iter().map(said).collect(),
+    )
 }
 
 #[cfg(test)]
@@ -87,6 +103,9 @@ mod tests {
             (1, vec!["conformance, order: b before a".to_owned()])
         );
         assert_eq!(judge(&checks[1..]), (1, vec![]));
+        let closed = ["puts", "gets", "scans"].map(|name| Check::new(name, false, "no such file"));
+        let said = "conformance, puts and 2 more: no such file";
+        assert_eq!(judge(&closed), (0, vec![said.to_owned()]));
         assert_eq!(judge(&[]).1.len(), 1);
     }
 }

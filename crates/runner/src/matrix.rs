@@ -1,6 +1,7 @@
 //! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
 
 use crate::Registry;
+use crate::bind::in_words;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
@@ -288,6 +289,11 @@ impl<'a> Expansion<'a> {
                 for knobs in combinations(knobs) {
                     let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
                         .map_err(|why| self.wrong("knobs", why))?;
+                    if let Err(error) = engine.promise_with(durability, &knobs) {
+                        let why = in_words(&contender.engine, error);
+                        self.lacking("knobs", why, left_out)?;
+                        continue;
+                    }
                     for settings in combinations(&settings) {
                         cells.push(TrialSpec {
                             id: String::new(),

@@ -115,13 +115,14 @@ pub struct Choices {
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
     pub durability: Vec<Durability>,
     /// Numbers of workers
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_workers)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_workers,
+        allow_negative_numbers = true)]
     pub workers: Vec<u32>,
     /// What a worker is [default: a process where the engine allows several]
     #[arg(long, value_name = "KIND", value_enum)]
     pub worker_kind: Option<Kind>,
     /// How often each cell is run
-    #[arg(long, value_name = "N", value_parser = parse_repeat)]
+    #[arg(long, value_name = "N", value_parser = parse_repeat, allow_negative_numbers = true)]
     pub repeat: Option<u32>,
     /// A setting of the workload; several values make a dimension (see 'trueput workloads')
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
@@ -133,7 +134,7 @@ pub struct Choices {
     #[arg(long, value_name = "LEVEL")]
     pub verify: Option<VerifyLevel>,
     /// Seed of every random choice
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// The run's name, which its folder bears
     #[arg(long, value_name = "NAME", value_parser = parse_name)]

@@ -21,6 +21,8 @@ fn assert_refused(bench: &Bench, cases: &[(&[&str], &[&str])]) {
     }
 }
 
+const JOURNAL: &str = "sqlite.journal_mode=delete";
+
 /// A bench that holds a finished run.
 fn with_a_run() -> Bench {
     let bench = Bench::new();
@@ -70,7 +72,7 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
     let cases = [
         (
             run(&["--set", "start=100", "--set", "finish=10"]),
-            "reversed",
+            ": threen1: the range 100 to 10 is reversed",
         ),
         (run(&["--set", "finish=0"]), "out of range (1 or more)"),
         (run(&["--set", "finish=ten"]), "'ten' is not a whole number"),
@@ -81,6 +83,7 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
             "workers is 0; it must be between 1 and 1024",
         ),
         (run(&["--workers", "four"]), "'four' is not a whole number"),
+        (run(&["--workers", "-1"]), "workers is -1; it must be"),
         (run(&["--repeat", "0"]), "repeat is 0"),
         (
             run(&["--knob", "lmdb.mapsize=1GiB"]),
@@ -91,6 +94,17 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
         (
             run(&["--durability", "buffered"]),
             "lmdb has no durability 'buffered'; it has sync",
+        ),
+        (
+            run(&[
+                "--engine",
+                "sqlite",
+                "--durability",
+                "async",
+                "--knob",
+                JOURNAL,
+            ]),
+            "sqlite cannot keep durability 'async' with journal_mode 'delete'",
         ),
         (run(&["--durability", "asinc"]), "did you mean 'async'"),
         (run(&["--verify", "ful"]), "did you mean 'full'"),

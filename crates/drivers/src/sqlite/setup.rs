@@ -68,22 +68,43 @@ pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<
     }
 }
 
+/// The journal's mode and how it is flushed, for a level with these knobs.
+///
+/// # Errors
+/// [`Error::Unsupported`] where sqlite has not the level, or not in the mode that a knob chose.
+pub(super) fn journal(durability: Durability, knobs: &Resolved) -> Result<(&str, Synchronous)> {
+    if durability == Durability::Buffered {
+        return Err(refuse::no_durability("sqlite", durability));
+    }
+    let journal_mode = match knobs.text("journal_mode") {
+        "auto" => usual_journal_mode(durability),
+        chosen => chosen,
+    };
+    let synchronous = synchronous(durability, journal_mode).ok_or_else(|| {
+        Error::Unsupported(format!(
+            "sqlite cannot keep durability '{durability}' with journal_mode '{journal_mode}'"
+        ))
+    })?;
+    Ok((journal_mode, synchronous))
+}
+
+impl Synchronous {
+    /// As SQLite's documentation writes it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Off => "OFF",
+            Self::Normal => "NORMAL",
+            Self::Full => "FULL",
+            Self::Extra => "EXTRA",
+        }
+    }
+}
+
 impl Setup {
     /// Reads the wishes of `spec`, and refuses those that would break its promise.
     pub(super) fn new(spec: &OpenSpec<'_>) -> Result<Self> {
-        let (durability, knobs) = (spec.durability, spec.knobs);
-        if durability == Durability::Buffered {
-            return Err(refuse::no_durability("sqlite", durability));
-        }
-        let journal_mode = match knobs.text("journal_mode") {
-            "auto" => usual_journal_mode(durability),
-            chosen => chosen,
-        };
-        let synchronous = synchronous(durability, journal_mode).ok_or_else(|| {
-            Error::Unsupported(format!(
-                "sqlite cannot keep durability '{durability}' with journal_mode '{journal_mode}'"
-            ))
-        })?;
+        let knobs = spec.knobs;
+        let (journal_mode, synchronous) = journal(spec.durability, knobs)?;
         Ok(Self {
             file: spec.directory.join(FILE),
             journal_mode: journal_mode.to_owned(),

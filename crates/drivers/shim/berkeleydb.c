@@ -156,6 +156,17 @@ int trueput_bdb_begin(DB_ENV *env, DB_TXN **transaction, int is_snapshot) {
 	return env->txn_begin(env, NULL, transaction, is_snapshot ? DB_TXN_SNAPSHOT : 0);
 }
 
+/* Waits until no other transaction that asked for this is open, in any process; deadlocks with it are
+ * found like those of pages. Commit and abort end it. */
+int trueput_bdb_take_turn(DB_ENV *env, DB_TXN *transaction) {
+	DBT turn;
+	DB_LOCK lock;
+	memset(&turn, 0, sizeof turn);
+	turn.data = "trueput: writers take turns";
+	turn.size = (uint32_t)strlen(turn.data);
+	return env->lock_get(env, transaction->id(transaction), 0, &turn, DB_LOCK_WRITE, &lock);
+}
+
 int trueput_bdb_commit(DB_TXN *transaction) {
 	return transaction->commit(transaction, 0);
 }

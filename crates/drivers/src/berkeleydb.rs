@@ -60,8 +60,7 @@ impl Engine for BerkeleyDb {
         Info {
             name: "berkeleydb",
             title: TITLE,
-            summary: "B-tree or hash with page locks and a shared log; several processes, many \
-                      writers",
+            summary: "B-tree or hash with page locks and a shared log; several processes",
             license: "Sleepycat",
             homepage: "https://docs.oracle.com/cd/E17276_01/html/toc.htm",
             install: "make engines",
@@ -93,7 +92,8 @@ impl Engine for BerkeleyDb {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             several_processes: true,
-            concurrent_writers: true,
+            // With its default knobs.
+            concurrent_writers: false,
             retains_data: true,
             atomic_transactions: true,
             snapshot_reads: true,

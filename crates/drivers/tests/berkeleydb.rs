@@ -84,7 +84,9 @@ fn the_contract_is_kept_with_other_access_methods_isolations_and_logs() {
     for (durability, name, choice) in choices {
         keeps_the_contract(&ENGINE, durability, &[(name, Value::from(choice))]);
     }
-    let plain_reads = [("read_for_update", Value::Boolean(false))];
+    let overlapping = ("writers", Value::from("overlapping"));
+    keeps_the_contract(&ENGINE, Durability::Buffered, &[overlapping.clone()]);
+    let plain_reads = [overlapping, ("read_for_update", Value::Boolean(false))];
     keeps_the_contract(&ENGINE, Durability::Buffered, &plain_reads);
 }
 

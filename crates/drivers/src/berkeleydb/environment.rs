@@ -57,6 +57,8 @@ pub(super) struct Environment {
     /// A get in a write transaction takes the write lock.
     pub(super) reads_for_update: bool,
     pub(super) is_hash: bool,
+    /// One write transaction at a time, over all processes.
+    pub(super) writers_take_turns: bool,
 }
 
 impl Environment {
@@ -109,6 +111,7 @@ impl Environment {
             has_snapshots,
             reads_for_update: spec.knobs.boolean("read_for_update"),
             is_hash,
+            writers_take_turns: spec.knobs.text("writers") == "turns",
         };
         folders.insert(folder);
         drop(folders);

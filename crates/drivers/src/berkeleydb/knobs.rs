@@ -44,6 +44,17 @@ pub(super) const KNOBS: &[Knob] = &[
         unit: "",
     },
     Knob {
+        name: "writers",
+        summary: "Whether write transactions take turns, by a lock of the environment, or overlap, \
+                  which Berkeley DB is made for but 5.3.28 does not survive: see docs/ENGINES.md.",
+        gives_up: "overlapping: correctness, for a B-tree; records get lost while pages are split",
+        kind: Kind::Choice {
+            default: "turns",
+            choices: &["turns", "overlapping"],
+        },
+        unit: "",
+    },
+    Knob {
         name: "isolation",
         summary: "How read transactions see one state: they keep read locks on pages to their end, \
                   or read versions of pages (DB_MULTIVERSION, DB_TXN_SNAPSHOT).",

@@ -49,6 +49,20 @@ impl<'e> BerkeleySession<'e> {
         }
     }
 
+    /// Waits until this is the one write transaction; ends it where that fails.
+    fn take_turn(&mut self) -> Result<()> {
+        let Handles { api, env, .. } = self.environment.handles;
+        // SAFETY: the transaction was begun in this environment.
+        let code = unsafe { (api.shim.take_turn)(env, self.open) };
+        if code == 0 {
+            return Ok(());
+        }
+        let error = api.error(code);
+        // The first error is the one to tell.
+        let _ = self.abort();
+        Err(error)
+    }
+
     fn scan_ordered(
         &mut self,
         range: &KeyRange<'_>,
@@ -101,6 +115,9 @@ impl Session for BerkeleySession<'_> {
         api.check(unsafe { (api.shim.begin)(env, &raw mut transaction, i32::from(is_snapshot)) })?;
         self.open = transaction;
         self.mode = mode;
+        if mode == Mode::Write && self.environment.writers_take_turns {
+            self.take_turn()?;
+        }
         Ok(())
     }
 

@@ -99,6 +99,7 @@ symbols! {
         open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
         close: fn(Handle) -> c_int,
         begin: fn(Handle, *mut Handle, c_int) -> c_int,
+        take_turn: fn(Handle, Handle) -> c_int,
         commit: fn(Handle) -> c_int,
         abort: fn(Handle) -> c_int,
         get: fn(Handle, Handle, *const u8, u32, *mut Target, c_int) -> c_int,

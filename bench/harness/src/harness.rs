@@ -1,6 +1,7 @@
 //! The same loops through the contract, with the runner's own meter: what a trial's worker runs.
 
-use crate::keys::{BATCH, OPERATIONS, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
+use crate::engines::{Contender, driver};
+use crate::keys::{BATCH, RECORDS, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -9,31 +10,39 @@ use trueput_record::trial::Settings;
 use trueput_runner::meter::{ClockMeter, Lane};
 use trueput_workloads::{Meter, Task};
 
-/// Runs one loop on LMDB in `folder` and says what an operation cost.
-pub fn run(what: &str, folder: &Path) -> Result<f64> {
-    let engine = find_engine("lmdb")?;
-    std::fs::create_dir_all(folder).context("cannot make the database folder")?;
-    let database = open(engine, folder, Durability::Process)?;
+/// Gets or puts on the null engine.
+const NULL_OPERATIONS: u64 = 2_000_000;
+
+/// Runs one loop on the engine's database in `folder` and says what an operation cost.
+pub fn run(contender: &Contender, what: &str, folder: &Path) -> Result<f64> {
+    let database = open(driver(contender.engine)?, folder, contender.durability)?;
     let mut session = database.session()?;
-    time(what, session.as_mut())
+    time(what, contender.operations(what), session.as_mut())
 }
 
 /// Runs one loop on the null engine and says what an operation cost: that is the harness.
 pub fn run_null(what: &str) -> Result<f64> {
-    let engine = find_engine("null")?;
+    let engine = driver("null")?;
     let database = open(engine, Path::new("."), Durability::None)?;
     if what == "threen1" {
         return threen1(engine, database.as_ref());
     }
     let mut session = database.session()?;
-    time(what, session.as_mut())
+    time(what, NULL_OPERATIONS, session.as_mut())
 }
 
-fn find_engine(name: &str) -> Result<&'static dyn Engine> {
-    let found = trueput_drivers::registry()
-        .iter()
-        .find(|engine| engine.info().name == name);
-    found.copied().with_context(|| format!("no engine {name}"))
+/// Makes the database in `folder` that both sides read.
+pub fn load(contender: &Contender, folder: &Path) -> Result<()> {
+    let database = open(driver(contender.engine)?, folder, contender.durability)?;
+    let mut session = database.session()?;
+    for batch in 0..RECORDS / BATCH {
+        session.begin(Mode::Write)?;
+        for record in batch * BATCH..(batch + 1) * BATCH {
+            session.put(&record.to_be_bytes(), &VALUE)?;
+        }
+        session.commit()?;
+    }
+    Ok(database.checkpoint()?)
 }
 
 fn open(engine: &dyn Engine, folder: &Path, durability: Durability) -> Result<Box<dyn Database>> {
@@ -48,17 +57,18 @@ fn open(engine: &dyn Engine, folder: &Path, durability: Durability) -> Result<Bo
 }
 
 /// Times a loop by name. The meter records every operation's latency and count.
-fn time(what: &str, session: &mut dyn Session) -> Result<f64> {
+fn time(what: &str, operations: u64, session: &mut dyn Session) -> Result<f64> {
     let (lane, stop) = (Lane::default(), AtomicBool::new(false));
     let mut meter = ClockMeter::new(1, &lane, &stop);
     let meter: &mut dyn Meter = &mut meter;
-    match what {
-        "get" => cpu_ns_per_operation(OPERATIONS, || get(session, meter)),
-        "get-each" => cpu_ns_per_operation(OPERATIONS, || get_each(session, meter)),
-        "put" => cpu_ns_per_operation(OPERATIONS / 2, || put(session, meter)),
-        "put-each" => cpu_ns_per_operation(OPERATIONS / 10, || put_each(session, meter)),
+    let body = match what {
+        "get" => get,
+        "get-each" => get_each,
+        "put" => put,
+        "put-each" => put_each,
         other => bail!("no loop '{other}'"),
-    }
+    };
+    cpu_ns_per_operation(operations, || body(session, meter, operations))
 }
 
 fn get_one(session: &mut dyn Session, key: &[u8]) -> Result<()> {
@@ -71,19 +81,19 @@ fn get_one(session: &mut dyn Session, key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn get(session: &mut dyn Session, meter: &mut dyn Meter) -> Result<()> {
+fn get(session: &mut dyn Session, meter: &mut dyn Meter, operations: u64) -> Result<()> {
     session.begin(Mode::Read)?;
     meter.start();
-    for index in 0..OPERATIONS {
+    for index in 0..operations {
         get_one(session, &key(index))?;
         meter.finish(0);
     }
     Ok(session.commit()?)
 }
 
-fn get_each(session: &mut dyn Session, meter: &mut dyn Meter) -> Result<()> {
+fn get_each(session: &mut dyn Session, meter: &mut dyn Meter, operations: u64) -> Result<()> {
     meter.start();
-    for index in 0..OPERATIONS {
+    for index in 0..operations {
         session.begin(Mode::Read)?;
         get_one(session, &key(index))?;
         session.commit()?;
@@ -92,9 +102,9 @@ fn get_each(session: &mut dyn Session, meter: &mut dyn Meter) -> Result<()> {
     Ok(())
 }
 
-fn put(session: &mut dyn Session, meter: &mut dyn Meter) -> Result<()> {
+fn put(session: &mut dyn Session, meter: &mut dyn Meter, operations: u64) -> Result<()> {
     meter.start();
-    for batch in 0..OPERATIONS / 2 / BATCH {
+    for batch in 0..operations / BATCH {
         session.begin(Mode::Write)?;
         for index in batch * BATCH..(batch + 1) * BATCH {
             session.put(&key(index), &VALUE)?;
@@ -105,9 +115,9 @@ fn put(session: &mut dyn Session, meter: &mut dyn Meter) -> Result<()> {
     Ok(())
 }
 
-fn put_each(session: &mut dyn Session, meter: &mut dyn Meter) -> Result<()> {
+fn put_each(session: &mut dyn Session, meter: &mut dyn Meter, operations: u64) -> Result<()> {
     meter.start();
-    for index in 0..OPERATIONS / 10 {
+    for index in 0..operations {
         session.begin(Mode::Write)?;
         session.put(&key(index), &VALUE)?;
         session.commit()?;

@@ -1,0 +1,174 @@
+//! Runs the loops of both sides in turns and prints a row for each operation.
+
+use crate::bare::external::Program;
+use crate::engines::{Contender, Loop, driver};
+use crate::keys;
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::process::Command;
+
+/// What a loop does, named as on the command line of the child process.
+const COMPARISONS: [(&str, &str); 4] = [
+    ("get", "get, one transaction for all"),
+    ("get-each", "get, a transaction each"),
+    ("put", "put, 1,000 to a transaction"),
+    ("put-each", "put, a transaction each"),
+];
+
+/// Prints the harness's cost on the null engine.
+pub fn null(rounds: usize) -> Result<()> {
+    println!("CPU ns per operation on the null engine, latency recording on ({rounds} runs):");
+    for what in ["get", "put", "threen1"] {
+        let run = |_| {
+            let mut program = this_program()?;
+            program.args(["null", what]);
+            figure(program)
+        };
+        let runs: Result<Vec<f64>> = (0..rounds).map(run).collect();
+        println!("  {what:<39} {}", spread(&mut runs?, 1));
+    }
+    Ok(())
+}
+
+/// Prints what the rows of [`engine`] mean.
+pub fn print_head(rounds: usize) {
+    println!(
+        "CPU ns per operation, {} records of {}-byte keys and {}-byte values, nothing flushed.\n\
+         Medians of {rounds} pairs, least and greatest in brackets; the ratio is taken pair by pair:\n",
+        keys::RECORDS,
+        keys::KEY_BYTES,
+        keys::VALUE_BYTES
+    );
+    println!(
+        "  {:<11}{:<30}{:<32}{:<32}ratio",
+        "engine", "operation", "bare loop", "through trueput"
+    );
+}
+
+/// Compares on one engine and prints its rows; one line instead where something is missing.
+pub fn engine(contender: &Contender, rounds: usize) -> Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let sides = match Sides::of(contender, folder.path()) {
+        Ok(sides) => sides,
+        Err(why) => {
+            println!("  {:<11}left out: {why:#}", contender.engine);
+            return Ok(());
+        }
+    };
+    let loaded = folder.path().join("loaded");
+    std::fs::create_dir(&loaded).context("cannot make the database folder")?;
+    figure(sides.harness("load", "all", &loaded)?)?;
+    for (what, title) in COMPARISONS {
+        sides.compare(what, title, folder.path(), &loaded, rounds)?;
+    }
+    Ok(())
+}
+
+/// The two sides of an engine's comparison.
+struct Sides<'c> {
+    contender: &'c Contender,
+    /// Where the bare loop is a program of its own.
+    bare: Option<Program>,
+}
+
+impl<'c> Sides<'c> {
+    fn of(contender: &'c Contender, folder: &Path) -> Result<Self> {
+        let build = driver(contender.engine)?.build()?;
+        let bare = match contender.bare {
+            Loop::Linked => None,
+            Loop::Compiled { header, package } => {
+                let library = build.library.context("its driver names no library")?;
+                let engine = contender.engine;
+                Some(Program::compile(engine, header, package, &library, folder)?)
+            }
+        };
+        Ok(Self { contender, bare })
+    }
+
+    fn harness(&self, command: &str, what: &str, folder: &Path) -> Result<Command> {
+        let mut program = this_program()?;
+        program
+            .args([command, self.contender.engine, what])
+            .arg(folder);
+        Ok(program)
+    }
+
+    fn bare(&self, what: &str, folder: &Path) -> Result<Command> {
+        match &self.bare {
+            None => self.harness("bare", what, folder),
+            Some(program) => Ok(program.command(what, folder, self.contender.operations(what))),
+        }
+    }
+
+    /// Times one loop bare and through the harness in turns and prints both and their ratio.
+    fn compare(
+        &self,
+        what: &str,
+        title: &str,
+        folder: &Path,
+        loaded: &Path,
+        rounds: usize,
+    ) -> Result<()> {
+        let (mut bare, mut harness, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        let fresh = folder.join("fresh");
+        for round in 0..rounds {
+            let mut figures = [0.0; 2];
+            for turn in 0..2 {
+                // Who goes first alternates as well.
+                let side = (round + turn) % 2;
+                let target = if what.starts_with("get") {
+                    loaded
+                } else {
+                    std::fs::create_dir(&fresh).context("cannot make the database folder")?;
+                    &fresh
+                };
+                figures[side] = figure(match side {
+                    0 => self.bare(what, target)?,
+                    _ => self.harness("harness", what, target)?,
+                })?;
+                if fresh.exists() {
+                    std::fs::remove_dir_all(&fresh)
+                        .with_context(|| format!("cannot remove {}", fresh.display()))?;
+                }
+            }
+            bare.push(figures[0]);
+            harness.push(figures[1]);
+            ratios.push(figures[1] / figures[0]);
+        }
+        println!(
+            "  {:<11}{title:<30}{:<32}{:<32}{}",
+            self.contender.engine,
+            spread(&mut bare, 1),
+            spread(&mut harness, 1),
+            spread(&mut ratios, 3)
+        );
+        Ok(())
+    }
+}
+
+/// This program, to be run again.
+fn this_program() -> Result<Command> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    Ok(Command::new(program))
+}
+
+/// Runs a program and reads the figure that it prints.
+fn figure(mut program: Command) -> Result<f64> {
+    let output = program.output().context("cannot start a child")?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        bail!("{program:?} failed: {}", message.trim());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim()
+        .parse()
+        .with_context(|| format!("{program:?} printed '{}'", text.trim()))
+}
+
+/// Median, and the least and greatest in brackets.
+fn spread(figures: &mut [f64], decimals: usize) -> String {
+    figures.sort_by(f64::total_cmp);
+    let median = figures[figures.len() / 2];
+    let (least, greatest) = (figures[0], figures[figures.len() - 1]);
+    format!("{median:>8.decimals$} ({least:.decimals$} to {greatest:.decimals$})")
+}

@@ -7,6 +7,7 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
 };
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -54,13 +55,17 @@ pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
         .map_err(|error| format!("cannot decode a histogram: {error}"))
 }
 
-/// Writes a trial's histograms, one entry per kind of operation, tagged with the kind.
+/// Writes a trial's histograms, one entry per kind of operation, tagged with the kind, and syncs
+/// them: the trial's line, which comes after, is not to speak of what a crash took.
+///
+/// `began` is when the trial's workers were released.
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be written.
 pub fn write_log(
     path: &Path,
     comment: &str,
+    began: SystemTime,
     duration: Duration,
     histograms: &[(&str, &Histogram<u64>)],
 ) -> Result<(), Error> {
@@ -69,7 +74,7 @@ pub fn write_log(
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
         .add_comment(comment)
-        .with_start_time(SystemTime::now())
+        .with_start_time(began)
         .with_max_value_divisor(1.0)
         .begin_log_with(&mut bytes, &mut serializer)
         .map_err(|error| refused(&error))?;
@@ -79,7 +84,12 @@ pub fn write_log(
             .write_histogram(histogram, Duration::ZERO, duration, tag)
             .map_err(|error| refused(&error))?;
     }
-    std::fs::write(path, bytes).map_err(|source| Error::io(path, source))
+    let write = || {
+        let mut file = std::fs::File::create(path)?;
+        file.write_all(&bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|source| Error::io(path, source))
 }
 
 /// Reads back what [`write_log`] wrote: kind and histogram, in order.
@@ -116,7 +126,10 @@ mod tests {
         (1..1_000).for_each(|n| reads.saturating_record(n * 37));
         updates.saturating_record(MAX_LATENCY_NS * 2);
         let kinds = [("read", &reads), ("update", &updates)];
-        write_log(&path, "a test", Duration::from_secs(1), &kinds).unwrap();
+        let began = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_294_501_123);
+        write_log(&path, "a test", began, Duration::from_secs(1), &kinds).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("[StartTime: 1795294501.123 "), "{text}");
         let back = read_log(&path).unwrap();
         assert_eq!(back[0], ("read".to_owned(), reads));
         assert_eq!(

@@ -7,7 +7,7 @@ use crate::work_folder::{RunArea, WorkFolder};
 use crate::{Error, Event, Options, Registry, conformance, host};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use trueput_record::folder::RunEnd;
 use trueput_record::measurement::Outcome;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialSpec, histogram};
@@ -300,7 +300,9 @@ fn store(folder: &RunFolder, trial: &Trial) -> Result<(), Error> {
             .collect();
         let comment = format!("trueput {}, nanoseconds", trial.record.spec.id);
         let duration = Duration::from_secs_f64(measurement.elapsed_s.max(0.0));
-        histogram::write_log(&path, &comment, duration, &kinds)?;
+        let began = trial.record.started_at.parse::<jiff::Timestamp>();
+        let began = began.map_or_else(|_| SystemTime::now(), SystemTime::from);
+        histogram::write_log(&path, &comment, began, duration, &kinds)?;
     }
     Ok(folder.append(&trial.record)?)
 }

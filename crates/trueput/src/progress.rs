@@ -81,7 +81,8 @@ impl Progress {
                 };
                 let folder = folder.display();
                 self.say(&format!(
-                    "{trials} trials to run{before}, results in {folder}"
+                    "{} to run{before}, results in {folder}",
+                    counted(*trials)
                 ));
             }
             Event::ConformanceChecked {
@@ -233,6 +234,13 @@ fn operation(operation: &OperationSummary) -> String {
     format!("{} {}/s", operation.kind, rounded(operation.per_s))
 }
 
+fn counted(trials: usize) -> String {
+    match trials {
+        1 => "1 trial".to_owned(),
+        _ => format!("{trials} trials"),
+    }
+}
+
 /// A rate as people read it: whole, thousands separated.
 fn rounded(number: f64) -> String {
     let digits = format!("{number:.0}");
@@ -267,6 +275,10 @@ mod tests {
     fn rates_and_times_read_as_people_write_them() {
         assert_eq!(rounded(1_234_567.4), "1,234,567");
         assert_eq!(rounded(999.0), "999");
+        assert_eq!(
+            (counted(1), counted(2)),
+            ("1 trial".into(), "2 trials".into())
+        );
         assert_eq!(duration(Duration::from_secs(61)), "1 min 1 s");
         assert_eq!(duration(Duration::from_secs(7_260)), "2 h 1 min");
     }

@@ -9,8 +9,15 @@ use trueput_engine::Knob;
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 
+const EXAMPLES: &str = "\
+Examples:
+  trueput knobs lmdb
+  trueput run threen1 --engine lmdb --knob lmdb.map_size=4GiB     # turns one
+  trueput knobs threen1                                           # a workload's settings";
+
 /// What `trueput knobs` is given.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// An engine, or a workload for its settings
     #[arg(value_name = "ENGINE")]

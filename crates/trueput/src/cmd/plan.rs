@@ -19,6 +19,7 @@ Examples:
 
 /// What `trueput plan` is given.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(subcommand)]
     action: Action,

@@ -102,6 +102,9 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     };
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
     output::note(&format!("run folder: {}", folder.path().display()));
+    if summary.interrupted || summary.failed > 0 {
+        output::note("the same command on the same input with --resume goes on from here");
+    }
     Ok(execute::exit_code(&summary))
 }
 

@@ -8,8 +8,14 @@ use serde_json::json;
 use std::process::ExitCode;
 use trueput_runner::Registry;
 
+const EXAMPLES: &str = "\
+Examples:
+  trueput workloads
+  trueput run threen1 --engine lmdb --set finish=1000000 --set commit=per-store,per-start";
+
 /// What `trueput workloads` is given.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Write JSON
     #[arg(long)]

@@ -326,3 +326,41 @@ fn a_path_that_is_no_gtm_is_refused_in_one_line() {
         assert!(text.contains("has no mumps beside it"), "{text}");
     }
 }
+
+#[test]
+fn the_native_program_gives_the_known_answers() {
+    if !is_here() {
+        return;
+    }
+    let library = ENGINE.build().unwrap().library.unwrap();
+    let installation = library.parent().unwrap().display().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path();
+    let database = open(&ENGINE, directory, Durability::Buffered, &[]).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("m/threen1.m");
+    std::fs::copy(source, directory.join("threen1.m")).unwrap();
+    let line = directory.join("line");
+    std::fs::write(&line, "1 1000 3 100\n").unwrap();
+    for keys in ["integers", "words"] {
+        let said = Command::new(library.with_file_name("mumps"))
+            .args(["-run", "threen1", keys])
+            .stdin(std::fs::File::open(&line).unwrap())
+            .env("gtm_dist", &installation)
+            .env("gtmgbldir", directory.join("trueput.gld"))
+            .env("gtmroutines", format!(". {installation}/libgtmutil.so"))
+            .current_dir(directory)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        let answer = "longest=178 longest_start=871 largest=250504 largest_start=703";
+        assert!(said.contains(answer), "{keys}: {said}");
+        let number = |name: &str| -> u64 {
+            let word = said
+                .split_whitespace()
+                .find_map(|word| word.strip_prefix(name));
+            word.unwrap().parse().unwrap()
+        };
+        assert_eq!(number("reads=") - number("updates="), 1000, "{keys}");
+    }
+    drop(database);
+}

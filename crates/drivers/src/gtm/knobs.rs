@@ -137,7 +137,7 @@ impl<'k> Shape<'k> {
         let refuse = |text: String| Err(Error::Unsupported(text));
         let access_method = knobs.text("access_method");
         let block_bytes = knobs.unsigned("block_size");
-        if block_bytes % 512 != 0 {
+        if !block_bytes.is_multiple_of(512) {
             return refuse(format!(
                 "gtm.block_size: {block_bytes} is no multiple of 512"
             ));

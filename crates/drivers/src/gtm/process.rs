@@ -331,7 +331,8 @@ impl Turn<'_> {
     #[cold]
     fn fail(&mut self, status: c_int) -> Error {
         let error = self.process.error(status);
-        // SAFETY: it takes no arguments, and this thread has the turn. Its failure would say no more.
+        // SAFETY: it takes no arguments, and this thread has the turn. Were it to fail as well, the
+        // first error is the one to tell.
         unsafe { (self.process.symbols.call)(&raw mut self.state.names.reset) };
         error
     }

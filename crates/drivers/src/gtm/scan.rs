@@ -184,8 +184,8 @@ impl Pages {
     }
 }
 
-/// Finds the records of a page: `KEYBYTES,VALUEBYTES,KEYVALUE…`, or `KEYBYTES,,KEY` where the value
-/// is long.
+/// Finds the records of a page: `KEYBYTES,VALUEBYTES,KEYVALUE…`, or `KEYBYTES,,KEY` where the
+/// value is long.
 fn parse(text: &[u8], records: &mut Vec<Place>) -> Result<()> {
     records.clear();
     let mut at = 0;

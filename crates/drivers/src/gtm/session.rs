@@ -96,14 +96,16 @@ impl GtmSession {
             reads: script,
         } = &mut self.own;
         let mut writes = writes.range(&KeyRange::ALL, Direction::Forward);
-        if *count == 1 && script.is_empty() && !self.durable {
-            if let Some((key, value)) = writes.next() {
-                let key = subscript(&mut self.subscript, key);
-                return match value {
-                    Some(value) => turn.put(key, value),
-                    None => turn.delete(key),
-                };
-            }
+        if *count == 1
+            && script.is_empty()
+            && !self.durable
+            && let Some((key, value)) = writes.next()
+        {
+            let key = subscript(&mut self.subscript, key);
+            return match value {
+                Some(value) => turn.put(key, value),
+                None => turn.delete(key),
+            };
         }
         for (key, value) in writes {
             let op = if value.is_some() { Op::Put } else { Op::Delete };
@@ -176,11 +178,11 @@ impl Session for GtmSession {
     #[inline]
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         let mode = self.mode.ok_or_else(refuse::no_transaction)?;
-        if self.own.count > 0 {
-            if let Some(own) = self.own.writes.get(key) {
-                own.into_iter().for_each(visitor);
-                return Ok(own.is_some());
-            }
+        if self.own.count > 0
+            && let Some(own) = self.own.writes.get(key)
+        {
+            own.into_iter().for_each(visitor);
+            return Ok(own.is_some());
         }
         if key.len() > LONGEST_KEY {
             return Ok(false);

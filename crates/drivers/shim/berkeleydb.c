@@ -1,6 +1,6 @@
 /*
- * A flat interface to Berkeley DB, whose handles are structs of function pointers, so that a program
- * that was built without its header can call it. `scripts/engines` compiles this against the
+ * A flat interface to Berkeley DB, whose handles are structs of function pointers, so that a
+ * program that was built without its header can call it. `scripts/engines` compiles this against the
  * installed db.h. It keeps no state and links with no library: the handles come from the library
  * that the caller loaded, which must be of the header's version, see trueput_bdb_header_version.
  *
@@ -122,7 +122,7 @@ int trueput_bdb_env_close(DB_ENV *env) {
 	return env->close(env, 0);
 }
 
-/* Removes the shared memory of an environment that no process has open; takes the handle with it. */
+/* Removes the shared memory of an environment that no process has open, and frees the handle. */
 int trueput_bdb_env_remove(DB_ENV *env, const char *home) {
 	env->set_errcall(env, keep_message);
 	return env->remove(env, home, 0);
@@ -156,8 +156,8 @@ int trueput_bdb_begin(DB_ENV *env, DB_TXN **transaction, int is_snapshot) {
 	return env->txn_begin(env, NULL, transaction, is_snapshot ? DB_TXN_SNAPSHOT : 0);
 }
 
-/* Waits until no other transaction that asked for this is open, in any process; deadlocks with it are
- * found like those of pages. Commit and abort end it. */
+/* Waits until no other transaction that asked for this is open, in any process; deadlocks with it
+ * are found like those of pages. Commit and abort end it. */
 int trueput_bdb_take_turn(DB_ENV *env, DB_TXN *transaction) {
 	DBT turn;
 	DB_LOCK lock;
@@ -227,7 +227,7 @@ int trueput_bdb_cursor_close(DBC *cursor) {
 	return cursor->close(cursor);
 }
 
-/* Moves and shows. `move` is one of berkeleydb/shim.rs's `Move`; a seek takes the key from `key`. */
+/* Moves and shows; `move` is one of berkeleydb/shim.rs's `Move`; a seek takes `key`. */
 int trueput_bdb_cursor_get(DBC *cursor, struct trueput_bdb_buffer *key,
     struct trueput_bdb_buffer *value, int move) {
 	static const uint32_t MOVES[] = {DB_FIRST, DB_LAST, DB_NEXT, DB_PREV, DB_SET_RANGE};

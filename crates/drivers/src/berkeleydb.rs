@@ -117,8 +117,8 @@ impl Engine for BerkeleyDb {
                 "DB_TXN_WRITE_NOSYNC=true",
                 window(
                     None,
-                    "the kernel writes the log back, or Berkeley DB flushes it: at a checkpoint, or \
-                     before it writes a changed page out of its cache",
+                    "the kernel writes the log back, or Berkeley DB flushes it: at a checkpoint, \
+                     or before it writes a changed page out of its cache",
                 ),
             ),
             Durability::Buffered => (

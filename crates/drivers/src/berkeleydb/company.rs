@@ -37,8 +37,8 @@ impl Company {
         })
     }
 
-    /// Waits until nobody else comes or goes, and looks whether anybody else is there. A process that
-    /// was there itself has left with this.
+    /// Waits until nobody else comes or goes, and looks whether anybody else is there. A process
+    /// that was there itself has left with this.
     pub(super) fn pass(&self) -> Result<Passing<'_>> {
         self.door.lock().map_err(Error::engine)?;
         let is_alone = match self.room.try_lock() {

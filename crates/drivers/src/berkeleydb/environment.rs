@@ -121,7 +121,7 @@ impl Environment {
     /// Checks what was opened, and starts what runs beside it.
     fn finish(mut self, spec: &OpenSpec<'_>) -> Result<Self> {
         self.verify()?;
-        // Berkeley DB flushes its files but not the folder's entries of those that it has just made.
+        // Berkeley DB flushes its files; the folder's entries of new ones are flushed here.
         File::open(&self.folder)
             .and_then(|entry| entry.sync_all())
             .map_err(Error::engine)?;

@@ -131,8 +131,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "log_directory",
-        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which can \
-                  be a mount of another device.",
+        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which \
+                  can be a mount of another device.",
         gives_up: "",
         kind: Kind::Choice {
             default: "beside",
@@ -151,8 +151,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "checkpoint_log",
         summary: "A thread of each process writes the cache out once so much log was written; 0: \
                   never while the database is open.",
-        gives_up: "smaller: pages are written more often; larger or 0: a longer log, on disk and to \
-                   replay when opening after a crash",
+        gives_up: "smaller: pages are written more often; larger or 0: a longer log, on disk and \
+                   to replay when opening after a crash",
         kind: Kind::Bytes {
             default: 128 << 20,
             min: 0,

@@ -195,8 +195,8 @@ impl Session for BerkeleySession<'_> {
         self.need_open()?;
         let api = self.environment.handles.api;
         let transaction = std::mem::replace(&mut self.open, NONE);
-        // SAFETY: the transaction is open and has no cursor; it is gone whatever is returned, and the
-        // session has forgotten it.
+        // SAFETY: the transaction is open and has no cursor; it is gone whatever is returned, and
+        // the session has forgotten it.
         api.check(unsafe { (api.shim.commit)(transaction) })
     }
 

@@ -161,8 +161,8 @@ impl Api {
     /// The contract's error for `code`, with the library's own code and words.
     #[cold]
     pub(super) fn error(&self, code: c_int) -> Error {
-        // SAFETY: both return text that ends in a zero byte, static or of this thread's; it is copied
-        // before anything else runs. `class` compares numbers.
+        // SAFETY: both return text that ends in a zero byte, static or of this thread's; it is
+        // copied before anything else runs. `class` compares numbers.
         let (class, text) = unsafe {
             let text = CStr::from_ptr((self.exported.strerror)(code)).to_string_lossy();
             let message = CStr::from_ptr((self.shim.take_message)()).to_string_lossy();

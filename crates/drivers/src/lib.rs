@@ -25,6 +25,8 @@ pub use wiredtiger::WiredTiger;
 
 use trueput_engine::{Engine, Null};
 
+static LMDB: Lmdb = Lmdb::new();
+static SQLITE: Sqlite = Sqlite::new();
 static ROCKSDB: RocksDb = RocksDb::new();
 static LEVELDB: LevelDb = LevelDb::new();
 static GTM: Gtm = Gtm::new();
@@ -32,8 +34,8 @@ static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
 static WIREDTIGER: WiredTiger = WiredTiger::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
-    &Lmdb,
-    &Sqlite,
+    &LMDB,
+    &SQLITE,
     &Redb,
     &Fjall,
     &ROCKSDB,

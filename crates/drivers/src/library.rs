@@ -55,7 +55,7 @@ pub(crate) struct Library {
 ///
 /// # Errors
 /// One line that names the file, where it is not there.
-fn named(path: &Path) -> Result<PathBuf> {
+pub(crate) fn named(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     let full = path
         .canonicalize()
@@ -158,8 +158,21 @@ impl Library {
 }
 
 /// Declares a struct of function pointers, named as the functions are without their prefix, and how
-/// to fill it from a library.
+/// to fill it from a library. With `linked from` and a module, also how to fill it with functions of
+/// that module, which are compiled into this program and called exactly as the fields are.
 macro_rules! symbols {
+    ($(#[$meta:meta])* $name:ident, linked from $linked:ident {
+        $($field:ident: fn($($argument:ty),*) $(-> $result:ty)?),* $(,)?
+    }) => {
+        $crate::library::symbols! {
+            $(#[$meta])* $name { $($field: fn($($argument),*) $(-> $result)?),* }
+        }
+
+        impl $name {
+            /// The functions that are compiled into this program.
+            pub(crate) const LINKED: Self = Self { $($field: $linked::$field,)* };
+        }
+    };
     ($(#[$meta:meta])* $name:ident {
         $($field:ident: fn($($argument:ty),*) $(-> $result:ty)?),* $(,)?
     }) => {

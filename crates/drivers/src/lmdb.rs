@@ -1,22 +1,49 @@
-//! LMDB, compiled in through `lmdb-master-sys`: its C API, called directly.
+//! LMDB, by its C API: compiled in through `lmdb-master-sys`, or any other build that a plan names.
 
+mod build;
 mod environment;
 mod error;
 mod session;
 
+use crate::library::{self, Search};
 use crate::refuse;
+use build::{LmdbBuild, TITLE};
 use environment::Environment;
 use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
     Resolved, Result, Session, Value, Window,
 };
 
+/// The system's own LMDB, which can be named; the one that is compiled in is the default.
+const SEARCH: Search = Search {
+    installed: &[],
+    system: "liblmdb.so",
+};
+
 /// The LMDB driver.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Lmdb;
+#[derive(Default)]
+pub struct Lmdb {
+    /// The library that a plan names, with what was loaded from it.
+    named: Option<(PathBuf, &'static LmdbBuild)>,
+}
+
+impl Lmdb {
+    /// LMDB as it is compiled in.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { named: None }
+    }
+
+    fn chosen(&self) -> &'static LmdbBuild {
+        match self.named {
+            Some((_, build)) => build,
+            None => LmdbBuild::linked(),
+        }
+    }
+}
 
 const GIB: u64 = 1 << 30;
 const SOURCE: &str = "http://www.lmdb.tech/doc/group__mdb.html#ga32a193c6bf4d7d5c5d579e71f22e9340";
@@ -75,7 +102,7 @@ impl Engine for Lmdb {
     fn info(&self) -> Info {
         Info {
             name: "lmdb",
-            title: "LMDB",
+            title: TITLE,
             summary: "B+tree, copy on write, memory-mapped; one writer, readers never wait",
             license: "OLDAP-2.8",
             homepage: "http://www.lmdb.tech/doc/",
@@ -84,25 +111,33 @@ impl Engine for Lmdb {
     }
 
     fn build(&self) -> Result<Build> {
-        let (mut major, mut minor, mut patch) = (0, 0, 0);
-        // SAFETY: the three numbers live through the call; the text that it returns is not used.
-        unsafe { ffi::mdb_version(&raw mut major, &raw mut minor, &raw mut patch) };
+        let build = self.chosen();
         Ok(Build {
-            version: format!("{major}.{minor}.{patch}"),
-            library: None,
-            assertions: None,
+            version: build.version.clone(),
+            library: self.named.as_ref().map(|(path, _)| path.clone()),
+            assertions: build.assertions,
         })
     }
 
+    fn found(&self) -> Vec<PathBuf> {
+        SEARCH.run()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let path = library::named(library)?;
+        let build = LmdbBuild::loaded(&path)?;
+        let named = Some((path, build));
+        Ok(Box::new(Self { named }))
+    }
+
     fn capabilities(&self) -> Capabilities {
-        static MAX_KEY_BYTES: OnceLock<usize> = OnceLock::new();
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
             retains_data: true,
             atomic_transactions: true,
             snapshot_reads: true,
-            max_key_bytes: *MAX_KEY_BYTES.get_or_init(environment::max_key_bytes),
+            max_key_bytes: self.chosen().max_key_bytes,
             max_value_bytes: u32::MAX as usize,
         }
     }
@@ -147,6 +182,7 @@ impl Engine for Lmdb {
         let readers = u32::try_from(readers).unwrap_or(u32::MAX);
         let map_bytes = spec.knobs.unsigned("map_size") as usize;
         Ok(Box::new(Environment::open(
+            self.chosen(),
             spec.directory,
             flags,
             map_bytes,

@@ -1,27 +1,52 @@
-//! SQLite, compiled in through `rusqlite`'s bundled library: its C API, called directly.
+//! SQLite, by its C API: compiled in through `rusqlite`'s bundled library, or any other build that
+//! a plan names.
 
+mod build;
 mod connection;
 mod session;
 mod setup;
 
+use crate::library::{self, Search};
 use crate::refuse;
+use build::{SqliteBuild, TITLE};
 use connection::Connection;
 use rusqlite::ffi;
 use setup::Setup;
 use std::collections::BTreeMap;
-use std::ffi::CStr;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Info, Kind, Knob, OpenSpec, Promise,
     Resolved, Result, Session, Value, Window,
 };
 
-/// The SQLite driver: one table, keys and values as blobs.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Sqlite;
+/// The system's own SQLite, which can be named; the one that is compiled in is the default.
+const SEARCH: Search = Search {
+    installed: &[],
+    system: "libsqlite3.so",
+};
 
-/// `SQLITE_MAX_LENGTH` of the bundled library: the most that a row may take, bytes.
-const MAX_ROW_BYTES: usize = 1_000_000_000;
+/// The SQLite driver: one table, keys and values as blobs.
+#[derive(Default)]
+pub struct Sqlite {
+    /// The library that a plan names, with what was loaded from it.
+    named: Option<(PathBuf, &'static SqliteBuild)>,
+}
+
+impl Sqlite {
+    /// SQLite as it is compiled in.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { named: None }
+    }
+
+    fn chosen(&self) -> &'static SqliteBuild {
+        match self.named {
+            Some((_, build)) => build,
+            None => SqliteBuild::linked(),
+        }
+    }
+}
 
 /// SQLite's own default of `wal_autocheckpoint`, pages, and of the page size, bytes.
 const USUAL_CHECKPOINT_PAGES: u64 = 1000;
@@ -125,7 +150,7 @@ impl Engine for Sqlite {
     fn info(&self) -> Info {
         Info {
             name: "sqlite",
-            title: "SQLite",
+            title: TITLE,
             summary: "SQL, B-tree with a write-ahead log or a rollback journal; one writer",
             license: "blessing",
             homepage: "https://sqlite.org/docs.html",
@@ -134,31 +159,36 @@ impl Engine for Sqlite {
     }
 
     fn build(&self) -> Result<Build> {
-        // SAFETY: both return static text that ends in a zero byte.
-        let (version, source) = unsafe {
-            (
-                CStr::from_ptr(ffi::sqlite3_libversion()),
-                CStr::from_ptr(ffi::sqlite3_sourceid()),
-            )
-        };
-        let version = format!("{} {}", version.to_string_lossy(), source.to_string_lossy());
+        let build = self.chosen();
         Ok(Build {
-            version,
-            library: None,
-            assertions: None,
+            version: build.version.clone(),
+            library: self.named.as_ref().map(|(path, _)| path.clone()),
+            assertions: Some(build.has_assertions()),
         })
     }
 
+    fn found(&self) -> Vec<PathBuf> {
+        SEARCH.run()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let path = library::named(library)?;
+        let build = SqliteBuild::loaded(&path)?;
+        let named = Some((path, build));
+        Ok(Box::new(Self { named }))
+    }
+
     fn capabilities(&self) -> Capabilities {
+        // Key and value share a row, and a few bytes of it are its header.
+        let half_row_bytes = (self.chosen().max_row_bytes / 2).saturating_sub(64);
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
             retains_data: true,
             atomic_transactions: true,
             snapshot_reads: true,
-            // Key and value share a row, and a few bytes of it are its header.
-            max_key_bytes: MAX_ROW_BYTES / 2 - 64,
-            max_value_bytes: MAX_ROW_BYTES / 2 - 64,
+            max_key_bytes: half_row_bytes,
+            max_value_bytes: half_row_bytes,
         }
     }
 
@@ -219,10 +249,12 @@ impl Engine for Sqlite {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        let setup = Setup::new(spec)?;
+        let build = self.chosen();
+        let setup = Setup::new(&build.api, spec)?;
         let control = Mutex::new(setup.connect()?);
         let counters = Mutex::new([0; COUNTERS.len()]);
         Ok(Box::new(SqliteDatabase {
+            build,
             setup,
             control,
             counters,
@@ -253,6 +285,7 @@ const SETTINGS: [&str; 9] = [
 
 /// An open database: how to connect, and a connection that asks and checkpoints.
 struct SqliteDatabase {
+    build: &'static SqliteBuild,
     setup: Setup,
     control: Mutex<Connection>,
     counters: Mutex<[u64; COUNTERS.len()]>,
@@ -308,6 +341,8 @@ impl Database for SqliteDatabase {
         if let Some(sql) = control.query(schema)? {
             settings.insert("schema".to_owned(), sql);
         }
+        let options = self.build.options.join(" ");
+        settings.insert("compile_options".to_owned(), Value::from(options));
         Ok(settings)
     }
 

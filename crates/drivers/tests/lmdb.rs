@@ -6,15 +6,17 @@ use support::{CRASH_COMMITS, crash, get, open, read, write};
 use trueput_drivers::Lmdb;
 use trueput_engine::{Durability, Engine, Error, Mode, Value};
 
+static LMDB: Lmdb = Lmdb::new();
+
 const LEVELS: [Durability; 3] = [Durability::Sync, Durability::Async, Durability::Process];
 
 #[test]
 fn every_promised_level_opens_and_no_other_does() {
     for durability in Durability::ALL {
         let folder = tempfile::tempdir().unwrap();
-        let opened = open(&Lmdb, folder.path(), durability, &[]);
+        let opened = open(&LMDB, folder.path(), durability, &[]);
         assert_eq!(opened.is_ok(), LEVELS.contains(&durability), "{durability}");
-        assert_eq!(opened.is_ok(), Lmdb.promise(durability).is_some());
+        assert_eq!(opened.is_ok(), LMDB.promise(durability).is_some());
     }
 }
 
@@ -22,9 +24,9 @@ fn every_promised_level_opens_and_no_other_does() {
 fn lmdb_reports_the_flags_that_the_promise_names() {
     for durability in LEVELS {
         let folder = tempfile::tempdir().unwrap();
-        let database = open(&Lmdb, folder.path(), durability, &[]).unwrap();
+        let database = open(&LMDB, folder.path(), durability, &[]).unwrap();
         let flags = database.settings().unwrap()["flags"].to_string();
-        let promise = Lmdb.promise(durability).unwrap();
+        let promise = LMDB.promise(durability).unwrap();
         assert_eq!(promise.mapped_to, format!("flags={flags}"));
     }
 }
@@ -39,7 +41,7 @@ fn knobs_reach_lmdb() {
         ("no_read_ahead", Value::Boolean(true)),
         ("no_mem_init", Value::Boolean(true)),
     ];
-    let database = open(&Lmdb, folder.path(), Durability::Process, &knobs).unwrap();
+    let database = open(&LMDB, folder.path(), Durability::Process, &knobs).unwrap();
     let settings = database.settings().unwrap();
     assert_eq!(settings["me_mapsize"], Value::Integer(16 << 20));
     assert_eq!(settings["me_maxreaders"], Value::Integer(9));
@@ -49,7 +51,7 @@ fn knobs_reach_lmdb() {
     );
     assert_eq!(
         settings["maxkeysize"],
-        Value::from(Lmdb.capabilities().max_key_bytes as u64)
+        Value::from(LMDB.capabilities().max_key_bytes as u64)
     );
 }
 
@@ -57,7 +59,7 @@ fn knobs_reach_lmdb() {
 fn what_is_committed_is_there_after_reopening_at_every_level() {
     for durability in LEVELS {
         let folder = tempfile::tempdir().unwrap();
-        let database = open(&Lmdb, folder.path(), durability, &[]).unwrap();
+        let database = open(&LMDB, folder.path(), durability, &[]).unwrap();
         write(database.as_ref(), b"key", b"value");
         database.checkpoint().unwrap();
         assert_eq!(
@@ -65,7 +67,7 @@ fn what_is_committed_is_there_after_reopening_at_every_level() {
             Value::Integer(1)
         );
         drop(database);
-        let database = open(&Lmdb, folder.path(), durability, &[]).unwrap();
+        let database = open(&LMDB, folder.path(), durability, &[]).unwrap();
         assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
     }
 }
@@ -73,7 +75,7 @@ fn what_is_committed_is_there_after_reopening_at_every_level() {
 #[test]
 fn an_aborted_transaction_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Lmdb, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&LMDB, folder.path(), Durability::Process, &[]).unwrap();
     write(database.as_ref(), b"kept", b"old");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
@@ -93,7 +95,7 @@ fn scans_keep_to_their_bounds_in_both_directions() {
             ("writemap", Value::Boolean(writemap)),
             ("map_size", Value::from("16MiB")),
         ];
-        let database = open(&Lmdb, folder.path(), Durability::Process, &knobs).unwrap();
+        let database = open(&LMDB, folder.path(), Durability::Process, &knobs).unwrap();
         support::scans_keep_to_their_bounds(database.as_ref());
     }
 }
@@ -102,7 +104,7 @@ fn scans_keep_to_their_bounds_in_both_directions() {
 fn a_full_map_is_full_and_the_database_lives_on() {
     let folder = tempfile::tempdir().unwrap();
     let knobs = [("map_size", Value::from("1MiB"))];
-    let database = open(&Lmdb, folder.path(), Durability::Process, &knobs).unwrap();
+    let database = open(&LMDB, folder.path(), Durability::Process, &knobs).unwrap();
     write(database.as_ref(), b"key", b"value");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
@@ -123,7 +125,7 @@ fn a_full_map_is_full_and_the_database_lives_on() {
 fn more_sessions_than_reader_slots_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let error = open(
-        &Lmdb,
+        &LMDB,
         folder.path(),
         Durability::Process,
         &[("max_readers", Value::Integer(3))],
@@ -133,7 +135,7 @@ fn more_sessions_than_reader_slots_are_refused_by_name() {
     assert!(error.to_string().contains("max_readers"), "{error}");
 
     let knobs = [("max_readers", Value::Integer(8))];
-    let database = open(&Lmdb, folder.path(), Durability::Process, &knobs).unwrap();
+    let database = open(&LMDB, folder.path(), Durability::Process, &knobs).unwrap();
     let sessions: Vec<_> = (0..8).map(|_| database.session().unwrap()).collect();
     let error = database.session().err().unwrap();
     assert!(
@@ -150,7 +152,7 @@ fn more_sessions_than_reader_slots_are_refused_by_name() {
 #[test]
 fn a_second_writer_on_the_same_thread_is_a_conflict_instead_of_a_deadlock() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Lmdb, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&LMDB, folder.path(), Durability::Process, &[]).unwrap();
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     first.begin(Mode::Write).unwrap();
     assert!(second.begin(Mode::Write).unwrap_err().is_conflict());
@@ -164,20 +166,20 @@ fn a_second_writer_on_the_same_thread_is_a_conflict_instead_of_a_deadlock() {
 #[test]
 fn a_second_opening_in_one_process_is_refused_until_the_first_is_closed() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Lmdb, folder.path(), Durability::Process, &[]).unwrap();
-    let again = open(&Lmdb, folder.path(), Durability::Process, &[]);
+    let database = open(&LMDB, folder.path(), Durability::Process, &[]).unwrap();
+    let again = open(&LMDB, folder.path(), Durability::Process, &[]);
     let error = again.err().unwrap();
     assert!(error.to_string().contains("once per process"), "{error}");
     drop(database);
-    assert!(open(&Lmdb, folder.path(), Durability::Process, &[]).is_ok());
+    assert!(open(&LMDB, folder.path(), Durability::Process, &[]).is_ok());
 }
 
 #[test]
 fn keys_beyond_the_limits_are_unsupported() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Lmdb, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&LMDB, folder.path(), Durability::Process, &[]).unwrap();
     let mut session = database.session().unwrap();
-    let limit = Lmdb.capabilities().max_key_bytes;
+    let limit = LMDB.capabilities().max_key_bytes;
     assert_eq!(limit, 511);
     session.begin(Mode::Write).unwrap();
     session.put(&vec![1; limit], b"value").unwrap();
@@ -190,18 +192,18 @@ fn keys_beyond_the_limits_are_unsupported() {
 
 #[test]
 fn the_version_is_the_librarys_own() {
-    let version = Lmdb.build().unwrap().version;
+    let version = LMDB.build().unwrap().version;
     assert!(version.starts_with("0.9."), "{version}");
 }
 
 #[test]
 fn die_in_child() {
-    support::die_if_asked(&Lmdb, &[]);
+    support::die_if_asked(&LMDB, &[]);
 }
 
 #[test]
 fn a_killed_process_loses_no_acknowledged_commit_at_any_level() {
     for durability in LEVELS {
-        assert_eq!(crash(&Lmdb, durability, &[]), CRASH_COMMITS, "{durability}");
+        assert_eq!(crash(&LMDB, durability, &[]), CRASH_COMMITS, "{durability}");
     }
 }

@@ -7,6 +7,8 @@ use support::{CRASH_COMMITS, crash, get, open, read, write};
 use trueput_drivers::Sqlite;
 use trueput_engine::{Database, Durability, Engine, Error, Mode, Value};
 
+static SQLITE: Sqlite = Sqlite::new();
+
 const LEVELS: [Durability; 4] = [
     Durability::Sync,
     Durability::Async,
@@ -26,9 +28,9 @@ fn setting(database: &dyn Database, name: &str) -> String {
 fn every_promised_level_opens_and_no_other_does() {
     for durability in Durability::ALL {
         let folder = tempfile::tempdir().unwrap();
-        let opened = open(&Sqlite, folder.path(), durability, &[]);
+        let opened = open(&SQLITE, folder.path(), durability, &[]);
         assert_eq!(opened.is_ok(), LEVELS.contains(&durability), "{durability}");
-        assert_eq!(opened.is_ok(), Sqlite.promise(durability).is_some());
+        assert_eq!(opened.is_ok(), SQLITE.promise(durability).is_some());
     }
 }
 
@@ -36,12 +38,12 @@ fn every_promised_level_opens_and_no_other_does() {
 fn sqlite_reports_the_settings_that_the_promise_names() {
     for durability in LEVELS {
         let folder = tempfile::tempdir().unwrap();
-        let database = open(&Sqlite, folder.path(), durability, &[]).unwrap();
+        let database = open(&SQLITE, folder.path(), durability, &[]).unwrap();
         let names = ["OFF", "NORMAL", "FULL", "EXTRA"];
         let synchronous: usize = setting(&*database, "synchronous").parse().unwrap();
         let journal_mode = setting(&*database, "journal_mode");
         assert_eq!(
-            Sqlite.promise(durability).unwrap().mapped_to,
+            SQLITE.promise(durability).unwrap().mapped_to,
             format!(
                 "journal_mode={journal_mode}, synchronous={}",
                 names[synchronous]
@@ -57,7 +59,7 @@ fn a_journal_mode_is_taken_only_where_it_keeps_the_promise() {
         for mode in modes {
             let folder = tempfile::tempdir().unwrap();
             let knobs = [("journal_mode", Value::from(mode))];
-            let opened = open(&Sqlite, folder.path(), durability, &knobs);
+            let opened = open(&SQLITE, folder.path(), durability, &knobs);
             let keeps = match durability {
                 Durability::Async => mode == "wal",
                 Durability::None => matches!(mode, "memory" | "off"),
@@ -82,19 +84,19 @@ fn the_promise_names_what_the_knobs_make_of_it() {
         let given = given
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
-        trueput_engine::knob::resolve("sqlite", Sqlite.knobs(), &given.collect()).unwrap()
+        trueput_engine::knob::resolve("sqlite", SQLITE.knobs(), &given.collect()).unwrap()
     };
     for level in Durability::ALL {
-        let with_defaults = Sqlite.promise_with(level, &knobs(&[])).ok();
-        assert_eq!(with_defaults, Sqlite.promise(level), "{level}");
+        let with_defaults = SQLITE.promise_with(level, &knobs(&[])).ok();
+        assert_eq!(with_defaults, SQLITE.promise(level), "{level}");
     }
     let delete = knobs(&[("journal_mode", "delete".into())]);
-    let promise = Sqlite.promise_with(Durability::Sync, &delete).unwrap();
+    let promise = SQLITE.promise_with(Durability::Sync, &delete).unwrap();
     assert_eq!(promise.mapped_to, "journal_mode=delete, synchronous=EXTRA");
-    assert!(Sqlite.promise_with(Durability::Async, &delete).is_err());
+    assert!(SQLITE.promise_with(Durability::Async, &delete).is_err());
     let window = |pages: i64| {
         let knobs = knobs(&[("wal_autocheckpoint", pages.into())]);
-        let promise = Sqlite.promise_with(Durability::Async, &knobs).unwrap();
+        let promise = SQLITE.promise_with(Durability::Async, &knobs).unwrap();
         promise.window.unwrap().bytes
     };
     assert_eq!((window(10), window(0)), (Some(40_960), None));
@@ -111,7 +113,7 @@ fn knobs_reach_sqlite() {
         ("busy_timeout", Value::Integer(123)),
         ("without_rowid", Value::Boolean(false)),
     ];
-    let database = open(&Sqlite, folder.path(), Durability::Process, &knobs).unwrap();
+    let database = open(&SQLITE, folder.path(), Durability::Process, &knobs).unwrap();
     let expected = [
         ("page_size", "8192"),
         ("cache_size", "-8192"),
@@ -130,12 +132,12 @@ fn knobs_reach_sqlite() {
 fn what_is_committed_is_there_after_reopening_at_every_level() {
     for durability in LEVELS {
         let folder = tempfile::tempdir().unwrap();
-        let database = open(&Sqlite, folder.path(), durability, &[]).unwrap();
+        let database = open(&SQLITE, folder.path(), durability, &[]).unwrap();
         write(database.as_ref(), b"key", b"old");
         write(database.as_ref(), b"key", b"value");
         database.checkpoint().unwrap();
         drop(database);
-        let database = open(&Sqlite, folder.path(), durability, &[]).unwrap();
+        let database = open(&SQLITE, folder.path(), durability, &[]).unwrap();
         assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
     }
 }
@@ -143,7 +145,7 @@ fn what_is_committed_is_there_after_reopening_at_every_level() {
 #[test]
 fn the_pages_that_sessions_used_are_counted_when_they_end() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Sqlite, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&SQLITE, folder.path(), Durability::Process, &[]).unwrap();
     write(database.as_ref(), b"key", b"value");
     let counters = database.counters().unwrap();
     assert!(
@@ -159,7 +161,7 @@ fn the_pages_that_sessions_used_are_counted_when_they_end() {
 #[test]
 fn an_aborted_transaction_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Sqlite, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&SQLITE, folder.path(), Durability::Process, &[]).unwrap();
     write(database.as_ref(), b"kept", b"old");
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
@@ -174,14 +176,14 @@ fn an_aborted_transaction_leaves_nothing() {
 #[test]
 fn scans_keep_to_their_bounds_in_both_directions() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Sqlite, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&SQLITE, folder.path(), Durability::Process, &[]).unwrap();
     support::scans_keep_to_their_bounds(database.as_ref());
 }
 
 #[test]
 fn a_snapshot_is_that_of_the_beginning_not_of_the_first_read() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Sqlite, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&SQLITE, folder.path(), Durability::Process, &[]).unwrap();
     write(database.as_ref(), b"key", b"old");
     let mut reader = database.session().unwrap();
     reader.begin(Mode::Read).unwrap();
@@ -203,7 +205,7 @@ fn a_second_writer_conflicts_after_the_timeout_and_may_try_again() {
             ("busy_timeout", Value::Integer(timeout_ms)),
             ("busy_wait", Value::from(wait)),
         ];
-        let database = open(&Sqlite, folder.path(), Durability::Process, &knobs).unwrap();
+        let database = open(&SQLITE, folder.path(), Durability::Process, &knobs).unwrap();
         let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
         first.begin(Mode::Write).unwrap();
         let began = Instant::now();
@@ -223,7 +225,7 @@ fn a_commit_that_readers_keep_out_is_a_conflict_and_rolled_back() {
         ("journal_mode", Value::from("delete")),
         ("busy_timeout", Value::Integer(0)),
     ];
-    let database = open(&Sqlite, folder.path(), Durability::Process, &knobs).unwrap();
+    let database = open(&SQLITE, folder.path(), Durability::Process, &knobs).unwrap();
     write(database.as_ref(), b"key", b"old");
     let (mut reader, mut writer) = (database.session().unwrap(), database.session().unwrap());
     reader.begin(Mode::Read).unwrap();
@@ -246,7 +248,7 @@ fn many_sessions_open_a_new_database_at_once() {
             for worker in 0..8_u8 {
                 let directory = folder.path();
                 scope.spawn(move || {
-                    let database = open(&Sqlite, directory, durability, &[]).unwrap();
+                    let database = open(&SQLITE, directory, durability, &[]).unwrap();
                     let mut session = database.session().unwrap();
                     loop {
                         session.begin(Mode::Write).unwrap();
@@ -259,7 +261,7 @@ fn many_sessions_open_a_new_database_at_once() {
                 });
             }
         });
-        let database = open(&Sqlite, folder.path(), durability, &[]).unwrap();
+        let database = open(&SQLITE, folder.path(), durability, &[]).unwrap();
         for worker in 0..8_u8 {
             assert!(
                 read(database.as_ref(), &[worker]).is_some(),
@@ -272,7 +274,7 @@ fn many_sessions_open_a_new_database_at_once() {
 #[test]
 fn a_value_too_long_is_unsupported() {
     let folder = tempfile::tempdir().unwrap();
-    let database = open(&Sqlite, folder.path(), Durability::Process, &[]).unwrap();
+    let database = open(&SQLITE, folder.path(), Durability::Process, &[]).unwrap();
     let mut session = database.session().unwrap();
     session.begin(Mode::Write).unwrap();
     // Zero pages that nothing touches: SQLite refuses by the length alone.
@@ -283,7 +285,7 @@ fn a_value_too_long_is_unsupported() {
 
 #[test]
 fn the_version_is_the_librarys_own_with_its_source() {
-    let version = Sqlite.build().unwrap().version;
+    let version = SQLITE.build().unwrap().version;
     let mut words = version.split(' ');
     assert!(words.next().unwrap().starts_with("3."), "{version}");
     assert_eq!(
@@ -295,14 +297,14 @@ fn the_version_is_the_librarys_own_with_its_source() {
 
 #[test]
 fn die_in_child() {
-    support::die_if_asked(&Sqlite, &[]);
+    support::die_if_asked(&SQLITE, &[]);
 }
 
 #[test]
 fn a_killed_process_loses_no_acknowledged_commit_at_any_level_that_promises_it() {
     for durability in [Durability::Sync, Durability::Async, Durability::Process] {
         assert_eq!(
-            crash(&Sqlite, durability, &[]),
+            crash(&SQLITE, durability, &[]),
             CRASH_COMMITS,
             "{durability}"
         );

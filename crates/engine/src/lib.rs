@@ -33,8 +33,8 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
     fn build(&self) -> Result<Build>;
 
-    /// The library files of this engine that are on this machine, the default one first; none for
-    /// an engine that is compiled in.
+    /// The library files of this engine that are on this machine, each to be given to
+    /// [`Engine::at`]. The default build is the first of them, unless one is compiled in.
     fn found(&self) -> Vec<PathBuf> {
         Vec::new()
     }

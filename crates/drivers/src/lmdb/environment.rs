@@ -1,6 +1,7 @@
 //! An open LMDB environment: one per folder and process.
 
-use super::error::{check, error, is_opening_race};
+use super::build::{Api, LmdbBuild};
+use super::error::is_opening_race;
 use lmdb_master_sys as ffi;
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -29,6 +30,7 @@ fn open_folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// An open environment and its main database.
 pub(super) struct Environment {
+    build: &'static LmdbBuild,
     handle: *mut ffi::MDB_env,
     folder: PathBuf,
     /// The main, unnamed database.
@@ -47,7 +49,14 @@ unsafe impl Sync for Environment {}
 
 impl Environment {
     /// Opens the database in `folder`, making it if it is not there.
-    pub(super) fn open(folder: &Path, flags: u32, map_bytes: usize, readers: u32) -> Result<Self> {
+    pub(super) fn open(
+        build: &'static LmdbBuild,
+        folder: &Path,
+        flags: u32,
+        map_bytes: usize,
+        readers: u32,
+    ) -> Result<Self> {
+        let api = &build.api;
         let folder = folder.canonicalize().map_err(Error::engine)?;
         let path = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;
         // Held throughout, so that an opening never meets a closing of this process.
@@ -58,8 +67,8 @@ impl Environment {
                 "lmdb opens a database once per process, and {folder} is open in this one"
             )));
         }
-        let handle = open_handle(&path, flags, map_bytes, readers)?;
-        let prepared = prepare(handle).and_then(|prepared| {
+        let handle = open_handle(api, &path, flags, map_bytes, readers)?;
+        let prepared = prepare(api, handle).and_then(|prepared| {
             // LMDB flushes its file but not the folder's entry of a file that it has just made.
             File::open(&folder)
                 .and_then(|entry| entry.sync_all())
@@ -68,17 +77,24 @@ impl Environment {
         });
         if prepared.is_err() {
             // SAFETY: the handle was opened above and nothing else knows it.
-            unsafe { ffi::mdb_env_close(handle) };
+            unsafe { (api.mdb_env_close)(handle) };
         }
         let (dbi, stale_readers) = prepared?;
         folders.insert(folder.clone());
         Ok(Self {
+            build,
             handle,
             folder,
             dbi,
             stale_readers,
             writer: AtomicUsize::new(0),
         })
+    }
+
+    /// The functions of the build that opened it.
+    #[inline]
+    pub(super) fn api(&self) -> &'static Api {
+        &self.build.api
     }
 
     /// LMDB's handle, valid as long as this lives.
@@ -106,7 +122,8 @@ impl Environment {
         let mut stat = MaybeUninit::uninit();
         // SAFETY: the handle is open; LMDB fills the struct before it returns success.
         unsafe {
-            check(ffi::mdb_env_stat(self.handle, stat.as_mut_ptr()))?;
+            self.api()
+                .check((self.api().mdb_env_stat)(self.handle, stat.as_mut_ptr()))?;
             Ok(stat.assume_init())
         }
     }
@@ -116,7 +133,10 @@ impl Environment {
         let mut information = MaybeUninit::uninit();
         // SAFETY: the handle is open; LMDB fills the struct before it returns success.
         unsafe {
-            check(ffi::mdb_env_info(self.handle, information.as_mut_ptr()))?;
+            self.api().check((self.api().mdb_env_info)(
+                self.handle,
+                information.as_mut_ptr(),
+            ))?;
             Ok(information.assume_init())
         }
     }
@@ -125,20 +145,21 @@ impl Environment {
     pub(super) fn flags(&self) -> Result<u32> {
         let mut flags = 0;
         // SAFETY: the handle is open and `flags` can be written.
-        check(unsafe { ffi::mdb_env_get_flags(self.handle, &raw mut flags) })?;
+        let code = unsafe { (self.api().mdb_env_get_flags)(self.handle, &raw mut flags) };
+        self.api().check(code)?;
         Ok(flags)
     }
 
     /// Longest key, bytes.
     pub(super) fn max_key_bytes(&self) -> usize {
-        // SAFETY: the handle is open.
-        usize::try_from(unsafe { ffi::mdb_env_get_maxkeysize(self.handle) }).unwrap_or(0)
+        self.build.max_key_bytes
     }
 
     /// Flushes everything committed so far, whatever the flags.
     pub(super) fn flush(&self) -> Result<()> {
         // SAFETY: the handle is open.
-        check(unsafe { ffi::mdb_env_sync(self.handle, 1) })
+        self.api()
+            .check(unsafe { (self.api().mdb_env_sync)(self.handle, 1) })
     }
 }
 
@@ -146,7 +167,7 @@ impl Drop for Environment {
     fn drop(&mut self) {
         let mut folders = open_folders();
         // SAFETY: sessions borrow this, so none is left, and with them went every transaction.
-        unsafe { ffi::mdb_env_close(self.handle) };
+        unsafe { (self.api().mdb_env_close)(self.handle) };
         folders.remove(&self.folder);
     }
 }
@@ -158,22 +179,8 @@ fn thread_token() -> usize {
     TOKEN.with(|token| ptr::from_ref(token).addr())
 }
 
-/// The longest key of this build of LMDB, bytes; 0 if it cannot say.
-pub(super) fn max_key_bytes() -> usize {
-    let mut handle = ptr::null_mut();
-    // SAFETY: the handle is used only if it was made, and is closed before it is forgotten. The
-    // limit is asked of an environment that need not be open.
-    unsafe {
-        if ffi::mdb_env_create(&raw mut handle) != ffi::MDB_SUCCESS {
-            return 0;
-        }
-        let bytes = ffi::mdb_env_get_maxkeysize(handle);
-        ffi::mdb_env_close(handle);
-        usize::try_from(bytes).unwrap_or(0)
-    }
-}
-
 fn open_handle(
+    api: &Api,
     path: &CString,
     flags: u32,
     map_bytes: usize,
@@ -185,16 +192,16 @@ fn open_handle(
         // SAFETY: `handle` can be written; afterwards it is a handle that is not open yet, which is
         // closed when opening it fails, as LMDB demands. `path` ends in a zero byte.
         let code = unsafe {
-            check(ffi::mdb_env_create(&raw mut handle))?;
-            let mut code = ffi::mdb_env_set_mapsize(handle, map_bytes);
+            api.check((api.mdb_env_create)(&raw mut handle))?;
+            let mut code = (api.mdb_env_set_mapsize)(handle, map_bytes);
             if code == ffi::MDB_SUCCESS {
-                code = ffi::mdb_env_set_maxreaders(handle, readers);
+                code = (api.mdb_env_set_maxreaders)(handle, readers);
             }
             if code == ffi::MDB_SUCCESS {
-                code = ffi::mdb_env_open(handle, path.as_ptr(), flags, 0o644);
+                code = (api.mdb_env_open)(handle, path.as_ptr(), flags, 0o644);
             }
             if code != ffi::MDB_SUCCESS {
-                ffi::mdb_env_close(handle);
+                (api.mdb_env_close)(handle);
             }
             code
         };
@@ -202,7 +209,7 @@ fn open_handle(
             return Ok(handle);
         }
         if !is_opening_race(code) || tries == OPENING_TRIES {
-            return Err(error(code));
+            return Err(api.error(code));
         }
         tries += 1;
         std::thread::sleep(OPENING_PAUSE);
@@ -211,27 +218,27 @@ fn open_handle(
 
 /// Frees the reader slots of killed processes, which would hold back the reuse of pages, and opens
 /// the main database.
-fn prepare(handle: *mut ffi::MDB_env) -> Result<(ffi::MDB_dbi, u32)> {
+fn prepare(api: &Api, handle: *mut ffi::MDB_env) -> Result<(ffi::MDB_dbi, u32)> {
     let mut stale = 0;
     let mut transaction = ptr::null_mut();
     let mut dbi = 0;
     // SAFETY: the handle is open and used by this thread only; the transaction is ended on every
     // way out, and a name of null means the main database.
     unsafe {
-        check(ffi::mdb_reader_check(handle, &raw mut stale))?;
+        api.check((api.mdb_reader_check)(handle, &raw mut stale))?;
         let read_only = ffi::MDB_RDONLY;
-        check(ffi::mdb_txn_begin(
+        api.check((api.mdb_txn_begin)(
             handle,
             ptr::null_mut(),
             read_only,
             &raw mut transaction,
         ))?;
-        let opened = ffi::mdb_dbi_open(transaction, ptr::null(), 0, &raw mut dbi);
+        let opened = (api.mdb_dbi_open)(transaction, ptr::null(), 0, &raw mut dbi);
         if opened != ffi::MDB_SUCCESS {
-            ffi::mdb_txn_abort(transaction);
-            return Err(error(opened));
+            (api.mdb_txn_abort)(transaction);
+            return Err(api.error(opened));
         }
-        check(ffi::mdb_txn_commit(transaction))?;
+        api.check((api.mdb_txn_commit)(transaction))?;
     }
     Ok((dbi, u32::try_from(stale).unwrap_or(0)))
 }

@@ -1,7 +1,7 @@
 //! A session: one reader slot, kept; at most one transaction at a time.
 
+use super::build::Api;
 use super::environment::Environment;
-use super::error::{check, error};
 use crate::refuse;
 use lmdb_master_sys as ffi;
 use std::ops::Bound;
@@ -12,6 +12,7 @@ use trueput_engine::{
 
 /// One worker's way into an environment.
 pub(super) struct LmdbSession<'e> {
+    api: &'static Api,
     environment: &'e Environment,
     /// The open transaction; null when none is.
     open: *mut ffi::MDB_txn,
@@ -25,20 +26,22 @@ pub(super) struct LmdbSession<'e> {
 impl<'e> LmdbSession<'e> {
     /// A session with its reader slot claimed.
     pub(super) fn new(environment: &'e Environment) -> Result<Self> {
+        let api = environment.api();
         let mut reader = ptr::null_mut();
         // SAFETY: the environment is open as long as `'e`; a transaction that was begun is reset,
         // which keeps its slot but no snapshot.
         unsafe {
-            check(ffi::mdb_txn_begin(
+            api.check((api.mdb_txn_begin)(
                 environment.handle(),
                 ptr::null_mut(),
                 ffi::MDB_RDONLY,
                 &raw mut reader,
             ))?;
-            ffi::mdb_txn_reset(reader);
+            (api.mdb_txn_reset)(reader);
         }
         let (open, read_cursor) = (ptr::null_mut(), ptr::null_mut());
         Ok(Self {
+            api,
             environment,
             open,
             mode: Mode::Read,
@@ -73,7 +76,9 @@ impl<'e> LmdbSession<'e> {
         let handle = self.environment.handle();
         // SAFETY: the environment is open; `open` receives the transaction, and stays null where
         // LMDB begins none. This thread has no other write transaction of this environment.
-        check(unsafe { ffi::mdb_txn_begin(handle, ptr::null_mut(), 0, &raw mut self.open) })?;
+        self.api.check(unsafe {
+            (self.api.mdb_txn_begin)(handle, ptr::null_mut(), 0, &raw mut self.open)
+        })?;
         self.environment.set_writer(true);
         Ok(())
     }
@@ -95,17 +100,18 @@ impl<'e> LmdbSession<'e> {
         // session's read transaction and the same database, as renewing demands.
         let code = unsafe {
             if self.mode == Mode::Read && !handle.is_null() {
-                ffi::mdb_cursor_renew(self.open, handle)
+                (self.api.mdb_cursor_renew)(self.open, handle)
             } else {
-                ffi::mdb_cursor_open(self.open, self.environment.dbi, &raw mut handle)
+                (self.api.mdb_cursor_open)(self.open, self.environment.dbi, &raw mut handle)
             }
         };
-        check(code)?;
+        self.api.check(code)?;
         if self.mode == Mode::Read {
             self.read_cursor = handle;
         }
         let (key, value) = (EMPTY, EMPTY);
         Ok(Cursor {
+            api: self.api,
             handle,
             is_kept: self.mode == Mode::Read,
             key,
@@ -123,7 +129,8 @@ impl Session for LmdbSession<'_> {
         match mode {
             Mode::Read => {
                 // SAFETY: the read transaction was begun in `new` and is reset.
-                check(unsafe { ffi::mdb_txn_renew(self.reader) })?;
+                let code = unsafe { (self.api.mdb_txn_renew)(self.reader) };
+                self.api.check(code)?;
                 self.open = self.reader;
             }
             Mode::Write => self.begin_write()?,
@@ -139,7 +146,7 @@ impl Session for LmdbSession<'_> {
         let mut value = EMPTY;
         let dbi = self.environment.dbi;
         // SAFETY: the transaction is open and this thread's; LMDB reads the key only.
-        match unsafe { ffi::mdb_get(self.open, dbi, &raw mut key, &raw mut value) } {
+        match unsafe { (self.api.mdb_get)(self.open, dbi, &raw mut key, &raw mut value) } {
             ffi::MDB_SUCCESS => {
                 // SAFETY: the value lies in the map, or in a dirty page, until the transaction ends
                 // or writes; the session is borrowed, so neither happens before the visitor is done.
@@ -147,7 +154,7 @@ impl Session for LmdbSession<'_> {
                 Ok(true)
             }
             ffi::MDB_NOTFOUND => Ok(false),
-            code => Err(error(code)),
+            code => Err(self.api.error(code)),
         }
     }
 
@@ -158,7 +165,8 @@ impl Session for LmdbSession<'_> {
         let dbi = self.environment.dbi;
         // SAFETY: the write transaction is open and this thread's; without MDB_RESERVE LMDB only
         // reads the key and the value, and copies them.
-        check(unsafe { ffi::mdb_put(self.open, dbi, &raw mut key, &raw mut value, 0) })
+        self.api
+            .check(unsafe { (self.api.mdb_put)(self.open, dbi, &raw mut key, &raw mut value, 0) })
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -166,9 +174,9 @@ impl Session for LmdbSession<'_> {
         let mut key = borrowed(key);
         let dbi = self.environment.dbi;
         // SAFETY: the write transaction is open and this thread's; no value means whichever is there.
-        match unsafe { ffi::mdb_del(self.open, dbi, &raw mut key, ptr::null_mut()) } {
+        match unsafe { (self.api.mdb_del)(self.open, dbi, &raw mut key, ptr::null_mut()) } {
             ffi::MDB_SUCCESS | ffi::MDB_NOTFOUND => Ok(()),
-            code => Err(error(code)),
+            code => Err(self.api.error(code)),
         }
     }
 
@@ -213,12 +221,13 @@ impl Session for LmdbSession<'_> {
         let transaction = self.take()?;
         if self.mode == Mode::Read {
             // SAFETY: the read transaction was renewed; its slot is kept for the next one.
-            unsafe { ffi::mdb_txn_reset(transaction) };
+            unsafe { (self.api.mdb_txn_reset)(transaction) };
             return Ok(());
         }
         // SAFETY: the write transaction is open and this thread's; it is gone whatever is returned,
         // and the session has forgotten it.
-        check(unsafe { ffi::mdb_txn_commit(transaction) })
+        self.api
+            .check(unsafe { (self.api.mdb_txn_commit)(transaction) })
     }
 
     fn abort(&mut self) -> Result<()> {
@@ -227,8 +236,8 @@ impl Session for LmdbSession<'_> {
         // write transaction is gone, and the session has forgotten it.
         unsafe {
             match self.mode {
-                Mode::Read => ffi::mdb_txn_reset(transaction),
-                Mode::Write => ffi::mdb_txn_abort(transaction),
+                Mode::Read => (self.api.mdb_txn_reset)(transaction),
+                Mode::Write => (self.api.mdb_txn_abort)(transaction),
             }
         }
         Ok(())
@@ -245,15 +254,16 @@ impl Drop for LmdbSession<'_> {
         // after they end; the read transaction was begun in `new` and is ended here only.
         unsafe {
             if !self.read_cursor.is_null() {
-                ffi::mdb_cursor_close(self.read_cursor);
+                (self.api.mdb_cursor_close)(self.read_cursor);
             }
-            ffi::mdb_txn_abort(self.reader);
+            (self.api.mdb_txn_abort)(self.reader);
         }
     }
 }
 
 /// A cursor and the record that it stands on.
 struct Cursor {
+    api: &'static Api,
     handle: *mut ffi::MDB_cursor,
     /// The session keeps the handle for its next scan.
     is_kept: bool,
@@ -266,10 +276,10 @@ impl Cursor {
     fn step(&mut self, operation: ffi::MDB_cursor_op) -> Result<bool> {
         let (key, value) = (&raw mut self.key, &raw mut self.value);
         // SAFETY: the cursor's transaction is open: the session is borrowed by the scan.
-        match unsafe { ffi::mdb_cursor_get(self.handle, key, value, operation) } {
+        match unsafe { (self.api.mdb_cursor_get)(self.handle, key, value, operation) } {
             ffi::MDB_SUCCESS => Ok(true),
             ffi::MDB_NOTFOUND => Ok(false),
-            code => Err(error(code)),
+            code => Err(self.api.error(code)),
         }
     }
 
@@ -323,7 +333,7 @@ impl Drop for Cursor {
     fn drop(&mut self) {
         if !self.is_kept {
             // SAFETY: the cursor was opened by this scan, whose transaction is still open.
-            unsafe { ffi::mdb_cursor_close(self.handle) };
+            unsafe { (self.api.mdb_cursor_close)(self.handle) };
         }
     }
 }

@@ -1,5 +1,6 @@
 //! SQLite's C API with its handles owned: connections, prepared statements, result codes.
 
+use super::build::Api;
 use rusqlite::ffi;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -12,16 +13,18 @@ const MAIN: &CStr = c"main";
 
 /// A connection; one thread at a time may use it.
 pub(super) struct Connection {
+    api: &'static Api,
     handle: *mut ffi::sqlite3,
 }
 
-// SAFETY: the library is built thread-safe (SQLITE_THREADSAFE=1) and the connection opened with
-// SQLITE_OPEN_NOMUTEX: any thread may use it, one at a time, which `&mut` and Mutex see to.
+// SAFETY: every build that is used is thread-safe (SQLITE_THREADSAFE=1 or 2) and the connection
+// opened with SQLITE_OPEN_NOMUTEX: any thread may use it, one at a time, which `&mut` and Mutex see
+// to.
 unsafe impl Send for Connection {}
 
 impl Connection {
     /// Opens the database file `path`, making it if it is not there.
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(super) fn open(api: &'static Api, path: &Path) -> Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(Error::engine)?;
         let flags = ffi::SQLITE_OPEN_READWRITE
             | ffi::SQLITE_OPEN_CREATE
@@ -31,9 +34,9 @@ impl Connection {
         let mut handle = ptr::null_mut();
         // SAFETY: `path` ends in a zero byte, `handle` can be written, null is the default VFS.
         let code =
-            unsafe { ffi::sqlite3_open_v2(path.as_ptr(), &raw mut handle, flags, ptr::null()) };
+            unsafe { (api.sqlite3_open_v2)(path.as_ptr(), &raw mut handle, flags, ptr::null()) };
         // A handle comes with most errors too, and is to be closed.
-        let connection = Self { handle };
+        let connection = Self { api, handle };
         connection.check(code)?;
         Ok(connection)
     }
@@ -55,9 +58,9 @@ impl Connection {
         // handle (out of memory) is answered with static text.
         let text = unsafe {
             let text = if self.handle.is_null() {
-                ffi::sqlite3_errstr(code)
+                (self.api.sqlite3_errstr)(code)
             } else {
-                ffi::sqlite3_errmsg(self.handle)
+                (self.api.sqlite3_errmsg)(self.handle)
             };
             CStr::from_ptr(text).to_string_lossy().into_owned()
         };
@@ -79,7 +82,7 @@ impl Connection {
         let sql = CString::new(sql).map_err(Error::engine)?;
         // SAFETY: the connection is open and `sql` ends in a zero byte; no callback is given.
         self.check(unsafe {
-            ffi::sqlite3_exec(
+            (self.api.sqlite3_exec)(
                 self.handle,
                 sql.as_ptr(),
                 None,
@@ -109,7 +112,7 @@ impl Connection {
         // SAFETY: the connection is open, `sql` ends in a zero byte (length -1 says so), and
         // `handle` can be written.
         self.check(unsafe {
-            ffi::sqlite3_prepare_v3(
+            (self.api.sqlite3_prepare_v3)(
                 self.handle,
                 sql.as_ptr(),
                 -1,
@@ -118,19 +121,22 @@ impl Connection {
                 ptr::null_mut(),
             )
         })?;
-        Ok(Statement { handle })
+        Ok(Statement {
+            api: self.api,
+            handle,
+        })
     }
 
     /// Whether no transaction is open.
     pub(super) fn is_autocommit(&self) -> bool {
         // SAFETY: the connection is open.
-        unsafe { ffi::sqlite3_get_autocommit(self.handle) != 0 }
+        unsafe { (self.api.sqlite3_get_autocommit)(self.handle) != 0 }
     }
 
     /// Waits for locks by SQLite's own handler, at most so long.
     pub(super) fn set_busy_timeout(&self, timeout_ms: c_int) -> Result<()> {
         // SAFETY: the connection is open.
-        self.check(unsafe { ffi::sqlite3_busy_timeout(self.handle, timeout_ms) })
+        self.check(unsafe { (self.api.sqlite3_busy_timeout)(self.handle, timeout_ms) })
     }
 
     /// Waits for locks by `handler`, which is called with `context` and the number of calls for
@@ -144,7 +150,7 @@ impl Connection {
         context: *mut c_void,
     ) -> Result<()> {
         // SAFETY: the connection is open; the rest is the caller's promise.
-        self.check(unsafe { ffi::sqlite3_busy_handler(self.handle, Some(handler), context) })
+        self.check(unsafe { (self.api.sqlite3_busy_handler)(self.handle, Some(handler), context) })
     }
 
     /// One of the connection's counters (`SQLITE_DBSTATUS_…`).
@@ -153,7 +159,7 @@ impl Connection {
         // SAFETY: the connection is open and both numbers can be written.
         self.check(unsafe {
             let (current, highest) = (&raw mut current, &raw mut highest);
-            ffi::sqlite3_db_status(self.handle, counter, current, highest, 0)
+            (self.api.sqlite3_db_status)(self.handle, counter, current, highest, 0)
         })?;
         Ok(u64::try_from(current).unwrap_or(0))
     }
@@ -166,7 +172,7 @@ impl Connection {
         // SAFETY: the connection is open; null pointers mean that the counts are not wanted. A
         // database without a write-ahead log answers with success.
         self.check(unsafe {
-            ffi::sqlite3_wal_checkpoint_v2(self.handle, MAIN.as_ptr(), mode, nowhere, nowhere)
+            (self.api.sqlite3_wal_checkpoint_v2)(self.handle, MAIN.as_ptr(), mode, nowhere, nowhere)
         })?;
         self.flush_file()
     }
@@ -180,7 +186,7 @@ impl Connection {
         let code = unsafe {
             let operation = ffi::SQLITE_FCNTL_FILE_POINTER;
             let wanted = (&raw mut file).cast();
-            self.check(ffi::sqlite3_file_control(
+            self.check((self.api.sqlite3_file_control)(
                 self.handle,
                 MAIN.as_ptr(),
                 operation,
@@ -203,12 +209,13 @@ impl Drop for Connection {
     fn drop(&mut self) {
         // SAFETY: the handle is closed once, and may be null. Were a statement still to be finalized,
         // SQLite would refuse and leave the connection as it is.
-        unsafe { ffi::sqlite3_close(self.handle) };
+        unsafe { (self.api.sqlite3_close)(self.handle) };
     }
 }
 
 /// A prepared statement.
 pub(super) struct Statement {
+    api: &'static Api,
     handle: *mut ffi::sqlite3_stmt,
 }
 
@@ -226,7 +233,7 @@ impl Statement {
         // SAFETY: the statement is alive and reset; the bytes are the caller's promise.
         unsafe {
             let data = bytes.as_ptr().cast();
-            ffi::sqlite3_bind_blob(self.handle, index, data, length, ffi::SQLITE_STATIC())
+            (self.api.sqlite3_bind_blob)(self.handle, index, data, length, ffi::SQLITE_STATIC())
         }
     }
 
@@ -234,14 +241,14 @@ impl Statement {
     #[inline]
     pub(super) fn step(&self) -> c_int {
         // SAFETY: the statement is alive; what is bound is alive by the promise of `bind`.
-        unsafe { ffi::sqlite3_step(self.handle) }
+        unsafe { (self.api.sqlite3_step)(self.handle) }
     }
 
     /// Makes it ready to be bound and run again. What it last answered is answered again.
     #[inline]
     pub(super) fn reset(&self) {
         // SAFETY: the statement is alive.
-        unsafe { ffi::sqlite3_reset(self.handle) };
+        unsafe { (self.api.sqlite3_reset)(self.handle) };
     }
 
     /// Runs a statement without rows to its end and resets it.
@@ -265,8 +272,8 @@ impl Statement {
         // SAFETY: the statement stands on a row; the blob is asked for before its length, as SQLite
         // demands; an empty one is null.
         unsafe {
-            let data: *const u8 = ffi::sqlite3_column_blob(self.handle, column).cast();
-            let length = ffi::sqlite3_column_bytes(self.handle, column);
+            let data: *const u8 = (self.api.sqlite3_column_blob)(self.handle, column).cast();
+            let length = (self.api.sqlite3_column_bytes)(self.handle, column);
             match usize::try_from(length) {
                 Ok(length) if !data.is_null() => std::slice::from_raw_parts(data, length),
                 _ => &[],
@@ -278,10 +285,10 @@ impl Statement {
     fn value(&self, column: c_int) -> Value {
         // SAFETY: the statement stands on a row; text ends in a zero byte and is copied at once.
         unsafe {
-            if ffi::sqlite3_column_type(self.handle, column) == ffi::SQLITE_INTEGER {
-                return Value::Integer(ffi::sqlite3_column_int64(self.handle, column));
+            if (self.api.sqlite3_column_type)(self.handle, column) == ffi::SQLITE_INTEGER {
+                return Value::Integer((self.api.sqlite3_column_int64)(self.handle, column));
             }
-            let text = ffi::sqlite3_column_text(self.handle, column);
+            let text = (self.api.sqlite3_column_text)(self.handle, column);
             if text.is_null() {
                 return Value::from("");
             }
@@ -293,6 +300,6 @@ impl Statement {
 impl Drop for Statement {
     fn drop(&mut self) {
         // SAFETY: the statement is finalized once; its connection is not closed before that.
-        unsafe { ffi::sqlite3_finalize(self.handle) };
+        unsafe { (self.api.sqlite3_finalize)(self.handle) };
     }
 }

@@ -1,5 +1,6 @@
 //! How a connection is opened for a level of durability, and how that is checked afterwards.
 
+use super::build::Api;
 use super::connection::Connection;
 use crate::refuse;
 use std::cell::Cell;
@@ -18,8 +19,8 @@ const OPENING_LIMIT: Duration = Duration::from_secs(30);
 const OPENING_PAUSE: Duration = Duration::from_millis(2);
 
 /// Everything that one more connection to the same database needs.
-#[derive(Debug, Clone)]
 pub(super) struct Setup {
+    api: &'static Api,
     file: PathBuf,
     journal_mode: String,
     synchronous: Synchronous,
@@ -102,10 +103,11 @@ impl Synchronous {
 
 impl Setup {
     /// Reads the wishes of `spec`, and refuses those that would break its promise.
-    pub(super) fn new(spec: &OpenSpec<'_>) -> Result<Self> {
+    pub(super) fn new(api: &'static Api, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = spec.knobs;
         let (journal_mode, synchronous) = journal(spec.durability, knobs)?;
         Ok(Self {
+            api,
             file: spec.directory.join(FILE),
             journal_mode: journal_mode.to_owned(),
             synchronous,
@@ -133,7 +135,7 @@ impl Setup {
     }
 
     fn try_connect(&self) -> Result<Connection> {
-        let connection = Connection::open(&self.file)?;
+        let connection = Connection::open(self.api, &self.file)?;
         self.set_wait(&connection)?;
         // Before the journal mode: the page size of a database in WAL mode cannot be changed.
         connection.execute(&format!("PRAGMA page_size={}", self.page_bytes))?;

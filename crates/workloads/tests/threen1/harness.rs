@@ -184,7 +184,7 @@ impl Bench {
 
     /// On LMDB.
     pub fn lmdb(workers: u32, given: &[(&str, &str)]) -> Self {
-        Self::on(&trueput_drivers::Lmdb, workers, given)
+        Self::on(&trueput_drivers::Lmdb::new(), workers, given)
     }
 
     fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {

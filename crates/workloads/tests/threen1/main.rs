@@ -56,7 +56,7 @@ fn the_published_answers_come_out_of_a_database() {
 
 #[test]
 fn every_engine_gives_the_same_answers_to_several_workers() {
-    let engines: [&dyn Engine; 3] = [&Sqlite, &Redb, &Fjall];
+    let engines: [&dyn Engine; 3] = [&Sqlite::new(), &Redb, &Fjall];
     for engine in engines {
         for commit in COMMITS {
             let given = [("finish", "1000"), ("commit", commit), ("block", "50")];

@@ -1,8 +1,9 @@
 /*
  * A flat interface to Berkeley DB, whose handles are structs of function pointers, so that a
- * program that was built without its header can call it. `scripts/engines` compiles this against the
- * installed db.h. It keeps no state and links with no library: the handles come from the library
- * that the caller loaded, which must be of the header's version, see trueput_bdb_header_version.
+ * program that was built without its header can call it. `scripts/engines` compiles this against
+ * the installed db.h. It keeps no state and links with no library: the handles come from the
+ * library that the caller loaded, which must be of the header's version, see
+ * trueput_bdb_header_version.
  *
  * Every function that returns int returns Berkeley DB's own code, 0 for success.
  */

@@ -11,7 +11,8 @@ problem(line,words) new begun,block,finish,index,ready,start,updates,reads,worke
  set workers=$piece(line," ",3),block=$piece(line," ",4)
  if start<1!(finish<start) write "error=the_range_is_reversed_or_empty",! quit
  if workers<1 set workers=1
- if block<1!(block>(finish-start+workers\workers)) set block=finish-start+workers\workers
+ set index=finish-start+workers\workers
+ if block<1!(block>index) set block=index
  kill ^step,^block,^longest,^largest,^worker
  set ^block=0,^longest=0,^longest("start")=0,^largest=0,^largest("start")=0
  lock ^go
@@ -54,7 +55,9 @@ work(worker,start,finish,block,words) ; a process: blocks until there are none l
 from(start) ; the sequence from one start
  new at,depth,key,number,path,peak,steps
  set depth=0,number=start,peak=0,steps=0
- for  set reads=reads+1 quit:number=1  set key=$$spell(number),at=$get(^step(key)) quit:at'=""  do
+ for  set reads=reads+1 quit:number=1  do  quit:at'=""
+ . set key=$$spell(number),at=$get(^step(key))
+ . quit:at'=""
  . set depth=depth+1,path(depth)=key
  . set number=$select(number#2:3*number+1,1:number\2)
  . if number>peak set peak=number
@@ -70,7 +73,8 @@ raise(name,number,start) ; sets a maximum, with the lowest start that has it, an
  new now
  tstart ():(serial:transaction="BATCH")
  set now=@name
- if number>now!(number=now&(start<@name@("start"))) set @name=number,@name@("start")=start,now=number
+ if number>now!(number=now&(start<@name@("start"))) do
+ . set @name=number,@name@("start")=start,now=number
  tcommit
  quit now
  ;

@@ -1,5 +1,7 @@
 //! The GT.M driver does what it promises.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use std::ops::ControlFlow;

@@ -1,0 +1,232 @@
+//! Engines in libraries: several builds in one run, libraries that will not do, missing engines.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use serde_json::Value;
+use std::path::PathBuf;
+use support::{ALL_WELL, Bench, assert_answers, refusal, stderr, stdout};
+use trueput_record::TrialRecord;
+
+/// What `trueput engines --json` says of an engine.
+fn listed(engine: &str) -> Value {
+    let output = Bench::new().run(&["engines", "--json"]);
+    let engines: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut all = engines.as_array().unwrap().iter();
+    all.find(|one| one["name"] == engine).unwrap().clone()
+}
+
+/// The usable libraries of an engine on this machine, with the versions that they report.
+fn libraries(engine: &str) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let builds = listed(engine)["builds"].clone();
+    let usable = builds.as_array().unwrap().iter();
+    usable
+        .filter_map(|build| Some((text(&build["library"])?, text(&build["version"])?)))
+        .collect()
+}
+
+/// A run of a short problem on the given engines, at a level that all of them have.
+fn short_run(engines: &str) -> Vec<&str> {
+    let run = [
+        "run",
+        "threen1",
+        "--engine",
+        engines,
+        "--durability",
+        "sync",
+    ];
+    let short = ["--set", "finish=300", "--set", "block=50", "--workers", "2"];
+    run.into_iter().chain(short).collect()
+}
+
+#[test]
+fn every_build_found_says_its_version_and_the_table_its_file() {
+    let table = stdout(&Bench::new().run(&["engines"]));
+    for engine in ["rocksdb", "leveldb", "berkeleydb", "wiredtiger", "gtm"] {
+        let builds = libraries(engine);
+        for (library, version) in &builds {
+            let row = table.lines().find(|line| line.contains(library.as_str()));
+            let row = row.unwrap_or_else(|| panic!("{library} is not in:\n{table}"));
+            assert!(row.starts_with(engine) && !version.is_empty(), "{row}");
+        }
+        if builds.is_empty() {
+            let line = format!("{engine}: ");
+            let said = table.lines().find(|text| text.starts_with(&line));
+            assert!(
+                said.is_some_and(|said| said.contains("make engines")),
+                "{table}"
+            );
+        }
+    }
+}
+
+#[test]
+fn two_builds_of_an_engine_run_in_one_plan_each_labelled_with_its_version() {
+    let builds = libraries("rocksdb");
+    let [(first, first_version), (second, second_version), ..] = builds.as_slice() else {
+        eprintln!("skipped: fewer than two builds of RocksDB on this machine");
+        return;
+    };
+    let bench = Bench::new();
+    let engines = format!("rocksdb,rocksdb@{second}");
+    let output = bench.run(&short_run(&engines));
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 2);
+    for (trial, (library, version)) in trials.iter().zip(&builds) {
+        let engine = trial.engine.as_ref().unwrap();
+        assert_eq!((&engine.origin, &engine.version), (library, version));
+        assert_answers(trial, 1, 300);
+    }
+    let hash = |trial: &TrialRecord| trial.engine.as_ref().unwrap().sha256.clone();
+    assert_ne!(hash(&trials[0]), hash(&trials[1]));
+    let report = bench.run(&[
+        "report",
+        bench.run_folder().path().to_str().unwrap(),
+        "--format",
+        "json",
+    ]);
+    let document: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let named: Vec<_> = document["rankings"][0]["builds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .collect();
+    for (build, (library, version)) in named
+        .iter()
+        .zip([(first, first_version), (second, second_version)])
+    {
+        assert_eq!(build["contender"], format!("rocksdb {version}"));
+        assert_eq!(build["origin"], **library);
+    }
+}
+
+#[test]
+fn a_plan_names_builds_as_the_command_line_does() {
+    let builds = libraries("rocksdb");
+    let Some((library, _)) = builds.last() else {
+        eprintln!("skipped: no RocksDB on this machine");
+        return;
+    };
+    let bench = Bench::new();
+    let plan = format!("workload = \"threen1\"\nengines = [\"lmdb\", \"rocksdb@{library}\"]\n");
+    bench.write("two.toml", &plan);
+    let output = bench.run(&["plan", "check", "two.toml", "--json"]);
+    let matrix: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(matrix["trials"][1]["build"], **library);
+    let wrong = plan.replace(library.as_str(), "/nowhere/librocksdb.so");
+    bench.write("two.toml", &wrong);
+    let line = refusal(&bench.run(&["run", "two.toml"]));
+    assert!(line.contains("two.toml:2: "), "{line}");
+    assert!(line.contains("/nowhere/librocksdb.so"), "{line}");
+}
+
+/// A shared library of this machine that is no engine.
+fn no_engine() -> Option<PathBuf> {
+    let folder = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let here = [folder.as_str(), "/usr/lib64", "/lib64", "/usr/lib"];
+    let found = here
+        .iter()
+        .map(|folder| PathBuf::from(folder).join("libm.so.6"));
+    found.into_iter().find(|path| path.is_file())
+}
+
+#[test]
+fn a_library_that_will_not_do_is_refused_in_one_line_before_anything_runs() {
+    let bench = Bench::new();
+    let text = bench.write("text.so", "INPUT(librocksdb.so.9)");
+    let mut program = std::fs::read(assert_cmd::cargo::cargo_bin!("trueput")).unwrap();
+    // `e_machine` of the ELF header: 183 is AArch64, 62 is x86-64.
+    program[18] = if cfg!(target_arch = "aarch64") {
+        62
+    } else {
+        183
+    };
+    program.truncate(1 << 20);
+    let foreign = bench.path().join("foreign.so");
+    std::fs::write(&foreign, program).unwrap();
+    let before = bench.snapshot();
+    let mut cases = vec![
+        (bench.path().join("absent.so"), "No such file"),
+        (bench.path().to_owned(), "is not a "),
+        (text, "is not a shared library"),
+        (foreign, "foreign.so"),
+    ];
+    cases.extend(no_engine().map(|path| (path, "it is no ")));
+    for engine in ["rocksdb", "leveldb", "wiredtiger", "berkeleydb", "gtm"] {
+        for (path, words) in &cases {
+            let named = format!("{engine}@{}", path.display());
+            let line = refusal(&bench.run(&short_run(&named)));
+            assert!(line.contains(words), "{named}: {line}");
+            assert!(!line.contains("code 0"), "{line}");
+        }
+    }
+    let line = refusal(&bench.run(&short_run("redb@/lib/libredb.so")));
+    assert!(line.contains("redb is compiled in"), "{line}");
+    assert_eq!(bench.snapshot(), before, "nothing ran");
+}
+
+#[test]
+fn the_library_of_another_engine_is_refused() {
+    let (rocksdb, leveldb) = (libraries("rocksdb"), libraries("leveldb"));
+    let (Some((rocksdb, _)), Some((leveldb, _))) = (rocksdb.first(), leveldb.first()) else {
+        eprintln!("skipped: this needs both RocksDB and LevelDB on this machine");
+        return;
+    };
+    let bench = Bench::new();
+    for (engine, title, library) in [
+        ("rocksdb", "RocksDB", leveldb),
+        ("leveldb", "LevelDB", rocksdb),
+    ] {
+        let line = refusal(&bench.run(&short_run(&format!("{engine}@{library}"))));
+        assert!(line.contains(&format!("it is no {title}")), "{line}");
+        assert!(line.contains(library), "{line}");
+    }
+}
+
+#[test]
+fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
+    let bench = Bench::new();
+    let nowhere = bench.path().join("nowhere");
+    let arguments = short_run("present");
+    let mut check = vec!["plan", "check"];
+    check.extend(&arguments[1..]);
+    // Nothing that was installed for this user is found; what the system has still is.
+    let said = |arguments: &[&str]| {
+        let mut command = bench.command(arguments);
+        let output = command.env("XDG_DATA_HOME", &nowhere).output().unwrap();
+        stdout(&output)
+    };
+    let missing: Vec<String> = {
+        let mut command = bench.command(&["engines", "--json"]);
+        let output = command.env("XDG_DATA_HOME", &nowhere).output().unwrap();
+        let engines: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let all = engines.as_array().unwrap().iter();
+        all.filter(|engine| engine["present"] == false)
+            .map(|engine| engine["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    if missing.is_empty() {
+        eprintln!("skipped: the system itself has every engine");
+        return;
+    }
+    let text = said(&check);
+    for engine in &missing {
+        let line = format!("left out: {engine} is not there: ");
+        assert_eq!(text.matches(&line).count(), 1, "{text}");
+        let line = text.lines().find(|text| text.starts_with(&line)).unwrap();
+        assert!(line.contains("make engines"), "{line}");
+        let refused = format!("lmdb,{engine}");
+        let mut command = bench.command(&short_run(&refused));
+        let line = refusal(&command.env("XDG_DATA_HOME", &nowhere).output().unwrap());
+        assert!(
+            line.contains(&format!("{engine} cannot be used: ")),
+            "{line}"
+        );
+    }
+}

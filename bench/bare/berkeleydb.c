@@ -1,16 +1,31 @@
 /* Berkeley DB at 'buffered': a transactional environment with DB_TXN_NOSYNC, and a B-tree. */
 #include "bare.h"
 #include <db.h>
+#include <pthread.h>
+#include <time.h>
 
 static DB_ENV *env;
 static DB *db;
 static DB_TXN *transaction;
 static const char *home;
 static uint8_t found[4096];
+static pthread_t checkpoints;
 
 static void check(int code) {
 	if (code != 0)
 		fail("Berkeley DB", db_strerror(code));
+}
+
+/* Writes the cache out once 128 MiB of log were written, as the driver does. */
+static void *write_checkpoints(void *nothing) {
+	const struct timespec pause = {.tv_nsec = 500000000};
+	for (;;) {
+		nanosleep(&pause, NULL);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+		check(env->txn_checkpoint(env, 128 << 10, 0, 0));
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	}
+	return nothing;
 }
 
 static void database_open(const char *folder) {
@@ -36,10 +51,13 @@ static void database_open(const char *folder) {
 	check(db->set_pagesize(db, 4096));
 	check(db->open(
 	    db, NULL, "records.db", NULL, DB_BTREE, DB_CREATE | DB_THREAD | DB_AUTO_COMMIT, 0));
+	check(pthread_create(&checkpoints, NULL, write_checkpoints, NULL));
 }
 
 /* The environment's shared memory is removed, so that the next run begins without its cache. */
 static void database_close(void) {
+	pthread_cancel(checkpoints);
+	check(pthread_join(checkpoints, NULL));
 	check(env->txn_checkpoint(env, 0, 0, DB_FORCE));
 	check(db->close(db, 0));
 	check(env->close(env, 0));

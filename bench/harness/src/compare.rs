@@ -57,7 +57,7 @@ pub fn engine(contender: &Contender, rounds: usize) -> Result<()> {
     };
     let loaded = folder.path().join("loaded");
     std::fs::create_dir(&loaded).context("cannot make the database folder")?;
-    figure(sides.harness("load", "all", &loaded)?)?;
+    figure(sides.harness("load", &loaded)?)?;
     for (what, title) in COMPARISONS {
         sides.compare(what, title, folder.path(), &loaded, rounds)?;
     }
@@ -85,19 +85,24 @@ impl<'c> Sides<'c> {
         Ok(Self { contender, bare })
     }
 
-    fn harness(&self, command: &str, what: &str, folder: &Path) -> Result<Command> {
-        let mut program = this_program()?;
-        program
-            .args([command, self.contender.engine, what])
-            .arg(folder);
-        Ok(program)
+    fn harness(&self, what: &str, folder: &Path) -> Result<Command> {
+        self.child("harness", what, folder)
     }
 
     fn bare(&self, what: &str, folder: &Path) -> Result<Command> {
         match &self.bare {
-            None => self.harness("bare", what, folder),
+            None => self.child("bare", what, folder),
             Some(program) => Ok(program.command(what, folder, self.contender.operations(what))),
         }
+    }
+
+    fn child(&self, side: &str, what: &str, folder: &Path) -> Result<Command> {
+        let mut program = this_program()?;
+        program
+            .args([side, self.contender.engine, what])
+            .arg(folder)
+            .arg(self.contender.operations(what).to_string());
+        Ok(program)
     }
 
     /// Times one loop bare and through the harness in turns and prints both and their ratio.
@@ -124,7 +129,7 @@ impl<'c> Sides<'c> {
                 };
                 figures[side] = figure(match side {
                     0 => self.bare(what, target)?,
-                    _ => self.harness("harness", what, target)?,
+                    _ => self.harness(what, target)?,
                 })?;
                 if fresh.exists() {
                     std::fs::remove_dir_all(&fresh)

@@ -1,7 +1,7 @@
 //! The same loops through the contract, with the runner's own meter: what a trial's worker runs.
 
 use crate::engines::{Contender, driver};
-use crate::keys::{BATCH, RECORDS, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
+use crate::keys::{BATCH, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -13,11 +13,15 @@ use trueput_workloads::{Meter, Task};
 /// Gets or puts on the null engine.
 const NULL_OPERATIONS: u64 = 2_000_000;
 
-/// Runs one loop on the engine's database in `folder` and says what an operation cost.
-pub fn run(contender: &Contender, what: &str, folder: &Path) -> Result<f64> {
+/// Runs one loop on the engine's database in `folder` and says what an operation cost. The loop
+/// `load` makes the database that both sides read.
+pub fn run(contender: &Contender, what: &str, folder: &Path, operations: u64) -> Result<f64> {
     let database = open(driver(contender.engine)?, folder, contender.durability)?;
+    if what == "load" {
+        return cpu_ns_per_operation(operations, || load(database.as_ref(), operations));
+    }
     let mut session = database.session()?;
-    time(what, contender.operations(what), session.as_mut())
+    time(what, operations, session.as_mut())
 }
 
 /// Runs one loop on the null engine and says what an operation cost: that is the harness.
@@ -31,11 +35,10 @@ pub fn run_null(what: &str) -> Result<f64> {
     time(what, NULL_OPERATIONS, session.as_mut())
 }
 
-/// Makes the database in `folder` that both sides read.
-pub fn load(contender: &Contender, folder: &Path) -> Result<()> {
-    let database = open(driver(contender.engine)?, folder, contender.durability)?;
+/// Makes the records in order of their keys.
+fn load(database: &dyn Database, records: u64) -> Result<()> {
     let mut session = database.session()?;
-    for batch in 0..RECORDS / BATCH {
+    for batch in 0..records / BATCH {
         session.begin(Mode::Write)?;
         for record in batch * BATCH..(batch + 1) * BATCH {
             session.put(&record.to_be_bytes(), &VALUE)?;

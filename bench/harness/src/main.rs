@@ -37,8 +37,6 @@ enum Child {
     Bare(LoopArguments),
     /// One loop through the contract.
     Harness(LoopArguments),
-    /// Makes the database that is read.
-    Load(LoopArguments),
     /// One loop on the null engine.
     Null { what: String },
 }
@@ -48,6 +46,7 @@ struct LoopArguments {
     engine: String,
     what: String,
     folder: PathBuf,
+    operations: u64,
 }
 
 fn main() -> Result<()> {
@@ -61,11 +60,10 @@ fn main() -> Result<()> {
 /// Does a child's work and prints CPU nanoseconds per operation.
 fn answer(child: &Child) -> Result<()> {
     let cpu_ns_per_operation = match child {
-        Child::Bare(of) => bare::run(&Contender::named(&of.engine)?, &of.what, &of.folder)?,
-        Child::Harness(of) => harness::run(&Contender::named(&of.engine)?, &of.what, &of.folder)?,
-        Child::Load(of) => {
-            harness::load(&Contender::named(&of.engine)?, &of.folder)?;
-            0.0
+        Child::Bare(of) => bare::run(&of.engine, &of.what, &of.folder, of.operations)?,
+        Child::Harness(of) => {
+            let contender = Contender::named(&of.engine)?;
+            harness::run(&contender, &of.what, &of.folder, of.operations)?
         }
         Child::Null { what } => harness::run_null(what)?,
     };

@@ -6,16 +6,14 @@ pub mod external;
 mod lmdb;
 mod sqlite;
 
-use crate::engines::Contender;
 use crate::keys::{BATCH, KEY_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Result, bail};
 use std::path::Path;
 
 /// Runs one loop of an engine that is compiled in, on the database in `folder`, and says what an
 /// operation cost.
-pub fn run(contender: &Contender, what: &str, folder: &Path) -> Result<f64> {
-    let operations = contender.operations(what);
-    match contender.engine {
+pub fn run(engine: &str, what: &str, folder: &Path, operations: u64) -> Result<f64> {
+    match engine {
         "lmdb" => time(&mut lmdb::Bare::open(folder)?, what, operations),
         "sqlite" => time(&mut sqlite::Bare::open(folder)?, what, operations),
         other => bail!("{other} is not compiled in"),

@@ -130,7 +130,8 @@ fn described(
         .map_or("compiled in".to_owned(), |path| path.display().to_string());
     if assertions == Some(true) && !context.knows(library.as_deref()) {
         context.warn(format!(
-            "{} {version} ({origin}) was compiled with assertions: its figures are no fair baseline",
+            "{} {version} ({origin}) was compiled with assertions: its figures are no fair \
+             baseline",
             spec.engine
         ));
     }

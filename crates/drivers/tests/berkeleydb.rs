@@ -85,7 +85,11 @@ fn the_contract_is_kept_with_other_access_methods_isolations_and_logs() {
         keeps_the_contract(&ENGINE, durability, &[(name, Value::from(choice))]);
     }
     let overlapping = ("writers", Value::from("overlapping"));
-    keeps_the_contract(&ENGINE, Durability::Buffered, std::slice::from_ref(&overlapping));
+    keeps_the_contract(
+        &ENGINE,
+        Durability::Buffered,
+        std::slice::from_ref(&overlapping),
+    );
     let plain_reads = [overlapping, ("read_for_update", Value::Boolean(false))];
     keeps_the_contract(&ENGINE, Durability::Buffered, &plain_reads);
 }

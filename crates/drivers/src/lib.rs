@@ -7,6 +7,7 @@ mod leveldb;
 mod library;
 mod lmdb;
 mod lsm;
+mod mdbx;
 mod redb;
 mod refuse;
 mod rocksdb;
@@ -19,6 +20,7 @@ pub use berkeleydb::BerkeleyDb;
 pub use gtm::Gtm;
 pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
+pub use mdbx::Mdbx;
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
 pub use wiredtiger::WiredTiger;
@@ -27,6 +29,7 @@ use trueput_engine::{Engine, Null};
 
 static LMDB: Lmdb = Lmdb::new();
 static SQLITE: Sqlite = Sqlite::new();
+static MDBX: Mdbx = Mdbx::new();
 static ROCKSDB: RocksDb = RocksDb::new();
 static LEVELDB: LevelDb = LevelDb::new();
 static GTM: Gtm = Gtm::new();
@@ -42,6 +45,7 @@ static ENGINES: &[&dyn Engine] = &[
     &LEVELDB,
     &BERKELEYDB,
     &WIREDTIGER,
+    &MDBX,
     &GTM,
 ];
 

@@ -1,6 +1,7 @@
 //! LMDB's return codes as the contract's errors.
 
 use super::build::Api;
+use crate::refuse;
 use lmdb_master_sys as ffi;
 use std::ffi::{CStr, c_int};
 use std::io::ErrorKind;
@@ -52,22 +53,13 @@ impl Api {
                 "another build of LMDB made this database or has it open, and lays its files out \
                  otherwise",
             ),
-            _ if is_no_space(code) => Error::Full(format!("{text} (code {code})")),
+            _ if refuse::is_no_space(code) => Error::Full(format!("{text} (code {code})")),
             _ => Error::Engine {
                 code: i64::from(code),
                 text,
             },
         }
     }
-}
-
-fn is_no_space(code: c_int) -> bool {
-    let full = [
-        ErrorKind::StorageFull,
-        ErrorKind::QuotaExceeded,
-        ErrorKind::FileTooLarge,
-    ];
-    code > 0 && full.contains(&std::io::Error::from_raw_os_error(code).kind())
 }
 
 #[cfg(test)]

@@ -1,0 +1,297 @@
+//! libmdbx, a descendant of LMDB, by its own C API, from a library that is loaded at run time.
+
+mod api;
+mod environment;
+mod error;
+mod knobs;
+mod session;
+
+use crate::library::{Origin, Search};
+use crate::refuse;
+use api::{MdbxBuild, TITLE, value};
+use environment::{Environment, Setup};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
+    Resolved, Result, Session, Value, Window,
+};
+
+const SEARCH: Search = Search {
+    installed: &["mdbx"],
+    system: "libmdbx.so",
+};
+const SOURCE: &str = "mdbx.h of 0.14.4, 'SYNC MODES'";
+
+/// Limits with pages of 4,096 bytes, the smallest that the driver offers; those of larger pages are
+/// held to the same.
+const MAX_KEY_BYTES: usize = 2022;
+const MAX_VALUE_BYTES: usize = 0x7FF0_0000;
+
+const SAFE_NOSYNC: &str = "safe-nosync";
+const UNITS_PER_S: u64 = 65_536;
+const MS_PER_S: u64 = 1000;
+
+/// The libmdbx driver.
+pub struct Mdbx {
+    origin: Origin,
+}
+
+impl Mdbx {
+    /// libmdbx as the first library that is found has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            origin: Origin::found(TITLE, SEARCH),
+        }
+    }
+
+    fn library(&self) -> Result<(PathBuf, &'static MdbxBuild)> {
+        let path = self.origin.path()?;
+        let build = MdbxBuild::loaded(&path)?;
+        Ok((path, build))
+    }
+}
+
+impl Default for Mdbx {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine for Mdbx {
+    fn info(&self) -> Info {
+        Info {
+            name: "mdbx",
+            title: TITLE,
+            summary: "B+tree, copy on write, memory-mapped; one writer, no wait for readers",
+            license: "Apache-2.0",
+            homepage: "https://libmdbx.dqdkfa.ru",
+            install: "make engines-all",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        let (path, build) = self.library()?;
+        Ok(Build {
+            version: build.version.clone(),
+            library: Some(path),
+            assertions: Some(build.has_assertions()),
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        SEARCH.run()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let engine = Self {
+            origin: self.origin.naming(library)?,
+        };
+        engine.library()?;
+        Ok(Box::new(engine))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: MAX_KEY_BYTES,
+            max_value_bytes: MAX_VALUE_BYTES,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let flags = durability_flags(durability, SAFE_NOSYNC).ok()?;
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to(flags),
+            window: (durability == Durability::Async).then(|| unflushed(0, 0)),
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        let usual = self.promise(durability);
+        let mut promise = usual.ok_or_else(|| refuse::no_durability("mdbx", durability))?;
+        let async_by = knobs.text("async_by");
+        promise.mapped_to = mapped_to(durability_flags(durability, async_by)?);
+        if let Some(window) = &mut promise.window {
+            *window = match async_by {
+                SAFE_NOSYNC => {
+                    unflushed(knobs.unsigned("sync_bytes"), knobs.unsigned("sync_period"))
+                }
+                _ => Window {
+                    time_s: None,
+                    bytes: None,
+                    commits: Some(1),
+                    until: "the next commit, which flushes the last one's meta page".to_owned(),
+                },
+            };
+        }
+        Ok(promise)
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        knobs::KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let setup = setup(spec)?;
+        let (_, build) = self.library()?;
+        let environment = Environment::open(build, spec.directory, &setup)?;
+        let unflushed = setup.flags & value::MDBX_SAFE_NOSYNC != 0;
+        if unflushed && environment.information()?.boot_id == [0, 0] {
+            return Err(Error::Unsupported(format!(
+                "libmdbx cannot tell on this machine whether it was restarted \
+                 (/proc/sys/kernel/random/boot_id), and then takes unflushed commits back also \
+                 after a killed process: no '{}' here but by async_by=no-meta-sync",
+                spec.durability
+            )));
+        }
+        Ok(Box::new(environment))
+    }
+}
+
+/// What lost power takes at `MDBX_SAFE_NOSYNC`; 0 for a limit that is off.
+fn unflushed(sync_bytes: u64, sync_period_ms: u64) -> Window {
+    Window {
+        time_s: (sync_period_ms > 0).then(|| sync_period_ms as f64 / MS_PER_S as f64),
+        bytes: (sync_bytes > 0).then_some(sync_bytes),
+        commits: None,
+        until: "the next flushed state: sync_bytes or sync_period, off by default, which a commit \
+                looks at; else before the file grows; a checkpoint; closing the database"
+            .to_owned(),
+    }
+}
+
+/// What the level asks of libmdbx. A session's reader slot belongs to its transaction, and may be
+/// read from while the same thread writes, so `MDBX_NOSTICKYTHREADS` is always on.
+fn durability_flags(durability: Durability, async_by: &str) -> Result<u32> {
+    let flags = match durability {
+        Durability::Sync => 0,
+        // libmdbx adds MDBX_NOMETASYNC to both of its levels without flushes.
+        Durability::Async if async_by == SAFE_NOSYNC => {
+            value::MDBX_SAFE_NOSYNC | value::MDBX_NOMETASYNC
+        }
+        Durability::Async => value::MDBX_NOMETASYNC,
+        Durability::Process => value::MDBX_UTTERLY_NOSYNC | value::MDBX_NOMETASYNC,
+        Durability::Buffered | Durability::None => {
+            return Err(refuse::no_durability("mdbx", durability));
+        }
+    };
+    Ok(flags | value::MDBX_NOSTICKYTHREADS)
+}
+
+fn mapped_to(flags: u32) -> String {
+    format!("flags={}", environment::flag_names(flags))
+}
+
+fn setup(spec: &OpenSpec<'_>) -> Result<Setup> {
+    let knobs = spec.knobs;
+    let max_readers = knobs.unsigned("max_readers");
+    if max_readers < u64::from(spec.sessions) {
+        return Err(Error::Unsupported(format!(
+            "{} sessions need as many reader slots, but max_readers is {max_readers}",
+            spec.sessions
+        )));
+    }
+    let flags = durability_flags(spec.durability, knobs.text("async_by"))? | knob_flags(knobs);
+    // At the other levels libmdbx flushes by itself, and these would be another promise.
+    let unflushed = flags & value::MDBX_SAFE_NOSYNC != 0;
+    let limit = |name| if unflushed { knobs.unsigned(name) } else { 0 };
+    Ok(Setup {
+        flags,
+        max_readers,
+        writethrough_threshold: knobs.unsigned("writethrough_threshold"),
+        size_upper: knobs.unsigned("size_upper"),
+        growth_step: knobs.unsigned("growth_step"),
+        page_bytes: knobs.text("page_size").parse().unwrap_or(0),
+        sync_bytes: limit("sync_bytes"),
+        sync_period: limit("sync_period") * UNITS_PER_S / MS_PER_S,
+    })
+}
+
+fn knob_flags(knobs: &Resolved) -> u32 {
+    [
+        ("writemap", value::MDBX_WRITEMAP),
+        ("lifo_reclaim", value::MDBX_LIFORECLAIM),
+        ("no_read_ahead", value::MDBX_NORDAHEAD),
+        ("no_mem_init", value::MDBX_NOMEMINIT),
+    ]
+    .into_iter()
+    .filter(|(name, _)| knobs.boolean(name))
+    .fold(0, |flags, (_, flag)| flags | flag)
+}
+
+fn named<const N: usize>(pairs: [(&str, Value); N]) -> BTreeMap<String, Value> {
+    pairs.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+impl Database for Environment {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(session::MdbxSession::new(self)?))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let (stat, info) = (self.stat()?, self.information()?);
+        let pages = info.pages;
+        Ok(named(
+            [
+                ("ms_depth", u64::from(stat.depth)),
+                ("ms_branch_pages", stat.branch_pages),
+                ("ms_leaf_pages", stat.leaf_pages),
+                ("ms_overflow_pages", stat.overflow_pages),
+                ("ms_entries", stat.entries),
+                ("mi_dxb_fsize", info.file_bytes),
+                ("mi_last_pgno", info.last_page),
+                ("mi_recent_txnid", info.recent_txnid),
+                ("mi_numreaders", u64::from(info.readers)),
+                ("mi_unsync_volume", info.unsynced_bytes),
+                ("pgop_newly", pages.newly),
+                ("pgop_cow", pages.cow),
+                ("pgop_split", pages.split),
+                ("pgop_merge", pages.merge),
+                ("pgop_spill", pages.spill),
+                ("pgop_wops", pages.wops),
+                ("pgop_msync", pages.msync),
+                ("pgop_fsync", pages.fsync),
+                (
+                    "stale_readers_cleared_at_open",
+                    u64::from(self.stale_readers),
+                ),
+            ]
+            .map(|(name, count)| (name, Value::from(count))),
+        ))
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let info = self.information()?;
+        let threshold = self.option(value::MDBX_OPT_WRITETHROUGH_THRESHOLD)?;
+        let period_ms = u64::from(info.sync_period) * MS_PER_S;
+        Ok(named([
+            ("flags", environment::flag_names(self.flags()?).into()),
+            ("mi_geo.lower", info.geometry.lower.into()),
+            ("mi_geo.upper", info.geometry.upper.into()),
+            ("mi_geo.grow", info.geometry.grow.into()),
+            ("mi_geo.shrink", info.geometry.shrink.into()),
+            ("mi_dxb_pagesize", u64::from(info.page_bytes).into()),
+            ("mi_maxreaders", u64::from(info.max_readers).into()),
+            ("mi_autosync_threshold", info.sync_bytes.into()),
+            (
+                "mi_autosync_period_ms",
+                period_ms.div_ceil(UNITS_PER_S).into(),
+            ),
+            ("writethrough_threshold", threshold.into()),
+            ("maxkeysize", self.max_key_bytes().into()),
+            ("build_options", self.build_options().into()),
+        ]))
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.flush()
+    }
+}

@@ -79,12 +79,13 @@ pub struct OperationFigures {
     pub count: f64,
     /// Median rate, per second.
     pub per_s: f64,
-    /// Median over the repeats of each repeat's median latency, nanoseconds.
-    pub p50_ns: f64,
+    /// Median over the repeats of each repeat's median latency, nanoseconds; this and the next two
+    /// are `None` where no operation was timed.
+    pub p50_ns: Option<f64>,
     /// Median over the repeats of each repeat's 99th percentile, nanoseconds.
-    pub p99_ns: f64,
+    pub p99_ns: Option<f64>,
     /// The longest of all repeats, nanoseconds.
-    pub max_ns: f64,
+    pub max_ns: Option<f64>,
 }
 
 /// Stands between the versions of a contender whose library changed between its repeats.
@@ -172,14 +173,17 @@ fn operations(measured: &[&Measurement]) -> Vec<OperationFigures> {
         let middle = |figure: &dyn Fn(&OperationSummary) -> f64| {
             median(same.iter().map(|operation| figure(operation))).unwrap_or_default()
         };
+        let latencies = || {
+            let timed = same.iter().map(|operation| &operation.latency);
+            timed.filter(|latency| latency.is_measured())
+        };
         OperationFigures {
             kind: kind.kind.clone(),
             count: middle(&|operation| operation.count as f64),
             per_s: middle(&|operation| operation.per_s),
-            p50_ns: middle(&|operation| operation.latency.p50_ns as f64),
-            p99_ns: middle(&|operation| operation.latency.p99_ns as f64),
-            max_ns: maximum(same.iter().map(|operation| operation.latency.max_ns as f64))
-                .unwrap_or_default(),
+            p50_ns: median(latencies().map(|latency| latency.p50_ns as f64)),
+            p99_ns: median(latencies().map(|latency| latency.p99_ns as f64)),
+            max_ns: maximum(latencies().map(|latency| latency.max_ns as f64)),
         }
     };
     kinds.iter().map(of_kind).collect()

@@ -117,16 +117,21 @@ fn latencies(ranking: &Ranking) -> Vec<Filled<'_>> {
         let more = if kind == ranking.headline { 0 } else { 4 };
         let title = |figure: &str| format!("{kind} {figure}");
         columns.push(of_operation(&title("p50"), 7 + more, kind, |o| {
-            nanoseconds(o.p50_ns)
+            latency(o.p50_ns)
         }));
         columns.push(of_operation(&title("p99"), 6 + more, kind, |o| {
-            nanoseconds(o.p99_ns)
+            latency(o.p99_ns)
         }));
         columns.push(of_operation(&title("max"), 10 + more, kind, |o| {
-            nanoseconds(o.max_ns)
+            latency(o.max_ns)
         }));
     }
     columns
+}
+
+/// A latency, or a dash where no operation was timed.
+fn latency(latency_ns: Option<f64>) -> String {
+    latency_ns.map_or_else(|| "–".to_owned(), nanoseconds)
 }
 
 fn processor<'a>(dispensable: u8) -> Vec<Filled<'a>> {

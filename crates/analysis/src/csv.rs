@@ -3,7 +3,7 @@
 use crate::builds::NO_FAIR_BASELINE;
 use crate::cells::{context_switches, cpu_ns_per_operation};
 use std::collections::BTreeSet;
-use trueput_record::measurement::{Measurement, OperationSummary};
+use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
 use trueput_record::trial::Settings;
 use trueput_record::{Outcome, TrialRecord};
 
@@ -164,13 +164,27 @@ fn of_operations(trials: &[TrialRecord]) -> Vec<Column> {
     let figures: [(&str, Figure); 9] = [
         ("count", |operation| operation.count.to_string()),
         ("per_s", |operation| operation.per_s.to_string()),
-        ("mean_ns", |operation| operation.latency.mean_ns.to_string()),
-        ("min_ns", |operation| operation.latency.min_ns.to_string()),
-        ("p50_ns", |operation| operation.latency.p50_ns.to_string()),
-        ("p90_ns", |operation| operation.latency.p90_ns.to_string()),
-        ("p99_ns", |operation| operation.latency.p99_ns.to_string()),
-        ("p999_ns", |operation| operation.latency.p999_ns.to_string()),
-        ("max_ns", |operation| operation.latency.max_ns.to_string()),
+        ("mean_ns", |operation| {
+            latency(operation, |l| l.mean_ns.to_string())
+        }),
+        ("min_ns", |operation| {
+            latency(operation, |l| l.min_ns.to_string())
+        }),
+        ("p50_ns", |operation| {
+            latency(operation, |l| l.p50_ns.to_string())
+        }),
+        ("p90_ns", |operation| {
+            latency(operation, |l| l.p90_ns.to_string())
+        }),
+        ("p99_ns", |operation| {
+            latency(operation, |l| l.p99_ns.to_string())
+        }),
+        ("p999_ns", |operation| {
+            latency(operation, |l| l.p999_ns.to_string())
+        }),
+        ("max_ns", |operation| {
+            latency(operation, |l| l.max_ns.to_string())
+        }),
     ];
     let mut columns = Vec::new();
     for kind in kinds {
@@ -185,6 +199,14 @@ fn of_operations(trials: &[TrialRecord]) -> Vec<Column> {
         }
     }
     columns
+}
+
+/// A figure of the latency, or nothing where no operation was timed.
+fn latency(operation: &OperationSummary, figure: fn(&LatencySummary) -> String) -> String {
+    match operation.latency.is_measured() {
+        true => figure(&operation.latency),
+        false => String::new(),
+    }
 }
 
 /// Columns `PREFIX.NAME` for every name that any trial has.

@@ -6,6 +6,7 @@ mod facts;
 mod folder;
 mod install;
 mod knobs;
+mod native;
 mod process;
 mod scan;
 mod session;
@@ -16,8 +17,8 @@ use database::Opened;
 use install::Installation;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
-    Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, Native, OpenSpec,
+    Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "GT.M";
@@ -144,5 +145,19 @@ impl Engine for Gtm {
             return Err(refuse::no_durability("gtm", spec.durability));
         }
         Ok(Box::new(Opened::open(self.installation()?, spec)?))
+    }
+    fn native(
+        &self,
+        knobs: &Resolved,
+        workload: &str,
+        settings: &Resolved,
+    ) -> Result<Option<Box<dyn Native>>> {
+        if knobs.text("host_language") == "rust" {
+            return Ok(None);
+        }
+        native::check(workload, settings)?;
+        let installation = self.installation()?;
+        let program = native::Program::new(installation, settings);
+        Ok(Some(Box::new(program)))
     }
 }

@@ -10,11 +10,13 @@ pub mod conformance;
 pub mod error;
 pub mod key;
 pub mod knob;
+pub mod native;
 pub mod null;
 pub mod reference;
 
 pub use error::{Error, Result};
 pub use knob::{Kind, Knob, Resolved};
+pub use native::Native;
 pub use null::Null;
 pub use trueput_record::{Durability, Promise, Value, Window};
 
@@ -78,6 +80,20 @@ pub trait Engine: Send + Sync {
     /// [`Error::Unsupported`] for a level or knob that it has not; [`Error::Engine`] for whatever
     /// the engine itself says.
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>>;
+
+    /// The program in the engine's own language that does a worker's share of a workload with these
+    /// settings, where a knob asks for it; `None` where the workload itself does it, in sessions.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where a knob asks for a program that there is not.
+    fn native(
+        &self,
+        _knobs: &Resolved,
+        _workload: &str,
+        _settings: &Resolved,
+    ) -> Result<Option<Box<dyn Native>>> {
+        Ok(None)
+    }
 }
 
 /// What an engine is.

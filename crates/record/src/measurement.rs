@@ -154,6 +154,14 @@ pub struct LatencySummary {
     pub max_ns: u64,
 }
 
+impl LatencySummary {
+    /// Whether operations were timed. A native program times none: each figure is 0 then.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.max_ns > 0
+    }
+}
+
 /// What a set of processes used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {

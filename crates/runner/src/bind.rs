@@ -1,7 +1,7 @@
 //! A trial's names and settings, bound to the engine and the workload that they mean.
 
 use crate::Registry;
-use trueput_engine::{Engine, Resolved, knob};
+use trueput_engine::{Engine, Native, Resolved, knob};
 use trueput_record::{Promise, TrialSpec, WorkerKind};
 use trueput_workloads::Job;
 
@@ -34,6 +34,8 @@ pub(crate) struct Bound {
     pub knobs: Resolved,
     /// The workload, bound to its settings.
     pub job: Box<dyn Job>,
+    /// The engine's own program that does the workers' shares, where the knobs ask for it.
+    pub native: Option<Box<dyn Native>>,
 }
 
 /// Binds a trial to what the program offers.
@@ -73,12 +75,15 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     let job = workload
         .job(&settings)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
+    let native = engine.native(&knobs, workload.info().name, &settings);
+    let native = native.map_err(|error| in_words(name, error))?;
     check_workers(&*engine, spec)?;
     Ok(Bound {
         engine,
         promise,
         knobs,
         job,
+        native,
     })
 }
 

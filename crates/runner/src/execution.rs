@@ -62,7 +62,7 @@ pub(crate) fn execute(
     let mut watch = Watch::new(context, spec, pool, total_units);
     watch.wait_until_ready()?;
     let started_at = jiff::Timestamp::now().to_string();
-    let mut sampler = Sampler::new(watch.pool.pids());
+    let mut sampler = Sampler::new(&watch.pool.pids(), &watch.natives);
     watch.pool.tell_all(&Order::Go);
     watch.follow(&mut sampler)?;
     let Watch {
@@ -105,6 +105,8 @@ struct Watch<'a, 'b> {
     context: &'a mut Context<'b>,
     spec: &'a TrialSpec,
     pool: Pool,
+    /// Processes of native programs, which the workers have started.
+    natives: Vec<u32>,
     parts: Vec<Progress>,
     total_units: u64,
     /// Why the trial fails, once it does.
@@ -137,6 +139,7 @@ impl<'a, 'b> Watch<'a, 'b> {
             context,
             spec,
             pool,
+            natives: Vec::new(),
             total_units,
             failure: None,
             interrupted: false,
@@ -229,7 +232,10 @@ impl<'a, 'b> Watch<'a, 'b> {
                 Ok(()) => {}
             },
             Heard::Report(report) => match *report {
-                Report::Ready => part.ready = true,
+                Report::Ready { natives } => {
+                    part.ready = true;
+                    self.natives.extend(natives);
+                }
                 Report::Second(done) => part.seconds.push(done),
                 Report::Executed(execution) => part.execution = Some(*execution),
                 Report::Failed { message } => self.fail(index, &format!(": {message}")),

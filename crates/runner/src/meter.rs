@@ -36,6 +36,14 @@ impl Lane {
         self.units.load(Relaxed)
     }
 
+    /// Takes over what another program has counted so far.
+    pub fn set(&self, counts: &[u64], units: u64) {
+        for (count, counted) in self.counts.iter().zip(counts) {
+            count.store(*counted, Relaxed);
+        }
+        self.units.store(units, Relaxed);
+    }
+
     /// Conflicts so far.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Relaxed)

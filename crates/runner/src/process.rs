@@ -260,7 +260,8 @@ mod tests {
         let (sender, heard) = channel();
         hear("{\"report\":\"ready\"}\nhello\n".as_bytes(), 7, &sender);
         let heard: Vec<_> = heard.try_iter().map(|(_, heard)| heard).collect();
-        assert!(matches!(&heard[0], Heard::Report(report) if matches!(**report, Report::Ready)));
+        let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
+        assert!(matches!(&heard[0], Heard::Report(report) if is_ready(report)));
         let Heard::Report(report) = &heard[1] else {
             panic!("{heard:?}")
         };

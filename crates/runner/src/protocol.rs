@@ -77,7 +77,11 @@ pub(crate) enum Report {
         fraction: f64,
     },
     /// The database is open and every session of this process is made.
-    Ready,
+    Ready {
+        /// The processes of the native programs that it has started, where it has.
+        #[serde(default)]
+        natives: Vec<u32>,
+    },
     /// A second of the run has ended.
     Second(Done),
     /// The conformance suite's answer.

@@ -20,21 +20,39 @@ struct Seen {
     io: Io,
 }
 
+/// A process that is sampled.
+struct Process {
+    pid: u32,
+    /// Whether a worker has started it. What such a one has read and written counts as the
+    /// worker's, who waits for it, once it has ended.
+    is_native: bool,
+    first: Seen,
+    last: Seen,
+}
+
 /// Samples worker processes.
 pub(crate) struct Sampler {
-    processes: Vec<(u32, Seen, Seen)>,
+    processes: Vec<Process>,
     samples: Vec<Sample>,
 }
 
 impl Sampler {
-    /// Notes where the processes `pids` stand at the release.
-    pub fn new(pids: Vec<u32>) -> Self {
-        let stand = |pid| {
-            let seen = look(pid, Seen::default());
-            (pid, seen, seen)
+    /// Notes where the processes `pids` and the `natives` that they have started stand at the
+    /// release.
+    pub fn new(pids: &[u32], natives: &[u32]) -> Self {
+        let stand = |pid: &u32, is_native| {
+            let seen = look(*pid, Seen::default());
+            Process {
+                pid: *pid,
+                is_native,
+                first: seen,
+                last: seen,
+            }
         };
+        let workers = pids.iter().map(|pid| stand(pid, false));
+        let natives = natives.iter().map(|pid| stand(pid, true));
         Self {
-            processes: pids.into_iter().map(stand).collect(),
+            processes: workers.chain(natives).collect(),
             samples: Vec::new(),
         }
     }
@@ -48,12 +66,16 @@ impl Sampler {
     /// used when last seen, and without memory.
     pub fn sample(&mut self) {
         let mut sample = Sample::default();
-        for (pid, first, last) in &mut self.processes {
-            *last = look(*pid, *last);
+        for process in &mut self.processes {
+            let Process { first, last, .. } = process;
+            *last = look(process.pid, *last);
             sample.cpu.user_s += last.cpu.user_s - first.cpu.user_s;
             sample.cpu.system_s += last.cpu.system_s - first.cpu.system_s;
-            sample.io = sample.io.plus(&last.io.since(&first.io));
-            let memory = process::memory(*pid).unwrap_or_default();
+            let memory = process::memory(process.pid);
+            if memory.is_some() || !process.is_native {
+                sample.io = sample.io.plus(&last.io.since(&first.io));
+            }
+            let memory = memory.unwrap_or_default();
             sample.memory.pss_bytes += memory.pss_bytes;
             sample.memory.rss_bytes += memory.rss_bytes;
         }
@@ -83,7 +105,7 @@ mod tests {
             .arg("60")
             .spawn()
             .unwrap();
-        let mut sampler = Sampler::new(vec![child.id(), std::process::id()]);
+        let mut sampler = Sampler::new(&[child.id(), std::process::id()], &[]);
         sampler.sample();
         child.kill().unwrap();
         child.wait().unwrap();

@@ -1,6 +1,7 @@
 //! A worker: this program again, started by the runner for one part of one trial.
 
 mod execute;
+mod native;
 mod pipe;
 
 use crate::Registry;
@@ -72,13 +73,17 @@ fn open(
     assignment: &Assignment,
     sessions: u32,
 ) -> Result<Box<dyn Database>, String> {
-    let opened = bound.engine.open(&OpenSpec {
+    let opened = bound.engine.open(&open_spec(bound, assignment, sessions));
+    opened.map_err(|error| format!("opening the database: {error}"))
+}
+
+fn open_spec<'a>(bound: &'a Bound, assignment: &'a Assignment, sessions: u32) -> OpenSpec<'a> {
+    OpenSpec {
         directory: &assignment.directory,
         durability: assignment.spec.durability,
         knobs: &bound.knobs,
         sessions,
-    });
-    opened.map_err(|error| format!("opening the database: {error}"))
+    }
 }
 
 fn state(database: &dyn Database) -> Result<EngineState, String> {

@@ -9,6 +9,7 @@ use trueput_engine::{Error, Result};
 
 const ROUTINES: &str = include_str!("trueput.m");
 const CALL_INS: &str = include_str!("trueput.ci");
+const NATIVE: &str = include_str!("../../m/threen1.m");
 
 /// Held while a database is made, checked or recovered.
 const SETUP_LOCK: &str = "trueput.setup";
@@ -82,15 +83,21 @@ impl Folder<'_> {
 
     /// The routines of this program, compiled.
     fn place_routines(&self) -> Result<()> {
-        let path = self.file(files::ROUTINES);
+        let sources = [(files::NATIVE, NATIVE), (files::ROUTINES, ROUTINES)];
         let calls = self.file(files::CALL_INS);
-        if read_to_string(&path).is_ok_and(|text| text == ROUTINES) && calls.exists() {
+        let placed = |(name, text): &(&str, &str)| {
+            read_to_string(self.file(name)).is_ok_and(|is| is == *text)
+        };
+        if sources.iter().all(placed) && calls.exists() {
             return Ok(());
         }
         std::fs::write(&calls, CALL_INS).map_err(at(&calls))?;
-        std::fs::write(&path, ROUTINES).map_err(at(&path))?;
+        for (name, text) in sources {
+            let path = self.file(name);
+            std::fs::write(&path, text).map_err(at(&path))?;
+        }
         self.installation
-            .run("mumps", &[files::ROUTINES], self.path, "")
+            .run("mumps", &sources.map(|(name, _)| name), self.path, "")
             .map(|_| ())
     }
 

@@ -14,6 +14,7 @@ pub(super) mod files {
     pub(in super::super) const DATABASE: &str = "trueput.dat";
     pub(in super::super) const JOURNAL: &str = "trueput.mjl";
     pub(in super::super) const ROUTINES: &str = "trueput.m";
+    pub(in super::super) const NATIVE: &str = "threen1.m";
     pub(in super::super) const CALL_INS: &str = "trueput.ci";
 }
 
@@ -89,6 +90,11 @@ impl Installation {
         &self.library
     }
 
+    /// A tool beside the library.
+    pub(super) fn tool(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     pub(super) fn title(&self) -> &'static str {
         self.title
     }
@@ -150,7 +156,7 @@ impl Installation {
             let first = arguments.first().copied().unwrap_or_default();
             Error::engine(format!("{tool} {first}: {what}"))
         };
-        let mut child = Command::new(self.folder.join(tool))
+        let mut child = Command::new(self.tool(tool))
             .args(arguments)
             .envs(self.environment(folder))
             .current_dir(folder)

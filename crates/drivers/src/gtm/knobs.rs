@@ -105,6 +105,16 @@ pub(super) const KNOBS: &[Knob] = &[
         },
         "",
     ),
+    knob(
+        "host_language",
+        "What a worker's share is written in: Rust, by call-ins, or M, run by the engine itself.",
+        "m: no latencies, and the workload threen1 with commit=per-store and snapshot=get alone",
+        Kind::Choice {
+            default: "rust",
+            choices: &["rust", "m"],
+        },
+        "",
+    ),
 ];
 
 /// How a database journals.

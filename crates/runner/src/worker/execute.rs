@@ -1,20 +1,21 @@
 //! The measured part of a trial, in a worker process.
 
+use super::native;
 use super::pipe::{Control, Gate, Reporter};
 use crate::bind::Bound;
-use crate::host::process;
+use crate::host::process::{self, Memory};
 use crate::meter::{ClockMeter, Lane, MAX_KINDS};
 use crate::protocol::{Assignment, Done, Execution, Report, Share, Usage};
 use hdrhistogram::Histogram;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use trueput_engine::Database;
+use trueput_engine::{Database, Native};
 use trueput_record::{WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
 
@@ -23,10 +24,18 @@ type Latencies = Vec<Histogram<u64>>;
 
 /// What a worker's thread tells the process's main thread.
 enum Word {
-    /// Its session is made.
-    Ready,
+    /// Its session is made, or its native program runs as the process of this number.
+    Ready(Option<u32>),
     /// Its share is done, or it failed and why.
-    Ended(Result<(Share, Latencies), String>),
+    Ended(Result<Work, String>),
+}
+
+/// What a worker has done.
+struct Work {
+    share: Share,
+    latencies: Latencies,
+    /// Memory of its native program at its end; nothing where it has none.
+    memory: Memory,
 }
 
 /// Runs the workers with the indices `sessions`, each on a thread of its own.
@@ -73,14 +82,18 @@ pub(super) fn execute(
         }
         run
     });
-    let (mut shares, usage) = run?;
-    shares.sort_by_key(|(share, _)| share.index);
-    let memory = process::memory(std::process::id()).unwrap_or_default();
+    let (mut works, usage) = run?;
+    works.sort_by_key(|work| work.share.index);
+    let mut memory = process::memory(std::process::id()).unwrap_or_default();
+    for work in &works {
+        memory.pss_bytes += work.memory.pss_bytes;
+        memory.rss_bytes += work.memory.rss_bytes;
+    }
     let engine = super::state(&*database)?;
-    let histograms = merge(kinds, &shares)?;
+    let histograms = merge(kinds, &works)?;
     let execution = Execution {
         stopped: control.stop.load(Relaxed),
-        workers: shares.into_iter().map(|(share, _)| share).collect(),
+        workers: works.into_iter().map(|work| work.share).collect(),
         histograms,
         usage,
         memory,
@@ -100,7 +113,10 @@ struct Crew<'a> {
 
 impl Crew<'_> {
     fn work(&self, index: u32, lane: &Lane, words: &Sender<Word>) {
-        let share = catch_unwind(AssertUnwindSafe(|| self.share(index, lane, words)));
+        let share = catch_unwind(AssertUnwindSafe(|| match &self.bound.native {
+            Some(program) => self.share_of_program(&**program, index, lane, words),
+            None => self.share(index, lane, words),
+        }));
         let ended = share.unwrap_or_else(|panic| Err(panic_text(&*panic)));
         // The runner names a worker that has a process of its own.
         let named = ended.map_err(|why| match self.assignment.spec.worker_kind {
@@ -111,12 +127,7 @@ impl Crew<'_> {
         let _ = words.send(Word::Ended(named));
     }
 
-    fn share(
-        &self,
-        index: u32,
-        lane: &Lane,
-        words: &Sender<Word>,
-    ) -> Result<(Share, Latencies), String> {
+    fn share(&self, index: u32, lane: &Lane, words: &Sender<Word>) -> Result<Work, String> {
         let kinds = self.bound.job.kinds().len();
         let session = self.database.session();
         let mut session = session.map_err(|error| format!("making a session: {error}"))?;
@@ -125,7 +136,7 @@ impl Crew<'_> {
             index,
             ..Share::default()
         };
-        let _ = words.send(Word::Ready);
+        let _ = words.send(Word::Ready(None));
         if self.gate.wait() {
             let mut task = Task {
                 session: &mut *session,
@@ -146,7 +157,47 @@ impl Crew<'_> {
         }
         share.counts = lane.counts(kinds);
         share.conflicts = lane.conflicts();
-        Ok((share, meter.into_histograms()))
+        Ok(Work {
+            share,
+            latencies: meter.into_histograms(),
+            memory: Memory::default(),
+        })
+    }
+
+    /// Has a native program do the share. It times no operation, so there are no latencies.
+    fn share_of_program(
+        &self,
+        program: &dyn Native,
+        index: u32,
+        lane: &Lane,
+        words: &Sender<Word>,
+    ) -> Result<Work, String> {
+        let kinds = self.bound.job.kinds();
+        let spec = super::open_spec(self.bound, self.assignment, 0);
+        let command = program.command(&spec, index, self.assignment.spec.workers);
+        let command = command.map_err(|error| format!("the native program: {error}"))?;
+        let program = native::Program::start(command)?;
+        let _ = words.send(Word::Ready(Some(program.pid())));
+        let mut work = Work {
+            share: Share {
+                index,
+                ..Share::default()
+            },
+            latencies: Latencies::new(),
+            memory: Memory::default(),
+        };
+        if self.gate.wait() {
+            work.share.start_ns = monotonic_ns()?;
+            if let Some(ended) = program.run(kinds, lane, &self.control.stop)? {
+                work.share.end_ns = ended.end_ns;
+                work.share.findings = ended.findings;
+                work.memory = ended.memory;
+            } else {
+                work.share.end_ns = monotonic_ns()?;
+            }
+        }
+        work.share.counts = lane.counts(kinds.len());
+        Ok(work)
     }
 }
 
@@ -165,28 +216,29 @@ fn oversee(
     gate: &Gate,
     control: &Control,
     reporter: &Reporter,
-) -> Result<(Vec<(Share, Latencies)>, Usage), String> {
+) -> Result<(Vec<Work>, Usage), String> {
     let gone = || "a worker's thread has gone".to_owned();
+    let mut natives = Vec::new();
     for _ in lanes {
         match words.recv().map_err(|_| gone())? {
-            Word::Ready => {}
+            Word::Ready(native) => natives.extend(native),
             Word::Ended(ended) => {
                 ended?;
             }
         }
     }
-    reporter.send(&Report::Ready)?;
+    reporter.send(&Report::Ready { natives })?;
     let released = control.release.wait();
     let before = usage()?;
     let began = Instant::now();
     gate.open(released);
-    let mut shares = Vec::with_capacity(lanes.len());
+    let mut works = Vec::with_capacity(lanes.len());
     let mut seconds = 1;
-    while shares.len() < lanes.len() {
+    while works.len() < lanes.len() {
         let next = began + Duration::from_secs(seconds);
         match words.recv_timeout(next.saturating_duration_since(Instant::now())) {
-            Ok(Word::Ended(ended)) => shares.push(ended?),
-            Ok(Word::Ready) => {}
+            Ok(Word::Ended(ended)) => works.push(ended?),
+            Ok(Word::Ready(_)) => {}
             Err(RecvTimeoutError::Timeout) => {
                 reporter.send(&Report::Second(done(lanes, kinds)))?;
                 seconds += 1;
@@ -194,7 +246,7 @@ fn oversee(
             Err(RecvTimeoutError::Disconnected) => return Err(gone()),
         }
     }
-    Ok((shares, difference(&before, &usage()?)))
+    Ok((works, difference(&before, &usage()?)))
 }
 
 fn done(lanes: &[Lane], kinds: usize) -> Done {
@@ -211,10 +263,10 @@ fn done(lanes: &[Lane], kinds: usize) -> Done {
     done
 }
 
-fn merge(kinds: usize, shares: &[(Share, Latencies)]) -> Result<Vec<String>, String> {
+fn merge(kinds: usize, works: &[Work]) -> Result<Vec<String>, String> {
     let mut merged: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
-    for (_, latencies) in shares {
-        for (sum, latency) in merged.iter_mut().zip(latencies) {
+    for work in works {
+        for (sum, latency) in merged.iter_mut().zip(&work.latencies) {
             sum.add(latency)
                 .map_err(|error| format!("adding histograms: {error:?}"))?;
         }
@@ -222,22 +274,35 @@ fn merge(kinds: usize, shares: &[(Share, Latencies)]) -> Result<Vec<String>, Str
     merged.iter().map(histogram::encode).collect()
 }
 
-fn monotonic_ns() -> Result<u64, String> {
+pub(super) fn monotonic_ns() -> Result<u64, String> {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     let now = now.map_err(|error| format!("reading the monotonic clock: {error}"))?;
     Ok(now.num_nanoseconds().unsigned_abs())
 }
 
+/// What this process used, with the native programs that it has waited for. Their I/O the kernel
+/// adds to its own.
 fn usage() -> Result<Usage, String> {
-    let used = getrusage(UsageWho::RUSAGE_SELF)
-        .map_err(|error| format!("reading this process's resource usage: {error}"))?;
+    let read = |who| {
+        getrusage(who).map_err(|error| format!("reading this process's resource usage: {error}"))
+    };
+    let both = [
+        read(UsageWho::RUSAGE_SELF)?,
+        read(UsageWho::RUSAGE_CHILDREN)?,
+    ];
+    let seconds = |of: fn(&SystemUsage) -> TimeVal| {
+        both.iter()
+            .map(|used| of(used).num_microseconds() as f64 / 1e6)
+            .sum()
+    };
+    let count = |of: fn(&SystemUsage) -> i64| both.iter().map(|used| of(used).unsigned_abs()).sum();
     Ok(Usage {
-        user_cpu_s: used.user_time().num_microseconds() as f64 / 1e6,
-        system_cpu_s: used.system_time().num_microseconds() as f64 / 1e6,
-        voluntary_context_switches: used.voluntary_context_switches().unsigned_abs(),
-        involuntary_context_switches: used.involuntary_context_switches().unsigned_abs(),
-        minor_page_faults: used.minor_page_faults().unsigned_abs(),
-        major_page_faults: used.major_page_faults().unsigned_abs(),
+        user_cpu_s: seconds(SystemUsage::user_time),
+        system_cpu_s: seconds(SystemUsage::system_time),
+        voluntary_context_switches: count(SystemUsage::voluntary_context_switches),
+        involuntary_context_switches: count(SystemUsage::involuntary_context_switches),
+        minor_page_faults: count(SystemUsage::minor_page_faults),
+        major_page_faults: count(SystemUsage::major_page_faults),
         // Absent where the kernel does not account; the runner then records zeros.
         io: process::io(std::process::id()).unwrap_or_default(),
     })

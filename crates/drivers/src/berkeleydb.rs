@@ -6,13 +6,13 @@
 mod company;
 mod environment;
 mod knobs;
-mod session;
-mod shim;
+pub(crate) mod session;
+pub(crate) mod shim;
 
 use crate::library::{Origin, Search, assertions};
 use crate::refuse;
 use environment::Environment;
-use shim::Api;
+use shim::Loaded;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
@@ -42,10 +42,10 @@ impl BerkeleyDb {
         }
     }
 
-    fn library(&self) -> Result<(PathBuf, &'static Api)> {
+    fn library(&self) -> Result<(PathBuf, &'static Loaded)> {
         let path = self.origin.path()?;
-        let api = Api::of(&path, TITLE)?;
-        Ok((path, api))
+        let engine = Loaded::of(&path)?;
+        Ok((path, engine))
     }
 }
 
@@ -68,8 +68,8 @@ impl Engine for BerkeleyDb {
     }
 
     fn build(&self) -> Result<Build> {
-        let (path, api) = self.library()?;
-        let (version, assertions) = (api.version(), assertions(&path));
+        let (path, engine) = self.library()?;
+        let (version, assertions) = (engine.api.version(), assertions(&path));
         Ok(Build {
             version,
             library: Some(path),
@@ -150,14 +150,14 @@ impl Engine for BerkeleyDb {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let level = knobs::level(spec.durability, spec.knobs)
             .ok_or_else(|| refuse::no_durability("berkeleydb", spec.durability))?;
-        let (_, api) = self.library()?;
-        Ok(Box::new(Environment::open(api, spec, level)?))
+        let (_, engine) = self.library()?;
+        Ok(Box::new(Environment::open(engine, spec, level)?))
     }
 }
 
 impl Database for Environment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(session::BerkeleySession::new(self)))
+        Ok(Box::new(session::BerkeleySession::new(&self.store)))
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {

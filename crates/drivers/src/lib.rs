@@ -12,6 +12,7 @@ mod redb;
 mod refuse;
 mod rocksdb;
 mod sqlite;
+mod tokudb;
 mod wiredtiger;
 
 pub use self::fjall::Fjall;
@@ -23,6 +24,7 @@ pub use lmdb::Lmdb;
 pub use mdbx::Mdbx;
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
+pub use tokudb::TokuDb;
 pub use wiredtiger::WiredTiger;
 
 use trueput_engine::{Engine, Null};
@@ -35,6 +37,7 @@ static LEVELDB: LevelDb = LevelDb::new();
 static GTM: Gtm = Gtm::new();
 static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
 static WIREDTIGER: WiredTiger = WiredTiger::new();
+static TOKUDB: TokuDb = TokuDb::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
     &LMDB,
@@ -45,6 +48,7 @@ static ENGINES: &[&dyn Engine] = &[
     &LEVELDB,
     &BERKELEYDB,
     &WIREDTIGER,
+    &TOKUDB,
     &MDBX,
     &GTM,
 ];

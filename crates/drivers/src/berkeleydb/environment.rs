@@ -2,7 +2,8 @@
 
 use super::company::Company;
 use super::knobs::{self, LOG_FOLDER};
-use super::shim::{Api, Handle, Level, NONE, Settings};
+use super::session::Store;
+use super::shim::{Api, Handle, Handles, Level, Loaded, NONE, Settings};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -31,39 +32,20 @@ fn open_folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OPEN_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The handles of an environment and its database.
-#[derive(Clone, Copy)]
-pub(super) struct Handles {
-    pub(super) api: &'static Api,
-    pub(super) env: Handle,
-    pub(super) db: Handle,
-}
-
-// SAFETY: both handles are opened with DB_THREAD, so any thread may use them at any time; only
-// closing needs to be the last use.
-unsafe impl Send for Handles {}
-// SAFETY: as above.
-unsafe impl Sync for Handles {}
-
 /// An open environment and its database.
 pub(super) struct Environment {
-    pub(super) handles: Handles,
+    pub(super) store: Store,
+    engine: &'static Loaded,
     folder: PathBuf,
     level: Level,
     company: Company,
     checkpoints: Option<Checkpoints>,
-    /// Read transactions read versions of pages.
-    pub(super) has_snapshots: bool,
-    /// A get in a write transaction takes the write lock.
-    pub(super) reads_for_update: bool,
-    pub(super) is_hash: bool,
-    /// One write transaction at a time, over all processes.
-    pub(super) writers_take_turns: bool,
 }
 
 impl Environment {
     /// Opens the database of `spec`, making it if it is not there.
-    pub(super) fn open(api: &'static Api, spec: &OpenSpec<'_>, level: Level) -> Result<Self> {
+    pub(super) fn open(engine: &'static Loaded, spec: &OpenSpec<'_>, level: Level) -> Result<Self> {
+        let api = &engine.api;
         let folder = spec.directory.canonicalize().map_err(Error::engine)?;
         let settings = knobs::settings(spec.knobs, level)?;
         // Held throughout, so that an opening never meets a closing of this process.
@@ -80,18 +62,21 @@ impl Environment {
         }
         let company = Company::new(&folder)?;
         let entered = company.pass()?;
-        let env = open_env(api, &folder, &settings)?;
+        let env = open_env(engine, &folder, &settings)?;
         let has_snapshots = spec.knobs.text("isolation") == "snapshot";
         let is_hash = spec.knobs.text("access_method") == "hash";
-        let opened = reset_if_needed(api, env, &folder, level, entered.is_alone()).and_then(|()| {
-            open_db(api, env, |db| {
-                let page_bytes = spec.knobs.text("page_size").parse().unwrap_or(4096);
-                let (hash, versions) = (i32::from(is_hash), i32::from(has_snapshots));
-                let unlogged = i32::from(level == Level::NotDurable);
-                // SAFETY: the handle is new and not open.
-                unsafe { (api.shim.open)(db, FILE.as_ptr(), hash, page_bytes, versions, unlogged) }
-            })
-        });
+        let opened =
+            reset_if_needed(engine, env, &folder, level, entered.is_alone()).and_then(|()| {
+                open_db(api, env, |db| {
+                    let page_bytes = spec.knobs.text("page_size").parse().unwrap_or(4096);
+                    let (hash, versions) = (i32::from(is_hash), i32::from(has_snapshots));
+                    let unlogged = i32::from(level == Level::NotDurable);
+                    // SAFETY: the handle is new and not open.
+                    unsafe {
+                        (engine.own.open)(db, FILE.as_ptr(), hash, page_bytes, versions, unlogged)
+                    }
+                })
+            });
         let db = match opened {
             Ok(db) => db,
             Err(error) => {
@@ -102,16 +87,22 @@ impl Environment {
         };
         entered.stay()?;
         let handles = Handles { api, env, db };
-        let environment = Self {
+        let store = Store {
             handles,
+            has_snapshots,
+            reads_for_update: spec.knobs.boolean("read_for_update"),
+            is_hash,
+            max_key_bytes: u32::MAX,
+            max_value_bytes: u32::MAX,
+            take_turn: (spec.knobs.text("writers") == "turns").then_some(engine.own.take_turn),
+        };
+        let environment = Self {
+            store,
+            engine,
             folder: folder.clone(),
             level,
             company,
             checkpoints: None,
-            has_snapshots,
-            reads_for_update: spec.knobs.boolean("read_for_update"),
-            is_hash,
-            writers_take_turns: spec.knobs.text("writers") == "turns",
         };
         folders.insert(folder);
         drop(folders);
@@ -128,7 +119,7 @@ impl Environment {
         let kib = spec.knobs.unsigned("checkpoint_log").div_ceil(1024);
         if kib != 0 {
             let kib = u32::try_from(kib).unwrap_or(u32::MAX);
-            self.checkpoints = Some(Checkpoints::start(self.handles, kib)?);
+            self.checkpoints = Some(Checkpoints::start(self.store.handles, kib)?);
         }
         Ok(self)
     }
@@ -160,21 +151,21 @@ impl Environment {
 
     /// Settings as the library reports them.
     pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
-        let Handles { api, env, db } = self.handles;
+        let Handles { api, env, db } = self.store.handles;
         // SAFETY: both are open; the context is that of the visitor.
         api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) })
     }
 
     /// The library's counters.
     pub(super) fn statistics(&self) -> Result<Vec<(String, u64)>> {
-        let Handles { api, env, .. } = self.handles;
+        let Handles { api, env, .. } = self.store.handles;
         // SAFETY: the environment is open; the context is that of the visitor.
         api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
     }
 
     /// Writes the cache out and flushes it, with the log before it.
     pub(super) fn checkpoint(&self) -> Result<()> {
-        let Handles { api, env, .. } = self.handles;
+        let Handles { api, env, .. } = self.store.handles;
         // SAFETY: the environment is open.
         api.check(unsafe { (api.shim.checkpoint)(env, 0) })
     }
@@ -186,7 +177,7 @@ impl Drop for Environment {
     fn drop(&mut self) {
         let mut folders = open_folders();
         self.checkpoints = None;
-        let Handles { api, env, db } = self.handles;
+        let Handles { api, env, db } = self.store.handles;
         let leaving = self.company.pass();
         let is_last = leaving.as_ref().is_ok_and(|leaving| leaving.is_alone());
         // SAFETY: sessions borrow this, so none is left, and the thread of checkpoints has ended.
@@ -194,13 +185,13 @@ impl Drop for Environment {
             let written = (api.shim.checkpoint)(env, 0);
             (api.shim.close)(db);
             if is_last && written == 0 {
-                let _ = reset_if_needed(api, env, &self.folder, self.level, true);
+                let _ = reset_if_needed(self.engine, env, &self.folder, self.level, true);
             }
             (api.shim.env_close)(env);
         }
         if is_last {
             // What is left does no harm: the next opening finds it and joins it.
-            let _ = remove_regions(api, &self.folder);
+            let _ = remove_regions(self.engine, &self.folder);
         }
         folders.remove(&self.folder);
     }
@@ -256,13 +247,14 @@ fn new_env(api: &Api) -> Result<Handle> {
     Ok(env)
 }
 
-fn open_env(api: &Api, folder: &Path, settings: &Settings) -> Result<Handle> {
+fn open_env(engine: &Loaded, folder: &Path, settings: &Settings) -> Result<Handle> {
+    let Loaded { api, own } = engine;
     let home = path_text(folder)?;
     let env = new_env(api)?;
     // SAFETY: the handle is new; path and settings outlive the call. After a failure a handle can
     // only be closed.
     unsafe {
-        let code = (api.shim.env_open)(env, home.as_ptr(), settings);
+        let code = (own.env_open)(env, home.as_ptr(), settings);
         if code != 0 {
             let error = api.error(code);
             (api.shim.env_close)(env);
@@ -294,7 +286,7 @@ fn open_db(api: &Api, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handl
 /// Pages carry positions of the log. A log in memory begins anew with each environment, so that
 /// pages which are written elsewhere would lie beyond its end: takes the positions out.
 fn reset_if_needed(
-    api: &Api,
+    engine: &Loaded,
     env: Handle,
     folder: &Path,
     level: Level,
@@ -304,13 +296,15 @@ fn reset_if_needed(
     if level != Level::LogInMemory || !is_alone || !file.exists() {
         return Ok(());
     }
+    let Loaded { api, own } = engine;
     // SAFETY: the environment is open, and nobody has the database open.
-    api.check(unsafe { (api.shim.lsn_reset)(env, FILE.as_ptr()) })
+    api.check(unsafe { (own.lsn_reset)(env, FILE.as_ptr()) })
 }
 
-fn remove_regions(api: &Api, folder: &Path) -> Result<()> {
+fn remove_regions(engine: &Loaded, folder: &Path) -> Result<()> {
+    let Loaded { api, own } = engine;
     let home = path_text(folder)?;
     let env = new_env(api)?;
     // SAFETY: the handle is new, and is gone whatever is returned.
-    api.check(unsafe { (api.shim.env_remove)(env, home.as_ptr()) })
+    api.check(unsafe { (own.env_remove)(env, home.as_ptr()) })
 }

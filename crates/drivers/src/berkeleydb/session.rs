@@ -1,17 +1,33 @@
 //! A session: at most one transaction at a time.
 
-use super::environment::{Environment, Handles};
-use super::shim::{Buffer, Class, Handle, Move, NONE};
+use super::shim::{Buffer, Class, Handle, Handles, Move, NONE};
 use crate::refuse;
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 use std::ops::Bound;
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
+/// What a session must know of an open database.
+pub(crate) struct Store {
+    pub(crate) handles: Handles,
+    /// Read transactions read versions.
+    pub(crate) has_snapshots: bool,
+    /// A get in a write transaction takes the write lock.
+    pub(crate) reads_for_update: bool,
+    pub(crate) is_hash: bool,
+    /// Longest key, bytes.
+    pub(crate) max_key_bytes: u32,
+    /// Longest value, bytes.
+    pub(crate) max_value_bytes: u32,
+    /// Where there is one write transaction at a time, how to wait for the turn.
+    pub(crate) take_turn: Option<unsafe extern "C" fn(Handle, Handle) -> c_int>,
+}
+
 /// One worker's way into an environment.
-pub(super) struct BerkeleySession<'e> {
-    environment: &'e Environment,
+pub(crate) struct BerkeleySession<'e> {
+    store: &'e Store,
     /// The open transaction, or none.
     open: Handle,
     mode: Mode,
@@ -20,11 +36,11 @@ pub(super) struct BerkeleySession<'e> {
 }
 
 impl<'e> BerkeleySession<'e> {
-    pub(super) fn new(environment: &'e Environment) -> Self {
+    pub(crate) fn new(store: &'e Store) -> Self {
         let mut value = Buffer::default();
         value.fill(b"");
         Self {
-            environment,
+            store,
             open: NONE,
             mode: Mode::Read,
             value,
@@ -49,11 +65,24 @@ impl<'e> BerkeleySession<'e> {
         }
     }
 
+    #[inline]
+    fn size_of_key(&self, key: &[u8]) -> Result<u32> {
+        size(key, self.store.max_key_bytes, "key")
+    }
+
+    #[inline]
+    fn size_of_value(&self, value: &[u8]) -> Result<u32> {
+        size(value, self.store.max_value_bytes, "value")
+    }
+
     /// Waits until this is the one write transaction; ends it where that fails.
     fn take_turn(&mut self) -> Result<()> {
-        let Handles { api, env, .. } = self.environment.handles;
+        let Some(take_turn) = self.store.take_turn else {
+            return Ok(());
+        };
+        let Handles { api, env, .. } = self.store.handles;
         // SAFETY: the transaction was begun in this environment.
-        let code = unsafe { (api.shim.take_turn)(env, self.open) };
+        let code = unsafe { take_turn(env, self.open) };
         if code == 0 {
             return Ok(());
         }
@@ -69,7 +98,7 @@ impl<'e> BerkeleySession<'e> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        let mut cursor = Cursor::new(self.environment.handles, self.open)?;
+        let mut cursor = Cursor::new(self.store.handles, self.open)?;
         let shown = cursor.walk(range, direction, &mut self.value, visitor);
         let closed = cursor.close();
         shown.and_then(|shown| closed.map(|()| shown))
@@ -108,14 +137,14 @@ impl Session for BerkeleySession<'_> {
         if !self.open.is_null() {
             return Err(refuse::already_open());
         }
-        let Handles { api, env, .. } = self.environment.handles;
-        let is_snapshot = mode == Mode::Read && self.environment.has_snapshots;
+        let Handles { api, env, .. } = self.store.handles;
+        let is_snapshot = mode == Mode::Read && self.store.has_snapshots;
         let mut transaction = NONE;
         // SAFETY: the environment is open; `transaction` can be written.
         api.check(unsafe { (api.shim.begin)(env, &raw mut transaction, i32::from(is_snapshot)) })?;
         self.open = transaction;
         self.mode = mode;
-        if mode == Mode::Write && self.environment.writers_take_turns {
+        if mode == Mode::Write {
             self.take_turn()?;
         }
         Ok(())
@@ -124,9 +153,9 @@ impl Session for BerkeleySession<'_> {
     #[inline]
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.need_open()?;
-        let Handles { api, db, .. } = self.environment.handles;
-        let for_update = i32::from(self.mode == Mode::Write && self.environment.reads_for_update);
-        let size = size_of_key(key)?;
+        let Handles { api, db, .. } = self.store.handles;
+        let for_update = i32::from(self.mode == Mode::Write && self.store.reads_for_update);
+        let size = self.size_of_key(key)?;
         loop {
             let mut target = self.value.target();
             // SAFETY: the transaction is open; the key is only read, and the value goes to the
@@ -151,8 +180,8 @@ impl Session for BerkeleySession<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.need_write()?;
-        let Handles { api, db, .. } = self.environment.handles;
-        let (key_size, value_size) = (size_of_key(key)?, size_of_value(value)?);
+        let Handles { api, db, .. } = self.store.handles;
+        let (key_size, value_size) = (self.size_of_key(key)?, self.size_of_value(value)?);
         // SAFETY: the transaction is open; key and value are only read, and copied.
         api.check(unsafe {
             let (key, value) = (key.as_ptr(), value.as_ptr());
@@ -162,8 +191,8 @@ impl Session for BerkeleySession<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.need_write()?;
-        let Handles { api, db, .. } = self.environment.handles;
-        let size = size_of_key(key)?;
+        let Handles { api, db, .. } = self.store.handles;
+        let size = self.size_of_key(key)?;
         // SAFETY: the transaction is open; the key is only read.
         let code = unsafe { (api.shim.delete)(db, self.open, key.as_ptr(), size) };
         if code == 0 || api.class(code) == Class::Absent {
@@ -183,7 +212,7 @@ impl Session for BerkeleySession<'_> {
         if range.is_empty() {
             return Ok(0);
         }
-        if self.environment.is_hash {
+        if self.store.is_hash {
             self.scan_sorted(&range, direction, visitor)
         } else {
             self.scan_ordered(&range, direction, visitor)
@@ -193,7 +222,7 @@ impl Session for BerkeleySession<'_> {
     #[inline]
     fn commit(&mut self) -> Result<()> {
         self.need_open()?;
-        let api = self.environment.handles.api;
+        let api = self.store.handles.api;
         let transaction = std::mem::replace(&mut self.open, NONE);
         // SAFETY: the transaction is open and has no cursor; it is gone whatever is returned, and
         // the session has forgotten it.
@@ -202,7 +231,7 @@ impl Session for BerkeleySession<'_> {
 
     fn abort(&mut self) -> Result<()> {
         self.need_open()?;
-        let api = self.environment.handles.api;
+        let api = self.store.handles.api;
         let transaction = std::mem::replace(&mut self.open, NONE);
         // SAFETY: as in `commit`.
         api.check(unsafe { (api.shim.abort)(transaction) })
@@ -218,18 +247,11 @@ impl Drop for BerkeleySession<'_> {
     }
 }
 
-fn size_of_key(key: &[u8]) -> Result<u32> {
-    size(key, "key")
-}
-
-fn size_of_value(value: &[u8]) -> Result<u32> {
-    size(value, "value")
-}
-
 #[inline]
-fn size(bytes: &[u8], what: &str) -> Result<u32> {
-    u32::try_from(bytes.len()).map_err(|_| {
-        let (length, most) = (bytes.len(), u32::MAX);
+fn size(bytes: &[u8], most: u32, what: &str) -> Result<u32> {
+    let size = u32::try_from(bytes.len()).ok();
+    size.filter(|size| *size <= most).ok_or_else(|| {
+        let length = bytes.len();
         Error::Unsupported(format!("a {what} of {length} bytes; the most are {most}"))
     })
 }

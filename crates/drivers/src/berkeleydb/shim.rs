@@ -7,29 +7,29 @@ use std::ptr;
 use trueput_engine::{Error, Result};
 
 /// A handle of Berkeley DB's: `DB_ENV *`, `DB *`, `DB_TXN *` or `DBC *`.
-pub(super) type Handle = *mut c_void;
+pub(crate) type Handle = *mut c_void;
 
 /// How an environment is opened: `struct trueput_bdb_settings`.
 #[repr(C)]
-pub(super) struct Settings {
-    pub(super) cache_bytes: u64,
-    pub(super) log_buffer_bytes: u32,
+pub(crate) struct Settings {
+    pub(crate) cache_bytes: u64,
+    pub(crate) log_buffer_bytes: u32,
     /// 0: the library's default.
-    pub(super) log_file_bytes: u32,
-    pub(super) max_transactions: u32,
-    pub(super) max_locks: u32,
+    pub(crate) log_file_bytes: u32,
+    pub(crate) max_transactions: u32,
+    pub(crate) max_locks: u32,
     /// Index into the shim's `POLICIES`.
-    pub(super) deadlock_policy: u32,
-    pub(super) level: Level,
-    pub(super) log_auto_remove: u32,
+    pub(crate) deadlock_policy: u32,
+    pub(crate) level: Level,
+    pub(crate) log_auto_remove: u32,
     /// Null: beside the data.
-    pub(super) log_directory: *const c_char,
+    pub(crate) log_directory: *const c_char,
 }
 
 /// What becomes of the log at a commit: `enum level`.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(crate) enum Level {
     Sync,
     WriteNosync,
     Nosync,
@@ -40,7 +40,7 @@ pub(super) enum Level {
 /// Where a cursor goes: indexes into the shim's `MOVES`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Move {
+pub(crate) enum Move {
     First,
     Last,
     Next,
@@ -51,7 +51,7 @@ pub(super) enum Move {
 
 /// What a code is for the driver: `enum class`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     Absent,
     BufferSmall,
     /// An error.
@@ -66,14 +66,14 @@ const NEEDS_RECOVERY: c_int = 5;
 
 /// Memory that receives a key or value: `struct trueput_bdb_buffer`.
 #[repr(C)]
-pub(super) struct Target {
-    pub(super) data: *mut u8,
-    pub(super) capacity: u32,
-    pub(super) size: u32,
+pub(crate) struct Target {
+    pub(crate) data: *mut u8,
+    pub(crate) capacity: u32,
+    pub(crate) size: u32,
 }
 
 /// Is told a name and a number.
-pub(super) type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, u64);
+pub(crate) type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, u64);
 
 symbols! {
     /// What is exported by the library itself.
@@ -86,20 +86,16 @@ symbols! {
 }
 
 symbols! {
-    /// What takes the shim, since it is called through the handles.
+    /// What takes the shim, since it is called through the handles, and is alike in every library of
+    /// this API.
     Shim {
         header_version: fn(*mut c_int, *mut c_int),
         take_message: fn() -> *const c_char,
         class: fn(c_int) -> c_int,
-        env_open: fn(Handle, *const c_char, *const Settings) -> c_int,
         env_close: fn(Handle) -> c_int,
-        env_remove: fn(Handle, *const c_char) -> c_int,
-        lsn_reset: fn(Handle, *const c_char) -> c_int,
         checkpoint: fn(Handle, u32) -> c_int,
-        open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
         close: fn(Handle) -> c_int,
         begin: fn(Handle, *mut Handle, c_int) -> c_int,
-        take_turn: fn(Handle, Handle) -> c_int,
         commit: fn(Handle) -> c_int,
         abort: fn(Handle) -> c_int,
         get: fn(Handle, Handle, *const u8, u32, *mut Target, c_int) -> c_int,
@@ -113,33 +109,96 @@ symbols! {
     }
 }
 
-const SHIM: Search = Search {
-    installed: &["berkeleydb"],
-    system: "libtrueput_berkeleydb.so",
-};
-
-/// All that is called of one library.
-pub(super) struct Api {
-    pub(super) exported: Exported,
-    pub(super) shim: Shim,
+symbols! {
+    /// What only Berkeley DB has.
+    Own {
+        env_open: fn(Handle, *const c_char, *const Settings) -> c_int,
+        env_remove: fn(Handle, *const c_char) -> c_int,
+        lsn_reset: fn(Handle, *const c_char) -> c_int,
+        open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
+        take_turn: fn(Handle, Handle) -> c_int,
+    }
 }
 
-impl Api {
+/// A kind of library with this API.
+pub(crate) struct Flavour {
+    /// The engine's name for people.
+    pub(crate) title: &'static str,
+    /// Its shims.
+    pub(crate) shims: Search,
+    /// What the names of the shim's functions begin with.
+    pub(crate) prefix: &'static str,
+    /// The knob that sets how much a transaction may take.
+    pub(crate) room: &'static str,
+}
+
+const BERKELEY_DB: Flavour = Flavour {
+    title: super::TITLE,
+    shims: Search {
+        installed: &["berkeleydb"],
+        system: "libtrueput_berkeleydb.so",
+    },
+    prefix: "trueput_bdb_",
+    room: "none_log_buffer",
+};
+
+/// What is called of one library.
+pub(crate) struct Api {
+    flavour: &'static Flavour,
+    pub(crate) exported: Exported,
+    pub(crate) shim: Shim,
+}
+
+/// All that is called of one library of Berkeley DB.
+pub(super) struct Loaded {
+    pub(super) api: Api,
+    pub(super) own: Own,
+}
+
+impl Loaded {
     /// Takes it from the library at `path` and the shim for its version, once.
-    pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
-        static LIBRARIES: PerFile<Library> = PerFile::new();
-        static APIS: PerFile<Api> = PerFile::new();
-        APIS.get(path, |path| {
-            let library = LIBRARIES.get(path, |path| library::load(path, title))?;
-            let exported = Exported::load(library, "db_")?;
-            let shim = shim_for(version(&exported), title)?;
-            Ok(Self { exported, shim })
+    pub(super) fn of(path: &Path) -> Result<&'static Self> {
+        static LOADED: PerFile<Loaded> = PerFile::new();
+        LOADED.get(path, |path| {
+            let (api, shim) = Api::load(path, &BERKELEY_DB)?;
+            let own = Own::load(shim, BERKELEY_DB.prefix)?;
+            Ok(Self { api, own })
         })
+    }
+}
+
+/// The handles of an environment and its database.
+#[derive(Clone, Copy)]
+pub(crate) struct Handles {
+    pub(crate) api: &'static Api,
+    pub(crate) env: Handle,
+    pub(crate) db: Handle,
+}
+
+// SAFETY: both handles are opened with DB_THREAD, so any thread may use them at any time; only
+// closing needs to be the last use.
+unsafe impl Send for Handles {}
+// SAFETY: as above.
+unsafe impl Sync for Handles {}
+
+impl Api {
+    /// Takes it from the library at `path` and the shim for its version, which is returned too.
+    pub(crate) fn load(path: &Path, flavour: &'static Flavour) -> Result<(Self, &'static Library)> {
+        static LIBRARIES: PerFile<Library> = PerFile::new();
+        let library = LIBRARIES.get(path, |path| library::load(path, flavour.title))?;
+        let exported = Exported::load(library, "db_")?;
+        let (shim, from) = shim_for(version(&exported), flavour)?;
+        let api = Self {
+            flavour,
+            exported,
+            shim,
+        };
+        Ok((api, from))
     }
 
     /// Success, or the error that `code` stands for.
     #[inline]
-    pub(super) fn check(&self, code: c_int) -> Result<()> {
+    pub(crate) fn check(&self, code: c_int) -> Result<()> {
         if code == 0 {
             Ok(())
         } else {
@@ -149,7 +208,7 @@ impl Api {
 
     /// What a code that is not 0 is.
     #[inline]
-    pub(super) fn class(&self, code: c_int) -> Class {
+    pub(crate) fn class(&self, code: c_int) -> Class {
         // SAFETY: the function compares numbers.
         match unsafe { (self.shim.class)(code) } {
             ABSENT => Class::Absent,
@@ -160,7 +219,7 @@ impl Api {
 
     /// The contract's error for `code`, with the library's own code and words.
     #[cold]
-    pub(super) fn error(&self, code: c_int) -> Error {
+    pub(crate) fn error(&self, code: c_int) -> Error {
         // SAFETY: both return text that ends in a zero byte, static or of this thread's; it is
         // copied before anything else runs. `class` compares numbers.
         let (class, text) = unsafe {
@@ -175,7 +234,8 @@ impl Api {
         match class {
             CONFLICT => Error::Conflict(text),
             NO_ROOM => Error::Full(format!(
-                "{text} (code {code}); none_log_buffer is the limit"
+                "{text} (code {code}); {} is the limit",
+                self.flavour.room
             )),
             NEEDS_RECOVERY => Error::Engine {
                 code: i64::from(code),
@@ -190,7 +250,7 @@ impl Api {
     }
 
     /// What `call` shows of names and numbers.
-    pub(super) fn shown(
+    pub(crate) fn shown(
         &self,
         call: impl FnOnce(Visit, *mut c_void) -> c_int,
     ) -> Result<Vec<(String, u64)>> {
@@ -200,7 +260,7 @@ impl Api {
     }
 
     /// The version that the library reports, as `5.3.28`.
-    pub(super) fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         let [major, minor, patch] = version(&self.exported);
         format!("{major}.{minor}.{patch}")
     }
@@ -227,23 +287,27 @@ fn version(exported: &Exported) -> [c_int; 3] {
 
 /// The shim that was compiled against the header of a library's version: another version's handles
 /// are laid out otherwise.
-fn shim_for([major, minor, _]: [c_int; 3], title: &'static str) -> Result<Shim> {
+fn shim_for(
+    [major, minor, _]: [c_int; 3],
+    flavour: &'static Flavour,
+) -> Result<(Shim, &'static Library)> {
+    let Flavour { title, shims, .. } = flavour;
     static SHIMS: PerFile<Library> = PerFile::new();
     let mut others = Vec::new();
-    for path in SHIM.run() {
-        let shim = SHIMS.get(&path, |path| library::load(path, title))?;
-        let shim = Shim::load(shim, "trueput_bdb_")?;
+    for path in shims.run() {
+        let from = SHIMS.get(&path, |path| library::load(path, title))?;
+        let shim = Shim::load(from, flavour.prefix)?;
         let (mut its_major, mut its_minor) = (0, 0);
         // SAFETY: both can be written.
         unsafe { (shim.header_version)(&raw mut its_major, &raw mut its_minor) };
         if (its_major, its_minor) == (major, minor) {
-            return Ok(shim);
+            return Ok((shim, from));
         }
         others.push(format!("{its_major}.{its_minor}"));
     }
-    let system = SHIM.system;
+    let system = shims.system;
     Err(Error::engine(match others.is_empty() {
-        true => format!("no shim for {title} ({system}); `make engines` compiles it"),
+        true => format!("no shim for {title} ({system}); `scripts/engines` compiles it"),
         false => format!(
             "this {title} is {major}.{minor}, and {system} was compiled for {}",
             others.join(", ")
@@ -260,7 +324,7 @@ fn is_no_space(code: c_int) -> bool {
 
 /// Memory that a key or value is received in; it grows as needed and is kept.
 #[derive(Default)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     bytes: Vec<u8>,
     size: usize,
 }
@@ -269,7 +333,7 @@ impl Buffer {
     const FIRST_BYTES: usize = 4096;
 
     /// Memory with `bytes` in it.
-    pub(super) fn fill(&mut self, bytes: &[u8]) {
+    pub(crate) fn fill(&mut self, bytes: &[u8]) {
         if self.bytes.len() < bytes.len().max(1) {
             self.bytes.resize(bytes.len().max(Self::FIRST_BYTES), 0);
         }
@@ -279,7 +343,7 @@ impl Buffer {
 
     /// As Berkeley DB takes it; it must not be used after the buffer moved or grew.
     #[inline]
-    pub(super) fn target(&mut self) -> Target {
+    pub(crate) fn target(&mut self) -> Target {
         Target {
             data: self.bytes.as_mut_ptr(),
             capacity: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
@@ -289,7 +353,7 @@ impl Buffer {
 
     /// Notes the size that Berkeley DB reported, and makes room for so much.
     #[inline]
-    pub(super) fn received(&mut self, size: u32) {
+    pub(crate) fn received(&mut self, size: u32) {
         self.size = size as usize;
         if self.size > self.bytes.len() {
             self.bytes
@@ -299,10 +363,10 @@ impl Buffer {
 
     /// What was received.
     #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.size]
     }
 }
 
 /// No handle.
-pub(super) const NONE: Handle = ptr::null_mut();
+pub(crate) const NONE: Handle = ptr::null_mut();

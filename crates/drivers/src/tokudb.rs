@@ -1,0 +1,173 @@
+//! TokuDB: the fractal tree library PerconaFT, whose API is that of Berkeley DB.
+//!
+//! Sessions and the calls they make are those of the Berkeley DB driver, through a shim of its own:
+//! see [`crate::berkeleydb::shim`].
+
+mod environment;
+mod knobs;
+
+use crate::berkeleydb::session::BerkeleySession;
+use crate::library::{Origin, Search, assertions};
+use crate::refuse;
+use environment::{Environment, Loaded};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trueput_engine::{
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Result,
+    Session, Value, Window,
+};
+
+const TITLE: &str = "TokuDB";
+const SEARCH: Search = Search {
+    installed: &["tokudb"],
+    system: "libtokufractaltree.so",
+};
+const SOURCE: &str = "src/ydb_txn.cc and ft/logger/logger.cc of PerconaFT, in MariaDB 10.5.23";
+
+/// The longest key, bytes (`toku_ft_get_maximum_advised_key_value_lengths`).
+const MAX_KEY_BYTES: u32 = 32 << 10;
+/// The longest value, bytes (as above).
+const MAX_VALUE_BYTES: u32 = 32 << 20;
+
+/// The TokuDB driver.
+pub struct TokuDb {
+    origin: Origin,
+}
+
+impl TokuDb {
+    /// TokuDB as the first library that is found has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            origin: Origin::found(TITLE, SEARCH),
+        }
+    }
+
+    fn library(&self) -> Result<(PathBuf, &'static Loaded)> {
+        let path = self.origin.path()?;
+        let engine = Loaded::of(&path)?;
+        Ok((path, engine))
+    }
+}
+
+impl Default for TokuDb {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine for TokuDb {
+    fn info(&self) -> Info {
+        Info {
+            name: "tokudb",
+            title: TITLE,
+            summary: "fractal tree: a B-tree whose nodes buffer changes, with row locks; one \
+                      process",
+            license: "GPL-2.0-only OR AGPL-3.0-only",
+            homepage: "https://github.com/percona/PerconaFT",
+            install: "make engines-all",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        let (path, engine) = self.library()?;
+        let (version, assertions) = (engine.api.version(), assertions(&path));
+        Ok(Build {
+            version,
+            library: Some(path),
+            assertions,
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        SEARCH.run()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let engine = Self {
+            origin: self.origin.naming(library)?,
+        };
+        engine.library()?;
+        Ok(Box::new(engine))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: false,
+            concurrent_writers: true,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: MAX_KEY_BYTES as usize,
+            max_value_bytes: MAX_VALUE_BYTES as usize,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        let (mapped_to, window) = match durability {
+            Durability::Sync => ("DB_TXN_NOSYNC=false", None),
+            Durability::Buffered => (
+                "DB_TXN_NOSYNC=true",
+                Some(Window {
+                    time_s: None,
+                    bytes: Some(32 << 20),
+                    commits: None,
+                    until: "the log's buffer in the process fills and is written, and for lost \
+                            power until the log is flushed: at a checkpoint, due after \
+                            checkpoint_period, or after fsync_log_period, where that is set"
+                        .to_owned(),
+                }),
+            ),
+            Durability::Async | Durability::Process | Durability::None => return None,
+        };
+        Some(Promise {
+            durability,
+            mapped_to: mapped_to.to_owned(),
+            window,
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        knobs::KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        if self.promise(spec.durability).is_none() {
+            return Err(refuse::no_durability("tokudb", spec.durability));
+        }
+        let (_, engine) = self.library()?;
+        Ok(Box::new(Environment::open(engine, spec)?))
+    }
+}
+
+impl Database for Environment {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(BerkeleySession::new(&self.store)))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        let counters = self.statistics()?.into_iter();
+        Ok(counters
+            .map(|(name, count)| (name, Value::from(count)))
+            .collect())
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let settings = Environment::settings(self)?.into_iter();
+        Ok(settings
+            .map(|(name, number)| {
+                let value = match name.as_str() {
+                    "compression_method" => knobs::compression_name(number),
+                    "DB_TXN_NOSYNC" => Value::from(number != 0),
+                    _ => Value::from(number),
+                };
+                (name, value)
+            })
+            .collect())
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        Environment::checkpoint(self)
+    }
+}

@@ -1,0 +1,172 @@
+//! An open environment and its one dictionary.
+
+use super::knobs;
+use crate::berkeleydb::session::Store;
+use crate::berkeleydb::shim::{Api, Flavour, Handle, Handles, NONE};
+use crate::library::{PerFile, Search, symbols};
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use trueput_engine::{Durability, Error, OpenSpec, Result};
+
+/// The dictionary's name; the library names its file.
+const DICTIONARY: &CStr = c"records";
+
+const FLAVOUR: Flavour = Flavour {
+    title: super::TITLE,
+    shims: Search {
+        installed: &["tokudb-shim"],
+        system: "libtrueput_tokudb.so",
+    },
+    prefix: "trueput_tokudb_",
+    room: "lock_memory",
+};
+
+/// How an environment is opened: `struct trueput_tokudb_settings`.
+#[repr(C)]
+pub(super) struct Settings {
+    pub(super) cache_bytes: u64,
+    pub(super) lock_bytes: u64,
+    /// 0: never.
+    pub(super) checkpoint_period_s: u32,
+    /// 0: never.
+    pub(super) fsync_log_period_ms: u32,
+    pub(super) lock_timeout_ms: u32,
+    /// 1: a commit does not flush the log.
+    pub(super) is_nosync: u32,
+}
+
+/// How a new dictionary is laid out: `struct trueput_tokudb_layout`.
+#[repr(C)]
+pub(super) struct Layout {
+    pub(super) node_bytes: u32,
+    pub(super) basement_bytes: u32,
+    pub(super) fanout: u32,
+    /// `toku_compression_method`.
+    pub(super) compression: u32,
+}
+
+symbols! {
+    /// What only TokuDB has.
+    Own {
+        env_open: fn(Handle, *const c_char, *const Settings) -> c_int,
+        open: fn(Handle, *const c_char, *const Layout) -> c_int,
+    }
+}
+
+/// All that is called of one library.
+pub(super) struct Loaded {
+    pub(super) api: Api,
+    own: Own,
+}
+
+impl Loaded {
+    /// Takes it from the library at `path` and the shim for its version, once.
+    pub(super) fn of(path: &Path) -> Result<&'static Self> {
+        static LOADED: PerFile<Loaded> = PerFile::new();
+        LOADED.get(path, |path| {
+            let (api, shim) = Api::load(path, &FLAVOUR)?;
+            let own = Own::load(shim, FLAVOUR.prefix)?;
+            Ok(Self { api, own })
+        })
+    }
+}
+
+/// An open environment and its dictionary.
+pub(super) struct Environment {
+    pub(super) store: Store,
+    is_nosync: bool,
+}
+
+impl Environment {
+    /// Opens the database of `spec`, making it if it is not there.
+    pub(super) fn open(engine: &'static Loaded, spec: &OpenSpec<'_>) -> Result<Self> {
+        let Loaded { api, own } = engine;
+        let folder = spec.directory.canonicalize().map_err(Error::engine)?;
+        let home = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;
+        let settings = knobs::settings(spec.knobs, spec.durability);
+        let layout = knobs::layout(spec.knobs);
+        let mut env = NONE;
+        // SAFETY: `env` can be written.
+        api.check(unsafe { (api.exported.env_create)(&raw mut env, 0) })?;
+        // SAFETY: the handle is new; path and settings outlive the call.
+        let opened = api.check(unsafe { (own.env_open)(env, home.as_ptr(), &raw const settings) });
+        let db = opened.and_then(|()| open_dictionary(engine, env, &layout));
+        let db = match db {
+            Ok(db) => db,
+            Err(error) => {
+                // SAFETY: after a failure the handle can only be closed.
+                unsafe { (api.shim.env_close)(env) };
+                return Err(error);
+            }
+        };
+        let store = Store {
+            handles: Handles { api, env, db },
+            has_snapshots: true,
+            // Locks are not shared between readers: a get takes what a put takes.
+            reads_for_update: true,
+            is_hash: false,
+            max_key_bytes: super::MAX_KEY_BYTES,
+            max_value_bytes: super::MAX_VALUE_BYTES,
+            take_turn: None,
+        };
+        let is_nosync = spec.durability == Durability::Buffered;
+        Ok(Self { store, is_nosync })
+    }
+
+    /// Settings as the library reports them, but for what commits do: that is given with each
+    /// transaction.
+    pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
+        let Handles { api, env, db } = self.store.handles;
+        // SAFETY: both are open; the context is that of the visitor.
+        let shown =
+            api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) });
+        shown.map(|mut shown| {
+            shown.push(("DB_TXN_NOSYNC".to_owned(), u64::from(self.is_nosync)));
+            shown
+        })
+    }
+
+    /// The library's counters.
+    pub(super) fn statistics(&self) -> Result<Vec<(String, u64)>> {
+        let Handles { api, env, .. } = self.store.handles;
+        // SAFETY: the environment is open; the context is that of the visitor.
+        api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
+    }
+
+    /// Writes the log and every changed node out, and flushes them.
+    pub(super) fn checkpoint(&self) -> Result<()> {
+        let Handles { api, env, .. } = self.store.handles;
+        // SAFETY: the environment is open.
+        api.check(unsafe { (api.shim.checkpoint)(env, 0) })
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        let Handles { api, env, db } = self.store.handles;
+        // SAFETY: sessions borrow this, so none is left. Closing writes a checkpoint; a drop cannot
+        // report.
+        unsafe {
+            (api.shim.close)(db);
+            (api.shim.env_close)(env);
+        }
+    }
+}
+
+fn open_dictionary(engine: &Loaded, env: Handle, layout: &Layout) -> Result<Handle> {
+    let Loaded { api, own } = engine;
+    let mut db = NONE;
+    // SAFETY: `db` can be written; the environment is open.
+    api.check(unsafe { (api.exported.create)(&raw mut db, env, 0) })?;
+    // SAFETY: the handle is new; name and layout outlive the call.
+    let opened = api.check(unsafe { (own.open)(db, DICTIONARY.as_ptr(), layout) });
+    match opened {
+        Ok(()) => Ok(db),
+        Err(error) => {
+            // SAFETY: after a failure the handle can only be closed.
+            unsafe { (api.shim.close)(db) };
+            Err(error)
+        }
+    }
+}

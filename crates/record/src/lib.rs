@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod host;
 pub mod measurement;
 pub mod plan;
+pub mod published;
 pub mod suggest;
 pub mod trial;
 pub mod value;

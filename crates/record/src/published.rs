@@ -1,0 +1,424 @@
+//! Results that others published, as data: each table with its source, its machine and its caveats.
+//!
+//! The tables stand in `published/*.toml` and are embedded in the program. A figure from another
+//! machine cannot be ranked against one of ours; the ratios inside one table survive a change of
+//! machine, and can be set beside ours.
+
+use crate::Value;
+use crate::suggest::did_you_mean;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The id of a table and the text of its file in `published/`.
+macro_rules! embedded {
+    ($id:literal) => {
+        (
+            $id,
+            include_str!(concat!("../../../published/", $id, ".toml")),
+        )
+    };
+}
+
+/// Every table, in the order in which they are listed.
+const FILES: [(&str, &str); 12] = [
+    embedded!("berkeleydb-log-flush"),
+    embedded!("fis-2010-threen1-answers"),
+    embedded!("fis-2010-threen1-elapsed"),
+    embedded!("fis-2010-threen1-magnetic-vs-ssd-jfs"),
+    embedded!("fis-2010-threen1-reads-per-second"),
+    embedded!("fis-2010-threen1-sync-io-full-block-writes"),
+    embedded!("fis-2010-threen1-updates-per-second"),
+    embedded!("fis-2011-threen1-gtm-rates"),
+    embedded!("fis-2011-threen1-gtm-tuning"),
+    embedded!("informix-2010-oltp-cheats"),
+    embedded!("symas-2014-load"),
+    embedded!("symas-2014-read-while-writing"),
+];
+
+/// Why a published table cannot be given.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No table has that id.
+    #[error("no published table '{given}'{hint}; there are {}", ids().join(", "))]
+    Unknown {
+        /// What was given.
+        given: String,
+        /// The nearest id, in words, or nothing.
+        hint: String,
+    },
+    /// A table does not hold what its head says; its file is at fault.
+    #[error("published/{id}.toml: {message}")]
+    Invalid {
+        /// The table.
+        id: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A table that others published.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Published {
+    /// The name on the command line, and of the file.
+    pub id: String,
+    /// What was measured, in a line.
+    pub title: String,
+    /// Who published it, where and when.
+    pub source: Source,
+    /// The machine that it was measured on, as far as the source states it.
+    pub machine: String,
+    /// How it was measured, a point each.
+    pub conditions: Vec<String>,
+    /// What a reader must know before relying on it, a point each.
+    pub caveats: Vec<String>,
+    /// What comes nearest to it here.
+    pub experiment: Experiment,
+    /// The columns, from the left.
+    pub columns: Vec<Column>,
+    /// The rows, from the top: a cell per column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// Where a table was published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Who wrote it.
+    pub author: String,
+    /// The document's title.
+    pub document: String,
+    /// When, as far as the document states it; it begins with the year.
+    pub date: String,
+    /// The address as the document states it, or that it states none.
+    pub address: String,
+}
+
+/// The experiment here that comes nearest to a published one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// The workload.
+    pub workload: String,
+    /// What cannot be the same here; empty where nothing differs but the machine and the versions.
+    #[serde(default)]
+    pub differs: String,
+    /// What a plan for it would set, by the plan's own keys: `workers`, `settings.finish`,
+    /// `knobs.gtm.global_buffers`.
+    pub settings: Vec<Setting>,
+}
+
+/// A key of a plan and its values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// The key.
+    pub name: String,
+    /// Its values: several make a dimension.
+    pub values: Vec<Value>,
+}
+
+/// A column of a published table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its name, which ends in its unit where it has one.
+    pub name: String,
+    /// What its cells hold.
+    pub kind: ColumnKind,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// What the cells of a column hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnKind {
+    /// Words.
+    Text,
+    /// Whole numbers.
+    Integer,
+    /// Numbers with a fraction.
+    Number,
+}
+
+/// A cell of a published table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, from = "Written")]
+pub enum Cell {
+    /// The document has no figure; `""` in the file, null in JSON.
+    Missing,
+    /// A whole number.
+    Integer(i64),
+    /// A number with a fraction.
+    Number(f64),
+    /// Words.
+    Text(String),
+    /// The figures of repeated runs, as the document gives them.
+    Repeats(Vec<f64>),
+}
+
+impl Cell {
+    /// The figure: of repeated runs, the median. `None` where it is missing or is no figure.
+    #[must_use]
+    pub fn figure(&self) -> Option<f64> {
+        match self {
+            Self::Integer(number) => Some(*number as f64),
+            Self::Number(number) => Some(*number),
+            Self::Repeats(figures) => median(figures),
+            Self::Missing | Self::Text(_) => None,
+        }
+    }
+
+    /// Whether a column of that kind may hold it.
+    fn fits(&self, kind: ColumnKind) -> bool {
+        let plausible = |figure: f64| figure.is_finite() && figure >= 0.0;
+        match (self, kind) {
+            (Self::Missing, _) => true,
+            (Self::Text(text), ColumnKind::Text) => !text.trim().is_empty(),
+            (Self::Integer(number), ColumnKind::Integer) => *number >= 0,
+            (Self::Number(number), ColumnKind::Number) => plausible(*number),
+            (Self::Repeats(figures), ColumnKind::Integer | ColumnKind::Number) => {
+                let whole = |figure: &f64| kind == ColumnKind::Number || figure.fract() == 0.0;
+                !figures.is_empty() && figures.iter().all(|f| plausible(*f) && whole(f))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// As a plain table has it: nothing where the figure is missing, repeats with `;` between.
+impl fmt::Display for Cell {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => Ok(()),
+            Self::Integer(number) => number.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Text(text) => formatter.pad(text),
+            Self::Repeats(figures) => {
+                let figures: Vec<_> = figures.iter().map(ToString::to_string).collect();
+                formatter.pad(&figures.join(";"))
+            }
+        }
+    }
+}
+
+/// One row of a table, its cells by the names of their columns.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    columns: &'a [Column],
+    cells: &'a [Cell],
+}
+
+impl<'a> Row<'a> {
+    /// The cell of a column; `None` where the table has no such column.
+    #[must_use]
+    pub fn cell(&self, column: &str) -> Option<&'a Cell> {
+        let place = self.columns.iter().position(|one| one.name == column)?;
+        self.cells.get(place)
+    }
+
+    /// The figure in a column, as [`Cell::figure`].
+    #[must_use]
+    pub fn figure(&self, column: &str) -> Option<f64> {
+        self.cell(column)?.figure()
+    }
+
+    /// The words in a column.
+    #[must_use]
+    pub fn text(&self, column: &str) -> Option<&'a str> {
+        match self.cell(column)? {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Published {
+    /// The year of publication.
+    #[must_use]
+    pub fn year(&self) -> Option<u16> {
+        year(&self.source.date)
+    }
+
+    /// The rows, their cells by name.
+    pub fn records(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|cells| Row {
+            columns: &self.columns,
+            cells,
+        })
+    }
+
+    /// Reads a table from the text of its file.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where a part is absent, or a row does not fit the columns.
+    pub fn parse(id: &str, text: &str) -> Result<Self, Error> {
+        let invalid = |message: String| Error::Invalid {
+            id: id.to_owned(),
+            message,
+        };
+        let file: File = toml::from_str(text).map_err(|error| invalid(error.to_string()))?;
+        let published = Self {
+            id: file.id,
+            title: file.title,
+            source: file.source,
+            machine: file.machine,
+            conditions: file.conditions,
+            caveats: file.caveats,
+            experiment: file.experiment,
+            columns: file.table.columns,
+            rows: file.table.rows,
+        };
+        published.check(id).map_err(invalid)?;
+        Ok(published)
+    }
+
+    fn check(&self, id: &str) -> Result<(), String> {
+        if self.id != id {
+            return Err(format!("its id is '{}', and should be the file's", self.id));
+        }
+        if self.year().is_none() {
+            let date = &self.source.date;
+            return Err(format!("its date '{date}' does not begin with a year"));
+        }
+        let Source {
+            author,
+            document,
+            address,
+            ..
+        } = &self.source;
+        let stated = [&self.title, author, document, address, &self.machine];
+        if stated.iter().any(|text| text.trim().is_empty()) {
+            return Err("title, author, document, address or machine is empty".to_owned());
+        }
+        if self.rows.is_empty() || self.conditions.is_empty() || self.caveats.is_empty() {
+            return Err("it has no rows, no conditions or no caveats".to_owned());
+        }
+        for (index, column) in self.columns.iter().enumerate() {
+            let same = |other: &Column| other.name == column.name;
+            if self.columns[..index].iter().any(same) {
+                return Err(format!("two columns are named '{}'", column.name));
+            }
+        }
+        (1..)
+            .zip(&self.rows)
+            .try_for_each(|(number, row)| self.check_row(number, row))
+    }
+
+    fn check_row(&self, number: usize, row: &[Cell]) -> Result<(), String> {
+        let (cells, columns) = (row.len(), self.columns.len());
+        if cells != columns {
+            return Err(format!(
+                "row {number} has {cells} cells for {columns} columns"
+            ));
+        }
+        match row
+            .iter()
+            .zip(&self.columns)
+            .find(|(cell, column)| !cell.fits(column.kind))
+        {
+            None => Ok(()),
+            Some((cell, column)) => Err(format!(
+                "row {number}, column '{}': '{cell}' does not fit its kind {:?}",
+                column.name, column.kind
+            )),
+        }
+    }
+}
+
+/// The ids of every table, in the order in which they are listed.
+#[must_use]
+pub fn ids() -> Vec<&'static str> {
+    FILES.iter().map(|(id, _)| *id).collect()
+}
+
+/// Every table.
+///
+/// # Errors
+/// [`Error::Invalid`] where a file is at fault; none is in a program that passed its tests.
+pub fn all() -> Result<Vec<Published>, Error> {
+    FILES
+        .iter()
+        .map(|(id, text)| Published::parse(id, text))
+        .collect()
+}
+
+/// The table with that id.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none.
+///
+/// ```
+/// use trueput_record::published;
+/// let table = published::named("fis-2010-threen1-elapsed")?;
+/// let largest = table.records().last();
+/// assert_eq!(largest.and_then(|row| row.figure("ext2_s")), Some(35_989.0));
+/// # Ok::<(), published::Error>(())
+/// ```
+pub fn named(id: &str) -> Result<Published, Error> {
+    match FILES.iter().find(|(known, _)| *known == id) {
+        Some((id, text)) => Published::parse(id, text),
+        None => Err(Error::Unknown {
+            given: id.to_owned(),
+            hint: did_you_mean(id, ids()),
+        }),
+    }
+}
+
+/// The year that a date begins with.
+fn year(date: &str) -> Option<u16> {
+    date.get(..4)?
+        .parse()
+        .ok()
+        .filter(|year| (1960..=2200).contains(year))
+}
+
+fn median(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    Some(f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]))
+}
+
+/// A file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    id: String,
+    title: String,
+    machine: String,
+    conditions: Vec<String>,
+    caveats: Vec<String>,
+    source: Source,
+    experiment: Experiment,
+    table: Table,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A cell as it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Integer(i64),
+    Number(f64),
+    Text(String),
+    Repeats(Vec<f64>),
+}
+
+impl From<Written> for Cell {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Text(text) if text.is_empty() => Self::Missing,
+            Written::Integer(number) => Self::Integer(number),
+            Written::Number(number) => Self::Number(number),
+            Written::Text(text) => Self::Text(text),
+            Written::Repeats(figures) => Self::Repeats(figures),
+        }
+    }
+}

@@ -75,15 +75,27 @@ pub(crate) struct Origin {
     pub(crate) search: Search,
     /// What a plan names.
     pub(crate) named: Option<PathBuf>,
+    /// The command that installs it.
+    installed_by: &'static str,
 }
 
 impl Origin {
-    /// The library that is looked for in the usual places.
+    /// The library that is looked for in the usual places, of an engine that is quick to get.
     pub(crate) const fn found(title: &'static str, search: Search) -> Self {
+        Self::installed_by(title, search, "make engines")
+    }
+
+    /// As [`Origin::found`], of an engine that must be compiled.
+    pub(crate) const fn compiled(title: &'static str, search: Search) -> Self {
+        Self::installed_by(title, search, "make engines-all")
+    }
+
+    const fn installed_by(title: &'static str, search: Search, installed_by: &'static str) -> Self {
         Self {
             title,
             search,
             named: None,
+            installed_by,
         }
     }
 
@@ -97,9 +109,9 @@ impl Origin {
         }
         let title = self.title;
         self.search.run().into_iter().next().ok_or_else(|| {
-            let library = self.search.system;
+            let (library, command) = (self.search.system, self.installed_by);
             Error::engine(format!(
-                "no {title} on this machine ({library}); `make engines` installs it"
+                "no {title} on this machine ({library}); `{command}` installs it"
             ))
         })
     }
@@ -114,6 +126,7 @@ impl Origin {
             title: self.title,
             search: self.search,
             named,
+            installed_by: self.installed_by,
         })
     }
 }
@@ -263,6 +276,23 @@ mod tests {
         assert!(
             text.starts_with("cannot read /nowhere/librocksdb.so: No such file"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn an_engine_that_is_nowhere_says_what_installs_it() {
+        let nowhere = Search {
+            installed: &[],
+            system: "libof-no-engine.so",
+        };
+        let said = |origin: Origin| origin.path().unwrap_err().to_string();
+        let quick = said(Origin::found("Engine", nowhere));
+        let expected = "no Engine on this machine (libof-no-engine.so); `make engines` installs it";
+        assert_eq!(quick, expected);
+        let compiled = said(Origin::compiled("Engine", nowhere));
+        assert!(
+            compiled.contains("`make engines-all` installs it"),
+            "{compiled}"
         );
     }
 

@@ -42,7 +42,7 @@ impl Mdbx {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            origin: Origin::found(TITLE, SEARCH),
+            origin: Origin::compiled(TITLE, SEARCH),
         }
     }
 

@@ -39,7 +39,7 @@ impl TokuDb {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            origin: Origin::found(TITLE, SEARCH),
+            origin: Origin::compiled(TITLE, SEARCH),
         }
     }
 

@@ -4,10 +4,10 @@ use crate::engines::{Contender, driver};
 use crate::keys::{BATCH, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use trueput_engine::{Database, Durability, Engine, Mode, OpenSpec, Session, knob};
 use trueput_record::trial::Settings;
-use trueput_runner::meter::{ClockMeter, Lane};
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_runner::meter::{ClockMeter, Lane, Stage};
 use trueput_workloads::{Meter, Task};
 
 /// Gets or puts on the null engine.
@@ -29,7 +29,7 @@ pub fn run_null(what: &str) -> Result<f64> {
     let engine = driver("null")?;
     let database = open(engine, Path::new("."), Durability::None)?;
     if what == "threen1" {
-        return threen1(engine, database.as_ref());
+        return threen1(engine, database.as_ref(), Path::new("."));
     }
     let mut session = database.session()?;
     time(what, NULL_OPERATIONS, session.as_mut())
@@ -61,8 +61,8 @@ fn open(engine: &dyn Engine, folder: &Path, durability: Durability) -> Result<Bo
 
 /// Times a loop by name. The meter records every operation's latency and count.
 fn time(what: &str, operations: u64, session: &mut dyn Session) -> Result<f64> {
-    let (lane, stop) = (Lane::default(), AtomicBool::new(false));
-    let mut meter = ClockMeter::new(1, &lane, &stop);
+    let (lane, stage) = (Lane::default(), Stage::measured());
+    let mut meter = ClockMeter::new(1, &lane, &stage);
     let meter: &mut dyn Meter = &mut meter;
     let body = match what {
         "get" => get,
@@ -130,7 +130,7 @@ fn put_each(session: &mut dyn Session, meter: &mut dyn Meter, operations: u64) -
 }
 
 /// The 3n+1 workload itself, 1 to 100,000, one worker: reads and updates together.
-fn threen1(engine: &dyn Engine, database: &dyn Database) -> Result<f64> {
+fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Result<f64> {
     let workloads = trueput_workloads::registry();
     let workload = workloads
         .iter()
@@ -138,17 +138,24 @@ fn threen1(engine: &dyn Engine, database: &dyn Database) -> Result<f64> {
     let workload = workload.context("no workload threen1")?;
     let settings = knob::resolve("threen1", workload.settings(), &Settings::new());
     let job = workload
-        .job(&settings.map_err(|why| anyhow!(why))?)
+        .job(
+            &settings.map_err(|why| anyhow!(why))?,
+            &Conditions::default(),
+        )
         .map_err(|why| anyhow!(why))?;
-    let (lane, stop) = (Lane::default(), AtomicBool::new(false));
-    let mut meter = ClockMeter::new(job.kinds().len(), &lane, &stop);
+    let (lane, stage) = (Lane::default(), Stage::measured());
+    let mut meter = ClockMeter::new(job.kinds().len(), &lane, &stage);
     let mut session = database.session()?;
     let mut task = Task {
         session: session.as_mut(),
+        directory: folder,
         meter: &mut meter,
         capabilities: engine.capabilities(),
         worker: 0,
         workers: 1,
+        worker_kind: WorkerKind::Threads,
+        verify: VerifyLevel::Off,
+        generation: 0,
         seed: 0,
     };
     let cpu_ns = cpu_ns_per_operation(1, || job.execute(&mut task).map(drop).map_err(Into::into))?;

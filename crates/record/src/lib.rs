@@ -4,6 +4,7 @@
 //!
 //! `docs/FORMAT.md` describes the files for people and for other programs.
 
+pub mod conditions;
 pub mod durability;
 pub mod folder;
 pub mod histogram;
@@ -15,6 +16,7 @@ pub mod suggest;
 pub mod trial;
 pub mod value;
 
+pub use conditions::Conditions;
 pub use durability::{Durability, Promise, Survival, Window};
 pub use folder::{RunFolder, RunManifest};
 pub use host::HostFacts;

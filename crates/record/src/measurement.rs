@@ -22,6 +22,10 @@ pub struct TrialRecord {
     /// The engine as it described itself; absent if it never opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineReport>,
+    /// What was loaded before the workers started, where the workload says so; absent where nothing
+    /// was, and where the database of the trial before was used again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadReport>,
     /// What was measured; absent if the workers never finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measurement: Option<Measurement>,
@@ -87,6 +91,21 @@ pub struct EngineReport {
     pub counters: BTreeMap<String, Value>,
 }
 
+/// What was loaded before the workers started, by one process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadReport {
+    /// Records put.
+    pub records: u64,
+    /// Bytes of their keys and values.
+    pub user_bytes: u64,
+    /// From the database's opening to its closing, seconds.
+    pub elapsed_s: f64,
+    /// What the loading process used.
+    pub resources: Resources,
+    /// The database's size on disk after the load.
+    pub database: DatabaseSize,
+}
+
 /// The figures of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -94,6 +113,9 @@ pub struct Measurement {
     pub elapsed_s: f64,
     /// Per kind of operation, in the workload's order.
     pub operations: Vec<OperationSummary>,
+    /// How an open loop kept its rate; absent for a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoop>,
     /// What the workload found (answers, totals), by name.
     pub results: BTreeMap<String, Value>,
     /// Conflicts that the engine reported; each was retried and is no failure.
@@ -133,8 +155,37 @@ pub struct OperationSummary {
     pub count: u64,
     /// `count` over the trial's elapsed time.
     pub per_s: f64,
-    /// Service time in a closed loop: from the worker's start of the operation to its end. It says
-    /// nothing of the wait that users at a fixed rate would see.
+    /// Service time: from the worker's start of the operation to its end. It says nothing of the wait
+    /// that users at a fixed rate would see; [`OpenLoop`] does.
+    pub latency: LatencySummary,
+}
+
+/// How an open loop kept its rate, and the response times that its users would have seen.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    /// Units of work that became due per second, as asked.
+    pub rate_per_s: f64,
+    /// When each became due: `constant` or `poisson`.
+    pub arrival: String,
+    /// Units begun.
+    pub issued: u64,
+    /// Units that were due and not begun when the time was up.
+    pub backlog: u64,
+    /// How long the oldest of them had waited then, seconds.
+    pub oldest_wait_s: f64,
+    /// Per kind of unit. The first kind has the backlog in it, with the time that it had waited at
+    /// the end: those response times are lower bounds.
+    pub responses: Vec<ResponseSummary>,
+}
+
+/// Response times of one kind of unit.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResponseSummary {
+    /// The workload's name for it.
+    pub kind: String,
+    /// How many there are, the backlog's included.
+    pub count: u64,
+    /// From when the unit was due to its end.
     pub latency: LatencySummary,
 }
 

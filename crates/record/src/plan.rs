@@ -22,7 +22,10 @@
 //! note = "shorter range: it flushes at each commit"
 //! ```
 
+mod conditions;
 mod read;
+
+pub use conditions::{ConditionLists, check_rate, parse_cpus, parse_memory, parse_numa};
 
 use crate::trial::Settings;
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind};
@@ -65,6 +68,8 @@ pub struct PlanFile {
     pub verify: VerifyLevel,
     /// Seed of every random choice.
     pub seed: u64,
+    /// What surrounds the trials.
+    pub conditions: ConditionLists,
     /// What becomes of a level or a kind of worker that an engine has not.
     pub unsupported: Unsupported,
     /// The workload's settings.
@@ -201,6 +206,7 @@ impl PlanFile {
             repeat: 1,
             verify: VerifyLevel::Full,
             seed: 1,
+            conditions: ConditionLists::default(),
             unsupported: Unsupported::Refuse,
             settings: Dimensions::new(),
             knobs: BTreeMap::new(),

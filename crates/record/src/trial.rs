@@ -1,6 +1,6 @@
 //! One cell of a plan, to be run once.
 
-use crate::{Durability, Value};
+use crate::{Conditions, Durability, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -119,6 +119,9 @@ pub struct TrialSpec {
     pub verify: VerifyLevel,
     /// Seed of every random choice in the trial.
     pub seed: u64,
+    /// What surrounds it: its length, its pace, where its workers run.
+    #[serde(default)]
+    pub conditions: Conditions,
     /// Why this trial differs from the plan's general settings (a shorter range, say), for the
     /// table.
     #[serde(default, skip_serializing_if = "Option::is_none")]

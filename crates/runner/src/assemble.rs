@@ -2,26 +2,34 @@
 
 use crate::execution::Ran;
 use crate::host::process::{Cpu, Memory};
-use crate::protocol::{Execution, Share};
+use crate::protocol::{Execution, LoadDone, Share, Usage};
 use crate::sampler::Sample;
 use crate::timeline::timeline;
 use hdrhistogram::Histogram;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use trueput_record::histogram;
 use trueput_record::measurement::{
-    DatabaseSize, LatencySummary, Measurement, OperationSummary, Resources, WorkerReport,
+    DatabaseSize, LatencySummary, LoadReport, Measurement, OpenLoop, OperationSummary, Resources,
+    ResponseSummary, WorkerReport,
 };
+use trueput_record::{Conditions, histogram};
+use trueput_workloads::Job;
+
+/// Histograms by name: service times by kind of operation, then response times by kind of unit.
+pub(crate) type Named = Vec<(String, Histogram<u64>)>;
 
 /// Sums up what the workers did. Results and the database's size are still to be filled in.
 ///
 /// # Errors
 /// A sentence, where a histogram did not survive the pipe.
 pub(crate) fn measurement(
-    kinds: &[&str],
+    job: &dyn Job,
+    conditions: &Conditions,
     ran: &Ran,
-) -> Result<(Measurement, Vec<Histogram<u64>>), String> {
-    let histograms = merge(kinds.len(), &ran.executions)?;
+) -> Result<(Measurement, Named), String> {
+    let kinds = job.kinds();
+    let encoded = ran.executions.iter().map(|part| part.histograms.as_slice());
+    let histograms = merge(kinds.len(), encoded)?;
     let elapsed_s = elapsed_s(
         ran.executions
             .iter()
@@ -52,7 +60,12 @@ pub(crate) fn measurement(
             }
         });
     let total = total(&ran.executions);
+    let (open_loop, responses) = match open_loop(job, conditions, ran)? {
+        Some((open_loop, responses)) => (Some(open_loop), responses),
+        None => (None, Vec::new()),
+    };
     let measurement = Measurement {
+        open_loop,
         elapsed_s,
         operations: operations.collect(),
         conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
@@ -63,7 +76,61 @@ pub(crate) fn measurement(
             .collect(),
         ..Measurement::default()
     };
-    Ok((measurement, histograms))
+    let services = kinds.iter().map(|kind| (*kind).to_owned());
+    let mut named: Named = services.zip(histograms).collect();
+    named.extend(responses);
+    Ok((measurement, named))
+}
+
+/// How the open loop of the trial kept its rate, and its response times by name.
+fn open_loop(
+    job: &dyn Job,
+    conditions: &Conditions,
+    ran: &Ran,
+) -> Result<Option<(OpenLoop, Named)>, String> {
+    let paced: Vec<_> = ran
+        .executions
+        .iter()
+        .filter_map(|part| part.paced.as_ref())
+        .collect();
+    let (Some(rate), false) = (conditions.rate, paced.is_empty()) else {
+        return Ok(None);
+    };
+    let units = job.paced();
+    let histograms = merge(
+        units.len(),
+        paced.iter().map(|part| part.histograms.as_slice()),
+    )?;
+    let responses = units
+        .iter()
+        .zip(&histograms)
+        .map(|(kind, times)| ResponseSummary {
+            kind: (*kind).to_owned(),
+            count: times.len(),
+            latency: summary(times),
+        });
+    let oldest_ns = paced.iter().map(|part| part.oldest_wait_ns).max();
+    let open_loop = OpenLoop {
+        rate_per_s: rate.per_s,
+        arrival: rate.arrival.name().to_owned(),
+        issued: paced.iter().map(|part| part.issued).sum(),
+        backlog: paced.iter().map(|part| part.backlog).sum(),
+        oldest_wait_s: oldest_ns.unwrap_or_default() as f64 / 1e9,
+        responses: responses.collect(),
+    };
+    let names = units.iter().map(|kind| format!("{kind}-response"));
+    Ok(Some((open_loop, names.zip(histograms).collect())))
+}
+
+/// What a process loaded and what that used.
+pub(crate) fn load(done: &LoadDone, database: DatabaseSize) -> LoadReport {
+    LoadReport {
+        records: done.records,
+        user_bytes: done.user_bytes,
+        elapsed_s: done.elapsed_s,
+        resources: used(&[done.usage], done.memory),
+        database,
+    }
 }
 
 /// Size of the files in a folder and its subfolders; links are not followed.
@@ -128,10 +195,13 @@ fn counts(kinds: usize, execution: &Execution) -> Vec<u64> {
     counts
 }
 
-fn merge(kinds: usize, executions: &[Execution]) -> Result<Vec<Histogram<u64>>, String> {
+fn merge<'a>(
+    kinds: usize,
+    parts: impl Iterator<Item = &'a [String]>,
+) -> Result<Vec<Histogram<u64>>, String> {
     let mut merged: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
-    for execution in executions {
-        for (sum, text) in merged.iter_mut().zip(&execution.histograms) {
+    for part in parts {
+        for (sum, text) in merged.iter_mut().zip(part) {
             let latencies = histogram::decode(text)?;
             sum.add(latencies)
                 .map_err(|error| format!("adding histograms: {error:?}"))?;
@@ -179,28 +249,41 @@ fn resources(ran: &Ran, total: &Sample) -> Resources {
             .chain([total])
             .map(|sample| sample.memory)
     };
-    let usages = || ran.executions.iter().map(|execution| execution.usage);
-    Resources {
-        user_cpu_s: total.cpu.user_s,
-        system_cpu_s: total.cpu.system_s,
-        voluntary_context_switches: usages().map(|usage| usage.voluntary_context_switches).sum(),
-        involuntary_context_switches: usages()
-            .map(|usage| usage.involuntary_context_switches)
-            .sum(),
-        minor_page_faults: usages().map(|usage| usage.minor_page_faults).sum(),
-        major_page_faults: usages().map(|usage| usage.major_page_faults).sum(),
-        peak_pss_bytes: moments()
+    let usages: Vec<_> = ran
+        .executions
+        .iter()
+        .map(|execution| execution.usage)
+        .collect();
+    let peak = Memory {
+        pss_bytes: moments()
             .map(|memory| memory.pss_bytes)
             .max()
             .unwrap_or_default(),
-        peak_rss_bytes: moments()
+        rss_bytes: moments()
             .map(|memory| memory.rss_bytes)
             .max()
             .unwrap_or_default(),
-        storage_read_bytes: total.io.storage_read_bytes,
-        storage_written_bytes: total.io.storage_written_bytes,
-        read_call_bytes: total.io.read_call_bytes,
-        write_call_bytes: total.io.write_call_bytes,
+    };
+    used(&usages, peak)
+}
+
+/// What processes used together, with the highest memory that was seen of them.
+fn used(usages: &[Usage], peak: Memory) -> Resources {
+    let seconds = |of: fn(&Usage) -> f64| usages.iter().map(of).sum();
+    let count = |of: fn(&Usage) -> u64| usages.iter().map(of).sum();
+    Resources {
+        user_cpu_s: seconds(|usage| usage.user_cpu_s),
+        system_cpu_s: seconds(|usage| usage.system_cpu_s),
+        voluntary_context_switches: count(|usage| usage.voluntary_context_switches),
+        involuntary_context_switches: count(|usage| usage.involuntary_context_switches),
+        minor_page_faults: count(|usage| usage.minor_page_faults),
+        major_page_faults: count(|usage| usage.major_page_faults),
+        peak_pss_bytes: peak.pss_bytes,
+        peak_rss_bytes: peak.rss_bytes,
+        storage_read_bytes: count(|usage| usage.io.storage_read_bytes),
+        storage_written_bytes: count(|usage| usage.io.storage_written_bytes),
+        read_call_bytes: count(|usage| usage.io.read_call_bytes),
+        write_call_bytes: count(|usage| usage.io.write_call_bytes),
     }
 }
 

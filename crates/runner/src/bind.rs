@@ -2,7 +2,7 @@
 
 use crate::Registry;
 use trueput_engine::{Engine, Native, Resolved, knob};
-use trueput_record::{Promise, TrialSpec, WorkerKind};
+use trueput_record::{Conditions, Promise, TrialSpec, WorkerKind};
 use trueput_workloads::Job;
 
 /// An engine under test.
@@ -73,10 +73,16 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     let workload = registry.workload(&spec.workload)?;
     let settings = knob::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
-        .job(&settings)
+        .job(&settings, &spec.conditions)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     let native = engine.native(&knobs, workload.info().name, &settings);
     let native = native.map_err(|error| in_words(name, error))?;
+    if native.is_some() && spec.conditions != Conditions::default() {
+        return Err(format!(
+            "the native program of {name} runs its share at once and whole: leave rate, warm_up, \
+             duration and what else surrounds a trial out"
+        ));
+    }
     check_workers(&*engine, spec)?;
     Ok(Bound {
         engine,

@@ -32,6 +32,7 @@ pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Ve
     let assignment = Assignment {
         spec: spec.clone(),
         directory,
+        generation: 0,
         part: Part::Conformance,
     };
     let answer = alone(

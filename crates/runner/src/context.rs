@@ -20,6 +20,19 @@ pub(crate) struct Context<'a> {
     pub hashes: HashMap<PathBuf, String>,
     /// What the conformance suite found, by engine, build, level and knobs.
     pub conformance: HashMap<String, Vec<String>>,
+    /// The database that the last trial left for the next one.
+    pub held: Option<Held>,
+}
+
+/// A loaded database that is kept for the next trial.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    /// What it is good for: engine, knobs, level, and what was loaded.
+    pub key: String,
+    /// The trial whose folder it lies in.
+    pub id: String,
+    /// How many trials have run on it.
+    pub generation: u32,
 }
 
 impl Context<'_> {
@@ -31,6 +44,14 @@ impl Context<'_> {
     /// Tells the observer.
     pub fn tell(&mut self, event: &Event) {
         (self.observer)(event);
+    }
+
+    /// Removes the database that was held for a next trial, where no trial took it.
+    pub fn drop_held(&mut self) {
+        let held = self.held.take();
+        if let Some(Err(message)) = held.map(|held| self.area.remove(&held.id)) {
+            self.warn(message);
+        }
     }
 
     /// Tells the observer something that stops nothing.

@@ -30,6 +30,18 @@ pub(crate) struct Ran {
     pub interrupted: bool,
 }
 
+/// What the workers of a trial are to do.
+pub(crate) struct Work<'a> {
+    /// The database's folder.
+    pub directory: &'a Path,
+    /// How many trials ran on its load before.
+    pub generation: u32,
+    /// How many workers there are in all.
+    pub sessions: u32,
+    /// How many units of work make the whole; 0 where it ends by its duration.
+    pub total_units: u64,
+}
+
 /// Runs the workers of a trial.
 ///
 /// # Errors
@@ -38,33 +50,29 @@ pub(crate) struct Ran {
 pub(crate) fn execute(
     context: &mut Context<'_>,
     spec: &TrialSpec,
-    directory: &Path,
-    total_units: u64,
+    work: &Work<'_>,
 ) -> Result<Ran, Halt> {
     let mut pool = Pool::new();
     let processes = match spec.worker_kind {
-        WorkerKind::Processes => (0..spec.workers).map(|index| (index, 1)).collect(),
-        WorkerKind::Threads => vec![(0, spec.workers)],
+        WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
+        WorkerKind::Threads => vec![(0, work.sessions)],
     };
     for (first, sessions) in processes {
-        let part = Part::Execute { first, sessions };
-        let (spec, directory) = (spec.clone(), directory.to_owned());
-        start(
-            context,
-            &mut pool,
-            Assignment {
-                spec,
-                directory,
-                part,
-            },
-        )?;
+        let assignment = Assignment {
+            spec: spec.clone(),
+            directory: work.directory.to_owned(),
+            generation: work.generation,
+            part: Part::Execute { first, sessions },
+        };
+        start(context, &mut pool, assignment)?;
     }
-    let mut watch = Watch::new(context, spec, pool, total_units);
+    let mut watch = Watch::new(context, spec, pool, work.total_units);
     watch.wait_until_ready()?;
+    watch.pool.tell_all(&Order::Go);
+    let measured_from = watch.wait_for_warm_up();
     let started_at = jiff::Timestamp::now().to_string();
     let mut sampler = Sampler::new(&watch.pool.pids(), &watch.natives);
-    watch.pool.tell_all(&Order::Go);
-    watch.follow(&mut sampler)?;
+    watch.follow(measured_from, &mut sampler)?;
     let Watch {
         pool,
         parts,
@@ -163,9 +171,22 @@ impl<'a, 'b> Watch<'a, 'b> {
         Ok(())
     }
 
-    /// Follows the released workers until all have ended.
-    fn follow(&mut self, sampler: &mut Sampler) -> Result<(), Halt> {
+    /// Lets the released workers warm up, and says when the measured part began.
+    fn wait_for_warm_up(&mut self) -> Instant {
         let released = Instant::now();
+        let measured = released + Duration::from_secs_f64(self.spec.conditions.warm_up_s);
+        while Instant::now() < measured && !self.pool.all_closed() {
+            if self.context.stopped() || self.failure.is_some() {
+                break;
+            }
+            let left = measured.saturating_duration_since(Instant::now());
+            self.hear(TICK.min(left));
+        }
+        measured.min(Instant::now())
+    }
+
+    /// Follows the released workers, whose measured part began at `released`, until all have ended.
+    fn follow(&mut self, released: Instant, sampler: &mut Sampler) -> Result<(), Halt> {
         self.told.1 = released;
         self.parts
             .iter_mut()
@@ -176,7 +197,7 @@ impl<'a, 'b> Watch<'a, 'b> {
             let next = released + next_s;
             if now >= next {
                 sampler.sample();
-                self.tell_progress();
+                self.tell_progress(next_s);
                 self.warn_of_silence();
                 continue;
             }
@@ -244,7 +265,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
-    fn tell_progress(&mut self) {
+    fn tell_progress(&mut self, elapsed: Duration) {
         let (mut units, mut operations) = (0, 0);
         for part in &self.parts {
             let last = part.seconds.last();
@@ -264,9 +285,18 @@ impl<'a, 'b> Watch<'a, 'b> {
         self.context.tell(&Event::TrialProgress {
             id: self.spec.id.clone(),
             phase: Phase::Run,
-            fraction: (units as f64 / self.total_units.max(1) as f64).min(1.0),
+            fraction: self.fraction(units, elapsed),
             rate_per_s: operations.saturating_sub(before) as f64 / passed_s.max(1e-3),
         });
+    }
+
+    /// Which part of the trial is done: of its units, or of its time.
+    fn fraction(&self, units: u64, elapsed: Duration) -> f64 {
+        let done = match self.spec.conditions.duration_s {
+            Some(duration_s) => elapsed.as_secs_f64() / duration_s.max(1e-3),
+            None => units as f64 / self.total_units.max(1) as f64,
+        };
+        done.min(1.0)
     }
 
     fn warn_of_silence(&mut self) {

@@ -12,6 +12,7 @@ mod execution;
 pub mod host;
 pub mod matrix;
 pub mod meter;
+mod pace;
 mod phase;
 mod process;
 mod protocol;

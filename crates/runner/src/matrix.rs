@@ -12,7 +12,7 @@ use trueput_record::plan::{
 };
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
-use trueput_record::{TrialSpec, WorkerKind};
+use trueput_record::{Conditions, TrialSpec, WorkerKind};
 use trueput_workloads::Workload;
 
 /// The most trials that a plan may have.
@@ -295,22 +295,26 @@ impl<'a> Expansion<'a> {
                         continue;
                     }
                     for settings in combinations(&settings) {
-                        cells.push(TrialSpec {
-                            id: String::new(),
-                            cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
-                            repeat: 0,
-                            workload: self.plan.workload.clone(),
-                            settings: self.workload_settings(&settings)?.as_settings().clone(),
-                            engine: contender.engine.clone(),
-                            build: contender.build.clone(),
-                            durability,
-                            knobs: knobs.as_settings().clone(),
-                            workers,
-                            worker_kind,
-                            verify: self.plan.verify,
-                            seed: self.plan.seed,
-                            note: note.clone(),
-                        });
+                        for conditions in self.plan.conditions.combinations() {
+                            let settings = self.workload_settings(&settings, &conditions)?;
+                            cells.push(TrialSpec {
+                                id: String::new(),
+                                cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
+                                repeat: 0,
+                                workload: self.plan.workload.clone(),
+                                settings: settings.as_settings().clone(),
+                                engine: contender.engine.clone(),
+                                build: contender.build.clone(),
+                                durability,
+                                knobs: knobs.as_settings().clone(),
+                                workers,
+                                worker_kind,
+                                verify: self.plan.verify,
+                                seed: self.plan.seed,
+                                conditions,
+                                note: note.clone(),
+                            });
+                        }
                     }
                 }
             }
@@ -319,10 +323,14 @@ impl<'a> Expansion<'a> {
     }
 
     /// Fills in defaults, and asks the workload whether its settings go together.
-    fn workload_settings(&self, given: &Settings) -> Result<Resolved, Error> {
+    fn workload_settings(
+        &self,
+        given: &Settings,
+        conditions: &Conditions,
+    ) -> Result<Resolved, Error> {
         let resolved = resolve(&self.plan.workload, self.workload.settings(), given)
             .map_err(|why| self.wrong("settings", why))?;
-        match self.workload.job(&resolved) {
+        match self.workload.job(&resolved, conditions) {
             Ok(_) => Ok(resolved),
             Err(why) => Err(self.wrong("settings", format!("{}: {why}", self.plan.workload))),
         }
@@ -378,7 +386,7 @@ impl<'a> Expansion<'a> {
     ) -> Result<Option<WorkerKind>, Error> {
         let several = engine.capabilities().several_processes;
         match self.plan.worker_kind {
-            None if several => Ok(Some(WorkerKind::Processes)),
+            None if several => Ok(Some(self.workload.info().worker_kind)),
             None => Ok(Some(WorkerKind::Threads)),
             Some(WorkerKind::Processes) if !several => {
                 let name = engine.info().name;

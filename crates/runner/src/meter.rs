@@ -3,10 +3,72 @@
 //! One operation costs one read of the time-stamp counter, one multiplication, and three memory
 //! writes to lines that only its worker writes. Another thread reads the counts once a second.
 
+use crate::pace::Schedule;
 use hdrhistogram::Histogram;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use trueput_record::conditions::Rate;
 use trueput_record::histogram;
 use trueput_workloads::Meter;
+
+/// A unit that is due later than this is slept for; what is left of it is spun for, since the
+/// kernel wakes a thread some 50 microseconds late.
+const SPIN_NS: u64 = 60_000;
+
+/// A sleep lasts no longer than this, so that a worker hears of the end.
+const LONGEST_SLEEP_NS: u64 = 50_000_000;
+
+/// What a process's workers are at. Its main thread says so; they read it once per operation.
+#[derive(Debug)]
+pub struct Stage(AtomicU8);
+
+impl Stage {
+    const WARMING: u8 = 0;
+    const MEASURED: u8 = 1;
+    const OVER: u8 = 2;
+    const STOPPED: u8 = 3;
+
+    /// What is done does not count yet.
+    #[must_use]
+    pub const fn warming() -> Self {
+        Self(AtomicU8::new(Self::WARMING))
+    }
+
+    /// What is done counts.
+    #[must_use]
+    pub const fn measured() -> Self {
+        Self(AtomicU8::new(Self::MEASURED))
+    }
+
+    /// From now on, what is done counts.
+    pub fn measure(&self) {
+        self.raise(Self::MEASURED);
+    }
+
+    /// The time is up.
+    pub fn end(&self) {
+        self.raise(Self::OVER);
+    }
+
+    /// The user stops the run.
+    pub fn stop(&self) {
+        self.raise(Self::STOPPED);
+    }
+
+    /// Whether the user has stopped the run.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.get() == Self::STOPPED
+    }
+
+    fn get(&self) -> u8 {
+        self.0.load(Relaxed)
+    }
+
+    fn raise(&self, stage: u8) {
+        self.0.fetch_max(stage, Relaxed);
+    }
+}
 
 /// The most kinds of operation that a workload may have: a lane fills two cache lines then.
 pub const MAX_KINDS: usize = 14;
@@ -44,6 +106,12 @@ impl Lane {
         self.units.store(units, Relaxed);
     }
 
+    /// Nothing has been done yet.
+    fn clear(&self) {
+        let all = self.counts.iter().chain([&self.units, &self.conflicts]);
+        all.for_each(|count| count.store(0, Relaxed));
+    }
+
     /// Conflicts so far.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Relaxed)
@@ -55,40 +123,206 @@ fn add(count: &AtomicU64, amount: u64) {
     count.store(count.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
+/// What a worker's pace is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// That of all workers together.
+    pub rate: Rate,
+    /// This worker, from 0.
+    pub worker: u32,
+    /// How many keep the rate together.
+    pub workers: u32,
+    /// Seed of the arrivals.
+    pub seed: u64,
+}
+
+/// An open loop of one worker.
+struct Open {
+    pace: Pace,
+    schedule: Schedule,
+    /// The clock when the pace began.
+    began: u64,
+    /// When the current unit was due, nanoseconds since then.
+    due_ns: u64,
+    issued: u64,
+    responses: Vec<Histogram<u64>>,
+}
+
+impl Open {
+    fn new(pace: Pace, units: usize) -> Self {
+        Self {
+            schedule: Schedule::new(pace.rate, pace.worker, pace.workers, pace.seed),
+            pace,
+            began: 0,
+            due_ns: 0,
+            issued: 0,
+            responses: empty_histograms(units),
+        }
+    }
+
+    fn restart(&mut self, now: u64) {
+        let Pace {
+            rate,
+            worker,
+            workers,
+            seed,
+        } = self.pace;
+        self.schedule = Schedule::new(rate, worker, workers, seed);
+        self.began = now;
+        self.due_ns = 0;
+        self.issued = 0;
+        self.responses.iter_mut().for_each(Histogram::clear);
+    }
+}
+
+/// What an open loop came to.
+#[derive(Debug)]
+pub struct Responses {
+    /// From when a unit was due to its end, by kind of unit, nanoseconds. The first has the units of
+    /// the backlog with the time that they had waited at the end: it was at least so long.
+    pub histograms: Vec<Histogram<u64>>,
+    /// Units begun.
+    pub issued: u64,
+    /// Units that were due and not begun when the time was up.
+    pub backlog: u64,
+    /// How long the oldest of them had waited, nanoseconds.
+    pub oldest_wait_ns: u64,
+}
+
 /// The meter of one worker.
 pub struct ClockMeter<'a> {
     clock: quanta::Clock,
     last: u64,
+    warming: bool,
+    /// The clock when the measured part began, where that was not at the release.
+    measured_from: Option<u64>,
     histograms: Vec<Histogram<u64>>,
+    open: Option<Open>,
     lane: &'a Lane,
-    stop: &'a AtomicBool,
+    stage: &'a Stage,
+}
+
+/// Histograms of which every page has been written to, so that none is faulted in while the trial
+/// runs.
+fn empty_histograms(kinds: usize) -> Vec<Histogram<u64>> {
+    let mut histograms: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
+    histograms.iter_mut().for_each(Histogram::clear);
+    histograms
 }
 
 impl<'a> ClockMeter<'a> {
     /// A meter for `kinds` kinds of operation. Making the first one of a process calibrates the
     /// clock, which takes up to a fifth of a second.
-    pub fn new(kinds: usize, lane: &'a Lane, stop: &'a AtomicBool) -> Self {
+    pub fn new(kinds: usize, lane: &'a Lane, stage: &'a Stage) -> Self {
         let clock = quanta::Clock::new();
-        let mut histograms: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
-        // Writes to every page, so that none is faulted in while the trial runs.
-        histograms.iter_mut().for_each(Histogram::clear);
+        let histograms = empty_histograms(kinds);
         let last = clock.raw();
         Self {
             clock,
             last,
+            warming: stage.get() == Stage::WARMING,
+            measured_from: None,
             histograms,
+            open: None,
             lane,
-            stop,
+            stage,
         }
+    }
+
+    /// Keeps a pace from [`ClockMeter::begin`] on; `units` is how many kinds of unit there are.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Pace, units: usize) -> Self {
+        self.open = Some(Open::new(pace, units));
+        self
+    }
+
+    /// The worker has been released: the pace begins.
+    pub fn begin(&mut self) {
+        self.last = self.clock.raw();
+        if let Some(open) = &mut self.open {
+            open.restart(self.last);
+        }
+    }
+
+    /// How long ago the measured part began, nanoseconds; `None` where it began at the release.
+    pub fn measured_ns(&self) -> Option<u64> {
+        let from = self.measured_from?;
+        Some(self.clock.delta_as_nanos(from, self.clock.raw()))
+    }
+
+    /// Closes the books on an open loop, now. `None` for a closed one.
+    pub fn close(&mut self) -> Option<Responses> {
+        let open = self.open.take()?;
+        let end_ns = self.clock.delta_as_nanos(open.began, self.clock.raw());
+        let mut histograms = open.responses;
+        let waiting = open.schedule.backlog(end_ns);
+        if let Some(first) = histograms.first_mut() {
+            for (wait_ns, count) in &waiting {
+                first.saturating_record_n(*wait_ns, *count);
+            }
+        }
+        Some(Responses {
+            histograms,
+            issued: open.issued,
+            backlog: waiting.iter().map(|(_, count)| count).sum(),
+            oldest_wait_ns: waiting.first().map_or(0, |(wait_ns, _)| *wait_ns),
+        })
     }
 
     /// The latencies by kind, nanoseconds.
     pub fn into_histograms(self) -> Vec<Histogram<u64>> {
         self.histograms
     }
+
+    /// What was done so far was to warm up: it is forgotten, and the pace begins anew.
+    #[cold]
+    fn forget_warm_up(&mut self) {
+        self.warming = false;
+        self.histograms.iter_mut().for_each(Histogram::clear);
+        self.lane.clear();
+        self.last = self.clock.raw();
+        self.measured_from = Some(self.last);
+        if let Some(open) = &mut self.open {
+            open.restart(self.last);
+        }
+    }
+
+    /// Waits until the next unit is due; `false` where the end comes first.
+    fn wait(&mut self) -> bool {
+        let Some(open) = &mut self.open else {
+            return true;
+        };
+        let due_ns = open.schedule.next_ns();
+        loop {
+            let now = self.clock.raw();
+            let passed_ns = self.clock.delta_as_nanos(open.began, now);
+            if passed_ns >= due_ns {
+                self.last = now;
+                break;
+            }
+            let left_ns = due_ns - passed_ns;
+            if left_ns > SPIN_NS {
+                let sleep_ns = (left_ns - SPIN_NS).min(LONGEST_SLEEP_NS);
+                std::thread::sleep(Duration::from_nanos(sleep_ns));
+                if self.stage.get() >= Stage::OVER {
+                    return false;
+                }
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        open.due_ns = due_ns;
+        open.issued += 1;
+        open.schedule.advance();
+        true
+    }
 }
 
 impl Meter for ClockMeter<'_> {
+    fn pace(&mut self) -> bool {
+        self.stage.get() < Stage::OVER && self.wait()
+    }
+
     fn start(&mut self) {
         self.last = self.clock.raw();
     }
@@ -99,6 +333,23 @@ impl Meter for ClockMeter<'_> {
         self.last = now;
         self.histograms[kind].saturating_record(latency_ns);
         add(&self.lane.counts[kind], 1);
+        if self.warming && self.stage.get() != Stage::WARMING {
+            self.forget_warm_up();
+        }
+    }
+
+    fn respond(&mut self, unit: usize) {
+        if let Some(open) = &mut self.open
+            && open.issued > 0
+        {
+            let end_ns = self.clock.delta_as_nanos(open.began, self.last);
+            let response_ns = end_ns.saturating_sub(open.due_ns);
+            open.responses[unit].saturating_record(response_ns);
+        }
+    }
+
+    fn warming(&self) -> bool {
+        self.warming
     }
 
     fn advance(&mut self, units: u64) {
@@ -115,7 +366,7 @@ impl Meter for ClockMeter<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.load(Relaxed)
+        self.stage.is_stopped()
     }
 }
 
@@ -125,8 +376,8 @@ mod tests {
 
     #[test]
     fn every_operation_is_counted_and_timed_under_its_kind() {
-        let (lane, stop) = (Lane::default(), AtomicBool::new(false));
-        let mut meter = ClockMeter::new(2, &lane, &stop);
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = ClockMeter::new(2, &lane, &stage);
         meter.start();
         (0..10).for_each(|_| meter.finish(0));
         std::thread::sleep(std::time::Duration::from_millis(2));
@@ -146,8 +397,8 @@ mod tests {
 
     #[test]
     fn what_passed_before_a_start_is_nobodys_latency() {
-        let (lane, stop) = (Lane::default(), AtomicBool::new(false));
-        let mut meter = ClockMeter::new(1, &lane, &stop);
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = ClockMeter::new(1, &lane, &stage);
         std::thread::sleep(std::time::Duration::from_secs(1));
         meter.start();
         meter.finish(0);
@@ -156,8 +407,8 @@ mod tests {
 
     #[test]
     fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
-        let (lane, stop) = (Lane::default(), AtomicBool::new(false));
-        let mut meter = ClockMeter::new(1, &lane, &stop);
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = ClockMeter::new(1, &lane, &stage);
         (0..5).for_each(|_| meter.finish(0));
         meter.retract(0, 3);
         assert_eq!(lane.counts(1), [2]);
@@ -166,10 +417,84 @@ mod tests {
 
     #[test]
     fn a_worker_hears_that_it_is_to_stop() {
-        let (lane, stop) = (Lane::default(), AtomicBool::new(false));
-        let meter = ClockMeter::new(1, &lane, &stop);
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let meter = ClockMeter::new(1, &lane, &stage);
         assert!(!meter.stopped());
-        stop.store(true, Relaxed);
+        stage.stop();
         assert!(meter.stopped());
+    }
+
+    #[test]
+    fn what_was_done_to_warm_up_does_not_count() {
+        let (lane, stage) = (Lane::default(), Stage::warming());
+        let mut meter = ClockMeter::new(1, &lane, &stage);
+        meter.begin();
+        (0..5).for_each(|_| meter.finish(0));
+        assert!(meter.warming() && meter.pace());
+        stage.measure();
+        meter.finish(0);
+        assert!(!meter.warming() && meter.measured_ns().is_some());
+        assert_eq!(lane.counts(1), [0]);
+        meter.finish(0);
+        stage.end();
+        assert!(!meter.pace() && !meter.stopped());
+        assert_eq!(lane.counts(1), [1]);
+        assert_eq!(meter.into_histograms()[0].len(), 1);
+    }
+
+    fn paced<'a>(per_s: f64, lane: &'a Lane, stage: &'a Stage) -> ClockMeter<'a> {
+        let rate = Rate {
+            per_s,
+            arrival: trueput_record::conditions::Arrival::Constant,
+        };
+        let pace = Pace {
+            rate,
+            worker: 0,
+            workers: 1,
+            seed: 1,
+        };
+        let mut meter = ClockMeter::new(1, lane, stage).with_pace(pace, 1);
+        meter.begin();
+        meter
+    }
+
+    #[test]
+    fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_time() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = paced(1_000.0, &lane, &stage);
+        for unit in 0..200 {
+            assert!(meter.pace());
+            if unit == 0 {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            meter.finish(0);
+            meter.respond(0);
+        }
+        let responses = meter.close().unwrap();
+        let late = responses.histograms[0].count_between(20_000_000, u64::MAX);
+        assert!(
+            late >= 70,
+            "{late} of those due in 100 ms saw 20 ms or more"
+        );
+        let slow = meter.into_histograms()[0].count_between(90_000_000, u64::MAX);
+        assert_eq!(slow, 1);
+    }
+
+    #[test]
+    fn what_is_due_and_not_begun_at_the_end_is_reported() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = paced(10_000.0, &lane, &stage);
+        assert!(meter.pace());
+        std::thread::sleep(Duration::from_millis(50));
+        meter.finish(0);
+        meter.respond(0);
+        let responses = meter.close().unwrap();
+        assert_eq!(responses.issued, 1);
+        assert!(responses.backlog >= 490, "{}", responses.backlog);
+        assert!(responses.oldest_wait_ns >= 45_000_000);
+        assert_eq!(
+            responses.histograms[0].len(),
+            responses.issued + responses.backlog
+        );
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Assignment {
     pub spec: TrialSpec,
     /// The database's folder. It exists.
     pub directory: PathBuf,
+    /// How many trials ran on this load before.
+    pub generation: u32,
     /// Its part.
     pub part: Part,
 }
@@ -40,8 +42,8 @@ pub(crate) enum Part {
     Conformance,
     /// Make and fill the database.
     Prepare {
-        /// Whether it holds the remains of an interrupted trial, to be continued.
-        resume: bool,
+        /// What the database holds already.
+        remains: Left,
     },
     /// Open the database, say that you are ready, and run when told.
     Execute {
@@ -52,6 +54,33 @@ pub(crate) enum Part {
     },
     /// Draw and check the results.
     Conclude(Totals),
+}
+
+/// What a database holds before it is prepared: [`trueput_workloads::Remains`], as said to a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Left {
+    /// Nothing.
+    Nothing,
+    /// What an interrupted trial left, to be continued.
+    Unfinished,
+    /// What the trial before left, loaded and run to its end.
+    Loaded,
+}
+
+/// What was loaded, and what that used.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct LoadDone {
+    /// Records put.
+    pub records: u64,
+    /// Bytes of their keys and values.
+    pub user_bytes: u64,
+    /// How long it took, the database's closing included, seconds.
+    pub elapsed_s: f64,
+    /// What the process used meanwhile.
+    pub usage: Usage,
+    /// Its memory when the load was done, the database still open.
+    pub memory: Memory,
 }
 
 /// What the workers have done, for the conclusion.
@@ -99,6 +128,8 @@ pub(crate) enum Report {
         assertions: Option<bool>,
         /// Settings and counters as the engine reports them.
         engine: EngineState,
+        /// What was loaded; `None` where nothing was, or it is not worth a figure.
+        load: Option<LoadDone>,
     },
     /// Every worker of this process has ended.
     Executed(Box<Execution>),
@@ -138,12 +169,27 @@ pub(crate) struct Execution {
     pub workers: Vec<Share>,
     /// Latencies by kind, over its workers, as [`trueput_record::histogram::encode`] writes them.
     pub histograms: Vec<String>,
+    /// What its open loop came to; `None` for a closed one.
+    pub paced: Option<Paced>,
     /// What it used between release and end.
     pub usage: Usage,
     /// Its memory at the end, the database still open.
     pub memory: Memory,
     /// What the engine says then.
     pub engine: EngineState,
+}
+
+/// What the open loops of a process's workers came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Paced {
+    /// Response times by kind of unit, encoded likewise.
+    pub histograms: Vec<String>,
+    /// Units begun.
+    pub issued: u64,
+    /// Units that were due and not begun at the end.
+    pub backlog: u64,
+    /// How long the oldest of them had waited, nanoseconds.
+    pub oldest_wait_ns: u64,
 }
 
 /// One worker's part of the run.
@@ -180,6 +226,26 @@ pub(crate) struct Usage {
     pub major_page_faults: u64,
     /// Bytes moved.
     pub io: Io,
+}
+
+/// What was used between two moments.
+pub(crate) fn difference(before: &Usage, after: &Usage) -> Usage {
+    let less = u64::saturating_sub;
+    Usage {
+        user_cpu_s: after.user_cpu_s - before.user_cpu_s,
+        system_cpu_s: after.system_cpu_s - before.system_cpu_s,
+        voluntary_context_switches: less(
+            after.voluntary_context_switches,
+            before.voluntary_context_switches,
+        ),
+        involuntary_context_switches: less(
+            after.involuntary_context_switches,
+            before.involuntary_context_switches,
+        ),
+        minor_page_faults: less(after.minor_page_faults, before.minor_page_faults),
+        major_page_faults: less(after.major_page_faults, before.major_page_faults),
+        io: after.io.since(&before.io),
+    }
 }
 
 /// What a trial came to.

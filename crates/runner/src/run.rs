@@ -1,8 +1,8 @@
 //! A run: checks, the run folder, then one trial after the other.
 
 use crate::bind::bind;
-use crate::context::{Context, Halt};
-use crate::trial::{Trial, needed_bytes, run_trial};
+use crate::context::{Context, Halt, Held};
+use crate::trial::{Trial, load_key, needed_bytes, run_trial};
 use crate::work_folder::{RunArea, WorkFolder};
 use crate::{Error, Event, Options, Registry, conformance, host};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -188,8 +188,10 @@ pub fn run(
         area,
         hashes,
         conformance,
+        held: None,
     };
     let run = run_trials(&mut context, folder, &to_do, &mut ended);
+    context.drop_held();
     let Context { area, observer, .. } = context;
     area.close();
     let interrupted = run?;
@@ -261,7 +263,7 @@ fn run_trials(
         });
         let trial = checked_trial(context, spec);
         let stored = store(folder, &trial);
-        clear(context, &trial);
+        hold_or_clear(context, &trial, to_do.get(index + 1).copied());
         stored?;
         let Trial { record, .. } = trial;
         let interrupted = record.outcome == Outcome::Interrupted;
@@ -296,7 +298,7 @@ fn store(folder: &RunFolder, trial: &Trial) -> Result<(), Error> {
         let kinds: Vec<_> = trial
             .histograms
             .iter()
-            .map(|(kind, latencies)| (*kind, latencies))
+            .map(|(kind, latencies)| (kind.as_str(), latencies))
             .collect();
         let comment = format!("trueput {}, nanoseconds", trial.record.spec.id);
         let duration = Duration::from_secs_f64(measurement.elapsed_s.max(0.0));
@@ -317,6 +319,22 @@ fn set_aside(path: &Path) -> std::io::Result<()> {
     free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
 }
 
+/// Keeps a trial's database for the next one where both load the same; otherwise clears it away.
+fn hold_or_clear(context: &mut Context<'_>, trial: &Trial, next: Option<&TrialSpec>) {
+    let key = load_key(context.registry, &trial.record.spec);
+    let next_key = next.and_then(|next| load_key(context.registry, next));
+    match key {
+        Some(key) if trial.record.outcome == Outcome::Valid && next_key.as_ref() == Some(&key) => {
+            context.held = Some(Held {
+                key,
+                id: trial.place.clone(),
+                generation: trial.generation + 1,
+            });
+        }
+        _ => clear(context, trial),
+    }
+}
+
 /// Removes a trial's database, unless it is to be kept.
 fn clear(context: &mut Context<'_>, trial: &Trial) {
     let Options {
@@ -331,7 +349,7 @@ fn clear(context: &mut Context<'_>, trial: &Trial) {
     if *keep_databases || (*keep_unfinished && unfinished) {
         return;
     }
-    if let Err(message) = context.area.remove(&trial.record.spec.id) {
+    if let Err(message) = context.area.remove(&trial.place) {
         context.warn(message);
     }
 }

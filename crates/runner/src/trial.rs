@@ -1,15 +1,14 @@
 //! One trial: prepare, run, measure, verify.
 
-use crate::Phase;
-use crate::assemble;
+use crate::assemble::{self, Named};
 use crate::bind::{Bound, bind};
 use crate::context::{Context, Halt};
-use crate::execution::{Ran, execute};
+use crate::execution::{Ran, Work, execute};
 use crate::phase::alone;
-use crate::protocol::{Assignment, Concluded, EngineState, Part, Report, Totals};
-use hdrhistogram::Histogram;
+use crate::protocol::{Assignment, Concluded, EngineState, Left, Part, Report, Totals};
+use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
-use trueput_record::measurement::{EngineReport, Outcome, Verification};
+use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 
@@ -28,7 +27,11 @@ pub(crate) struct Trial {
     /// The line.
     pub record: TrialRecord,
     /// Kind and latencies.
-    pub histograms: Vec<(&'static str, Histogram<u64>)>,
+    pub histograms: Named,
+    /// The trial whose folder its database lies in: itself, or the one that loaded it.
+    pub place: String,
+    /// How many trials ran on its load before.
+    pub generation: u32,
 }
 
 impl Trial {
@@ -41,12 +44,15 @@ impl Trial {
             resumed: false,
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
+            load: None,
             measurement: None,
             verification: None,
         };
         Self {
             record,
             histograms: Vec::new(),
+            place: spec.id.clone(),
+            generation: 0,
         }
     }
 }
@@ -70,26 +76,38 @@ fn attempt(
     trial: &mut Trial,
 ) -> Result<Vec<String>, Halt> {
     let bound = bind(context.registry, spec)?;
-    let (directory, resumed) = database_folder(context, spec)?;
-    trial.record.resumed = resumed;
-    if !resumed {
+    let (directory, left) = database_folder(context, spec, &bound, trial)?;
+    trial.record.resumed = left == Left::Unfinished;
+    if left == Left::Nothing {
         check_room(context, &bound, &directory)?;
     }
-    let prepared = assignment(spec, &directory, Part::Prepare { resume: resumed });
+    let generation = trial.generation;
+    let assigned = |part| Assignment {
+        spec: spec.clone(),
+        directory: directory.clone(),
+        generation,
+        part,
+    };
     let prepared = alone(
         context,
-        prepared,
+        assigned(Part::Prepare { remains: left }),
         Some(Phase::Prepare),
         None,
         "preparing the database",
     )?;
-    trial.record.engine = Some(described(context, spec, &bound, prepared)?);
-    let ran = execute(context, spec, &directory, bound.job.total_units())?;
+    describe_prepared(context, spec, &bound, &directory, prepared, trial)?;
+    let work = Work {
+        directory: &directory,
+        generation,
+        sessions: bound.job.sessions(spec.workers),
+        total_units: bound.job.total_units(),
+    };
+    let ran = execute(context, spec, &work)?;
     let totals = measure(&bound, &ran, &directory, trial)?;
     if ran.interrupted {
         return Err(Halt::Interrupted);
     }
-    let concluded = assignment(spec, &directory, Part::Conclude(totals));
+    let concluded = assigned(Part::Conclude(totals));
     let concluded = alone(
         context,
         concluded,
@@ -106,25 +124,31 @@ fn attempt(
     Ok(reasons_for_doubt(&bound, trial))
 }
 
-/// The engine as the process that prepared the database describes it. That its library was compiled
-/// with assertions is said once per run.
-fn described(
+/// What the process that prepared the database says: the engine as it describes itself, and what was
+/// loaded. That a library was compiled with assertions is said once per run.
+fn describe_prepared(
     context: &mut Context<'_>,
     spec: &TrialSpec,
     bound: &Bound,
+    directory: &Path,
     prepared: Report,
-) -> Result<EngineReport, Halt> {
+    trial: &mut Trial,
+) -> Result<(), Halt> {
     let Report::Prepared {
         version,
         library,
         assertions,
         engine,
+        load,
     } = prepared
     else {
         return Err(Halt::Failed(
             "preparing the database gave another answer".to_owned(),
         ));
     };
+    if let Some(done) = load {
+        trial.record.load = Some(assemble::load(&done, database_size(directory)?));
+    }
     let origin = library
         .as_deref()
         .map_or("compiled in".to_owned(), |path| path.display().to_string());
@@ -135,7 +159,7 @@ fn described(
             spec.engine
         ));
     }
-    Ok(EngineReport {
+    trial.record.engine = Some(EngineReport {
         version,
         origin,
         sha256: context.sha256(library.as_deref())?,
@@ -143,25 +167,54 @@ fn described(
         promise: bound.promise.clone(),
         settings: engine.settings,
         counters: engine.counters,
-    })
+    });
+    Ok(())
 }
 
-fn assignment(spec: &TrialSpec, directory: &Path, part: Part) -> Assignment {
-    Assignment {
-        spec: spec.clone(),
-        directory: directory.to_owned(),
-        part,
+fn database_size(directory: &Path) -> Result<DatabaseSize, String> {
+    assemble::database_size(directory).map_err(|error| format!("{}: {error}", directory.display()))
+}
+
+/// What the database of a trial is good for: trials of one key that follow each other share it.
+pub(crate) fn load_key(registry: &Registry, spec: &TrialSpec) -> Option<String> {
+    let bound = bind(registry, spec).ok()?;
+    key_of(spec, &bound)
+}
+
+fn key_of(spec: &TrialSpec, bound: &Bound) -> Option<String> {
+    let load = bound.job.load_key()?;
+    let knobs = serde_json::to_string(&spec.knobs).ok()?;
+    let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
+    let durability = spec.durability;
+    Some(format!(
+        "{contender} {durability} {knobs} {workload} {load} {seed}"
+    ))
+}
+
+/// The folder of the trial's database, and what is in it.
+fn database_folder(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    bound: &Bound,
+    trial: &mut Trial,
+) -> Result<(PathBuf, Left), String> {
+    if let Some(held) = context.held.take() {
+        if key_of(spec, bound).is_some_and(|key| key == held.key) {
+            trial.place.clone_from(&held.id);
+            trial.generation = held.generation;
+            return Ok((context.area.trial(&held.id)?.0, Left::Loaded));
+        }
+        context.area.remove(&held.id)?;
     }
-}
-
-/// The folder of the trial's database, and whether it holds one that is to be continued.
-fn database_folder(context: &Context<'_>, spec: &TrialSpec) -> Result<(PathBuf, bool), String> {
     let (directory, left) = context.area.trial(&spec.id)?;
-    if !left || context.options.resume_databases {
-        return Ok((directory, left));
+    if !left {
+        return Ok((directory, Left::Nothing));
+    }
+    if context.options.resume_databases && bound.job.is_resumable() {
+        return Ok((directory, Left::Unfinished));
     }
     context.area.remove(&spec.id)?;
-    context.area.trial(&spec.id)
+    Ok((context.area.trial(&spec.id)?.0, Left::Nothing))
 }
 
 fn check_room(context: &Context<'_>, bound: &Bound, directory: &Path) -> Result<(), String> {
@@ -184,9 +237,9 @@ fn measure(
     directory: &Path,
     trial: &mut Trial,
 ) -> Result<Totals, String> {
-    let (mut measurement, histograms) = assemble::measurement(bound.job.kinds(), ran)?;
-    measurement.database = assemble::database_size(directory)
-        .map_err(|error| format!("{}: {error}", directory.display()))?;
+    let conditions = &trial.record.spec.conditions;
+    let (mut measurement, histograms) = assemble::measurement(&*bound.job, conditions, ran)?;
+    measurement.database = database_size(directory)?;
     let shares = || {
         ran.executions
             .iter()
@@ -208,7 +261,7 @@ fn measure(
     }
     trial.record.started_at.clone_from(&ran.started_at);
     trial.record.measurement = Some(measurement);
-    trial.histograms = bound.job.kinds().iter().copied().zip(histograms).collect();
+    trial.histograms = histograms;
     Ok(totals)
 }
 

@@ -6,13 +6,16 @@ mod pipe;
 
 use crate::Registry;
 use crate::bind::{Bound, bind};
-use crate::protocol::{Assignment, Concluded, EngineState, Part, Report, Totals};
+use crate::host::process;
+use crate::protocol::{
+    Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals, difference,
+};
 use pipe::{Control, Reporter};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, OpenSpec};
-use trueput_workloads::{Ended, Target};
+use trueput_workloads::{Ended, Remains, Target};
 
 /// Does what the runner assigns on standard input, reports on standard output, and ends.
 ///
@@ -59,7 +62,7 @@ fn serve(
             );
             reporter.send(&Report::Conformed { checks })
         }
-        Part::Prepare { resume } => prepare(&bound, assignment, *resume, reporter),
+        Part::Prepare { remains } => prepare(&bound, assignment, *remains, reporter),
         Part::Execute { first, sessions } => {
             let sessions = *first..first.saturating_add(*sessions);
             execute::execute(&bound, assignment, sessions, control, reporter)
@@ -104,28 +107,42 @@ fn sessions_alone() -> u32 {
 fn prepare(
     bound: &Bound,
     assignment: &Assignment,
-    resume: bool,
+    left: Left,
     reporter: &Reporter,
 ) -> Result<(), String> {
     let build = bound
         .engine
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
+    let remains = match left {
+        Left::Nothing => Remains::Nothing,
+        Left::Unfinished => Remains::Unfinished,
+        Left::Loaded => Remains::Loaded,
+    };
+    let (before, began) = (execute::usage()?, Instant::now());
     let database = open(bound, assignment, sessions_alone())?;
-    with_target(bound, assignment, &*database, reporter, |target| {
-        bound
-            .job
-            .prepare(target, resume)
-            .map_err(|error| error.to_string())
+    let loaded = with_target(bound, assignment, &*database, reporter, |target| {
+        let prepared = bound.job.prepare(target, remains);
+        prepared.map_err(|error| error.to_string())
     })?;
     let engine = state(&*database)?;
+    let memory = process::memory(std::process::id()).unwrap_or_default();
     // The database is closed before the runner hears of it: workers open it next.
     drop(database);
+    let usage = difference(&before, &execute::usage()?);
+    let load = loaded.map(|load| LoadDone {
+        records: load.records,
+        user_bytes: load.user_bytes,
+        elapsed_s: began.elapsed().as_secs_f64(),
+        usage,
+        memory,
+    });
     reporter.send(&Report::Prepared {
         version: build.version,
         library: build.library,
         assertions: build.assertions,
         engine,
+        load,
     })
 }
 
@@ -185,9 +202,11 @@ fn with_target<T>(
     };
     work(&Target {
         database,
+        directory: &assignment.directory,
         capabilities: bound.engine.capabilities(),
         workers: assignment.spec.workers,
         threads: crate::host::cores(),
+        generation: assignment.generation,
         seed: assignment.spec.seed,
         progress: &progress,
     })

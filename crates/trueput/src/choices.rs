@@ -1,6 +1,7 @@
 //! Options that several subcommands share, and what they do to a plan.
 
 use crate::failure::Failure;
+use crate::surroundings::Surroundings;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
@@ -139,11 +140,18 @@ pub struct Choices {
     /// The run's name, which its folder bears
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub name: Option<String>,
+    /// What surrounds the trials.
+    #[command(flatten)]
+    pub surroundings: Surroundings,
 }
 
 impl Choices {
     /// Overrides the plan's keys with what was given.
-    pub fn apply(&self, plan: &mut PlanFile) {
+    ///
+    /// # Errors
+    /// As [`Surroundings::apply`].
+    pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
+        self.surroundings.apply(plan)?;
         if !self.engine.is_empty() {
             plan.engines = self
                 .engine
@@ -182,6 +190,7 @@ impl Choices {
         if let Some(name) = &self.name {
             plan.name.clone_from(name);
         }
+        Ok(())
     }
 }
 

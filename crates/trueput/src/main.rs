@@ -10,6 +10,7 @@ mod failure;
 mod output;
 mod progress;
 mod signals;
+mod surroundings;
 mod table;
 
 use clap::Parser;

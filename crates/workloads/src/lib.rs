@@ -5,14 +5,16 @@
 //! every worker at once, then `conclude` once in a process of its own. The job alone chooses keys
 //! and mixes; it never touches the clock, a process or `/proc`.
 
+pub mod generate;
 pub mod threen1;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use trueput_engine::{
     Capabilities, Database, Error as EngineError, Knob, Resolved, Session, Value,
 };
-use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 
 /// Every workload.
 #[must_use]
@@ -28,12 +30,13 @@ pub trait Workload: Send + Sync {
     /// Its settings, described like an engine's knobs.
     fn settings(&self) -> &'static [Knob];
 
-    /// Binds it to settings that were resolved with [`trueput_engine::knob::resolve`].
+    /// Binds it to settings that were resolved with [`trueput_engine::knob::resolve`], and to the
+    /// conditions under which it will run.
     ///
     /// # Errors
-    /// One sentence, where the settings do not go together (a reversed range, say): what was given
-    /// and what would be right.
-    fn job(&self, settings: &Resolved) -> Result<Box<dyn Job>, String>;
+    /// One sentence, where the settings do not go together (a reversed range, say) or not with the
+    /// conditions (a duration for what ends by itself): what was given and what would be right.
+    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String>;
 }
 
 /// What a workload is.
@@ -45,6 +48,38 @@ pub struct Info {
     pub summary: &'static str,
     /// The figure that contenders are ranked by: the kind of operation whose rate counts most.
     pub headline: &'static str,
+    /// What a worker is where the plan does not say and the engine allows either.
+    pub worker_kind: WorkerKind,
+}
+
+/// What a database holds when a job prepares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    /// Nothing: it is new.
+    Nothing,
+    /// What an interrupted trial left. Its workers are gone, and it is to be continued. Only a job
+    /// that says [`Job::is_resumable`] meets this.
+    Unfinished,
+    /// What a finished trial with the same [`Job::load_key`] left: the load need not be repeated.
+    Loaded,
+}
+
+/// What a job loaded before the workers started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Records put.
+    pub records: u64,
+    /// Bytes of their keys and values.
+    pub user_bytes: u64,
+}
+
+/// Bytes of keys and values that one operation of a kind moves, on average.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Volume {
+    /// Bytes that it asks of the engine.
+    pub read_bytes: f64,
+    /// Bytes that it hands to the engine.
+    pub written_bytes: f64,
 }
 
 /// A workload bound to its settings.
@@ -52,18 +87,46 @@ pub trait Job: Send + Sync {
     /// The kinds of operation that it does, in the order of [`Meter::finish`]'s index.
     fn kinds(&self) -> &'static [&'static str];
 
-    /// How many units of work make the whole trial, over all workers, for progress and time left.
+    /// How many units of work make the whole trial, over all workers, for progress and time left; 0
+    /// where it ends by its duration.
     fn total_units(&self) -> u64;
+
+    /// How many workers there are in all, where the plan asks for `workers`: a job may add writers
+    /// to the plan's readers. Those that it adds come last.
+    fn sessions(&self, workers: u32) -> u32 {
+        workers
+    }
+
+    /// What the rate of an open loop counts, in the order of [`Meter::respond`]'s index.
+    fn paced(&self) -> &'static [&'static str] {
+        self.kinds()
+    }
+
+    /// Bytes moved per operation, in the order of [`Job::kinds`]; empty where it is not known.
+    fn volumes(&self) -> Vec<Volume> {
+        Vec::new()
+    }
+
+    /// Whether an interrupted trial can be continued in its database.
+    fn is_resumable(&self) -> bool {
+        false
+    }
+
+    /// Names everything that decides what is loaded. Consecutive trials of one engine, build, set
+    /// of knobs, level and key use one database, loaded once. `None`: each trial loads its own.
+    fn load_key(&self) -> Option<String> {
+        None
+    }
 
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.
     fn expected_bytes(&self) -> u64;
 
-    /// Fills the database before the workers start. With `resume`, it holds the remains of an
-    /// interrupted trial that is to be continued, and all former workers are gone.
+    /// Fills the database before the workers start, and says what it loaded; `None` where that is
+    /// not worth a figure.
     ///
     /// # Errors
     /// Whatever the engine says, or that the remains are of another problem.
-    fn prepare(&self, target: &Target<'_>, resume: bool) -> Result<(), Error>;
+    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error>;
 
     /// Does one worker's share, on that worker's thread, while others do theirs.
     ///
@@ -83,12 +146,16 @@ pub trait Job: Send + Sync {
 pub struct Target<'a> {
     /// Open, and this process's alone while the job looks at it.
     pub database: &'a dyn Database,
+    /// The database's folder.
+    pub directory: &'a Path,
     /// What its engine can do.
     pub capabilities: Capabilities,
-    /// How many workers the trial has.
+    /// How many workers the plan asks for; there may be more ([`Job::sessions`]).
     pub workers: u32,
     /// How many threads this process may use.
     pub threads: u32,
+    /// How many trials ran on this load before ([`Job::load_key`]).
+    pub generation: u32,
     /// Seed of this trial's random choices: which records a sample verifies, say.
     pub seed: u64,
     /// Told now and then which part of the work is done, 0 to 1; it is cheap.
@@ -99,14 +166,22 @@ pub struct Target<'a> {
 pub struct Task<'a> {
     /// The worker's own session.
     pub session: &'a mut dyn Session,
+    /// The database's folder.
+    pub directory: &'a Path,
     /// Where operations are counted and timed.
     pub meter: &'a mut dyn Meter,
     /// What the engine can do.
     pub capabilities: Capabilities,
-    /// This worker, from 0.
+    /// This worker, from 0; those that [`Job::sessions`] added come last.
     pub worker: u32,
-    /// How many workers there are.
+    /// How many workers the plan asks for.
     pub workers: u32,
+    /// Whether the workers are processes, which share no memory, or threads of this one.
+    pub worker_kind: WorkerKind,
+    /// How much will be verified, and so must be kept in mind.
+    pub verify: VerifyLevel,
+    /// How many trials ran on this load before ([`Job::load_key`]).
+    pub generation: u32,
     /// Seed of this trial's random choices; the same for all workers.
     pub seed: u64,
 }
@@ -114,9 +189,28 @@ pub struct Task<'a> {
 /// What one worker found, by name: maxima, sums. Shown only where the database itself cannot say.
 pub type Findings = BTreeMap<String, u64>;
 
-/// Counts and times operations. It is called in the measured loop: it neither allocates, locks,
-/// formats nor asks the kernel.
+/// Counts and times operations, and keeps the pace. It is called in the measured loop: it neither
+/// allocates, locks, formats nor asks the kernel, but to sleep until an operation is due.
+///
+/// A loop over operations is
+///
+/// ```text
+/// while meter.pace() {
+///     // the operation
+///     meter.finish(kind);
+///     meter.respond(kind);
+/// }
+/// ```
+///
+/// A job that ends by its own count does its whole count after [`Meter::warming`] has become false.
 pub trait Meter {
+    /// Waits until the next unit of work is due and starts it, as [`Meter::start`] does; in a closed
+    /// loop it is always due, and begins when the last operation ended. `false`: the time is up or
+    /// the user stopped the run, and the worker returns.
+    fn pace(&mut self) -> bool {
+        !self.stopped()
+    }
+
     /// The next operation starts now. What passed since the last one ended is nobody's latency.
     fn start(&mut self);
 
@@ -124,6 +218,15 @@ pub trait Meter {
     /// `start` or `finish`, whichever was later. So a loop without gaps reads the clock once per
     /// operation.
     fn finish(&mut self, kind: usize);
+
+    /// The unit of work that the last `pace` gave has ended, with the last `finish`. Its kind is the
+    /// one with this index in [`Job::paced`]. Its response time runs from when it was due.
+    fn respond(&mut self, _unit: usize) {}
+
+    /// Whether what is done now is to warm up, and will not count. It changes within `finish` only.
+    fn warming(&self) -> bool {
+        false
+    }
 
     /// Units of work done since the last call, towards [`Job::total_units`].
     fn advance(&mut self, units: u64);

@@ -32,6 +32,7 @@ pub fn spec(cell: u32, engine: &str, durability: Durability, repeat: u32) -> Tri
         worker_kind: WorkerKind::Processes,
         verify: VerifyLevel::Full,
         seed: 1,
+        conditions: Default::default(),
         note: None,
     }
 }
@@ -103,6 +104,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
         resumed: false,
         started_at: "2026-11-21T20:45:00Z".to_owned(),
         engine: Some(engine(&spec)),
+        load: None,
         measurement: Some(measurement),
         verification: Some(Verification::from_checks(
             VerifyLevel::Full,
@@ -156,6 +158,7 @@ pub fn failed(spec: TrialSpec, reason: &str) -> TrialRecord {
     };
     TrialRecord {
         outcome,
+        load: None,
         measurement: None,
         verification: None,
         ..valid(spec, 1.0)

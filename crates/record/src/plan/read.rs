@@ -2,8 +2,9 @@
 
 use super::{
     Contender, Dimensions, MAX_REPEAT, MAX_WORKERS, Origin, PlanFile, Unsupported, When,
-    check_count, check_name,
+    check_count, check_name, check_rate, parse_cpus, parse_memory, parse_numa,
 };
+use crate::conditions::parse_seconds;
 use crate::suggest::did_you_mean;
 use crate::trial::Settings;
 use crate::{Error, Value, VerifyLevel, WorkerKind};
@@ -13,7 +14,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 23] = [
     "name",
     "about",
     "workload",
@@ -24,6 +25,15 @@ const KEYS: [&str; 14] = [
     "repeat",
     "verify",
     "seed",
+    "warm_up",
+    "duration",
+    "rate",
+    "arrival",
+    "start",
+    "cpus",
+    "numa",
+    "allocator",
+    "memory",
     "unsupported",
     "settings",
     "knobs",
@@ -105,9 +115,51 @@ impl Reader<'_> {
             }
             "knobs" => plan.knobs = self.knobs(item, &mut plan.origin)?,
             "when" => plan.when = self.exceptions(item, &mut plan.origin)?,
+            _ => self.condition(plan, key, item)?,
+        }
+        Ok(())
+    }
+
+    fn condition(&self, plan: &mut PlanFile, key: &str, item: &Item<'_>) -> Result<(), Error> {
+        let lists = &mut plan.conditions;
+        match key {
+            "warm_up" => lists.warm_up_s = self.seconds(item)?,
+            "duration" => lists.duration_s = Some(self.seconds(item)?).filter(|&s| s > 0.0),
+            "rate" => lists.rate_per_s = self.some(item, |one| self.rate(one))?,
+            "arrival" => lists.arrival = self.parsed(item)?,
+            "start" => lists.start = self.some(item, |one| self.parsed(one))?,
+            "cpus" => lists.cpus = self.some(item, |one| self.read_by(one, parse_cpus))?,
+            "numa" => lists.numa = self.some(item, |one| self.read_by(one, parse_numa))?,
+            "allocator" => lists.allocator = self.some(item, |one| self.parsed(one))?,
+            "memory" => {
+                lists.memory_bytes = self.some(item, |one| self.read_by(one, parse_memory))?
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Reads a text or a number with a function that reads what the command line gives.
+    fn read_by<T>(
+        &self,
+        item: &Item<'_>,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, Error> {
+        let given = self.value(item)?.to_string();
+        read(&given).map_err(|why| self.wrong(item.span(), why))
+    }
+
+    fn seconds(&self, item: &Item<'_>) -> Result<f64, Error> {
+        self.read_by(item, parse_seconds)
+    }
+
+    fn rate(&self, item: &Item<'_>) -> Result<f64, Error> {
+        self.read_by(item, |text| {
+            let number = text
+                .parse()
+                .map_err(|_| format!("'{text}' is no rate per second"))?;
+            check_rate(number)
+        })
     }
 
     fn check_keys(&self, table: &DeTable<'_>, known: &[&str]) -> Result<(), Error> {
@@ -344,6 +396,11 @@ repeat = 3
 verify = "sample"
 seed = 7
 unsupported = "leave-out"
+warm_up = 0.5
+duration = "2m"
+rate = [0, 500]
+start = "cold"
+memory = ["none", "1GiB"]
 [settings]
 finish = 100_000
 commit = ["per-store", "per-block"]
@@ -378,9 +435,12 @@ note = "shorter"
         assert!(!plan.when[0].applies("lmdb", Durability::Async));
         assert_eq!(
             plan.origin.of("settings.finish").unwrap().to_string(),
-            "plans/x.toml:13"
+            "plans/x.toml:18"
         );
-        assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 18);
+        assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 23);
+        let conditions = plan.conditions.combinations();
+        assert_eq!(conditions.len(), 4);
+        assert_eq!(conditions[0].duration_s, Some(120.0));
     }
 
     #[test]
@@ -424,6 +484,14 @@ note = "shorter"
         ),
         ("knobs.map_size = 3", "names no engine"),
         ("when = 3", "[[when]]"),
+        ("duration = \"soon\"", "is no span of time"),
+        ("rate = -5", "must be between 0"),
+        ("rate = \"fast\"", "is no rate"),
+        ("memory = \"1KiB\"", "16MiB or more"),
+        ("numa = \"bind\"", "is no NUMA policy"),
+        ("cpus = \"a-b\"", "is no list of processors"),
+        ("allocator = \"jemaloc\"", "did you mean 'jemalloc'"),
+        ("start = \"cool\"", "did you mean 'cold'"),
         ("when = [{settings = {}}]", "lacks 'note'"),
         ("when = [{note = \"a\"}]", "lacks 'settings'"),
         ("repeat 3", ""),

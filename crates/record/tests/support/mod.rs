@@ -3,15 +3,16 @@
 
 #![allow(dead_code, reason = "each test program uses its own part of it")]
 
+use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::folder::{RunEnd, RunManifest};
 use trueput_record::host::{FileSystemFacts, ProgramFacts};
 use trueput_record::measurement::{
-    Check, DatabaseSize, EngineReport, LatencySummary, Measurement, OperationSummary, Resources,
-    TimelineSecond, Verification, WorkerReport,
+    Check, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement, OpenLoop,
+    OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification, WorkerReport,
 };
 use trueput_record::{
-    Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec, Value,
-    VerifyLevel, Window, WorkerKind,
+    Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec,
+    Value, VerifyLevel, Window, WorkerKind,
 };
 
 fn named<const N: usize>(values: [(&str, Value); N]) -> std::collections::BTreeMap<String, Value> {
@@ -40,7 +41,24 @@ pub fn spec() -> TrialSpec {
         worker_kind: WorkerKind::Processes,
         verify: VerifyLevel::Full,
         seed: 1,
+        conditions: conditions(),
         note: Some("a shorter range".to_owned()),
+    }
+}
+
+fn conditions() -> Conditions {
+    Conditions {
+        warm_up_s: 0.5,
+        duration_s: Some(10.0),
+        rate: Some(Rate {
+            per_s: 500.0,
+            arrival: Arrival::Poisson,
+        }),
+        start: Start::Cold,
+        cpus: Some("0-1".to_owned()),
+        numa: Some(NumaPolicy::Interleave(vec![0, 1])),
+        allocator: Allocator::Jemalloc,
+        memory_bytes: Some(1 << 30),
     }
 }
 
@@ -116,6 +134,7 @@ pub fn record() -> TrialRecord {
             settings: named([("map_size", Value::Integer(1 << 30))]),
             counters: named([("depth", Value::Integer(3))]),
         }),
+        load: Some(load()),
         measurement: Some(measurement()),
         verification: Some(Verification {
             level: VerifyLevel::Full,
@@ -126,6 +145,46 @@ pub fn record() -> TrialRecord {
     }
 }
 
+fn load() -> LoadReport {
+    LoadReport {
+        records: 1_000,
+        user_bytes: 116_000,
+        elapsed_s: 0.75,
+        resources: resources(),
+        database: DatabaseSize {
+            allocated_bytes: 8_192,
+            apparent_bytes: 1 << 20,
+        },
+    }
+}
+
+fn latency() -> LatencySummary {
+    LatencySummary {
+        mean_ns: 12_345.678_9,
+        min_ns: 400,
+        p50_ns: 9_731,
+        p90_ns: 19_000,
+        p99_ns: 48_000,
+        p999_ns: 190_000,
+        max_ns: 12_345_678,
+    }
+}
+
+fn open_loop() -> OpenLoop {
+    OpenLoop {
+        rate_per_s: 500.0,
+        arrival: "poisson".to_owned(),
+        issued: 4_990,
+        backlog: 10,
+        oldest_wait_s: 0.02,
+        responses: vec![ResponseSummary {
+            kind: "start".to_owned(),
+            count: 5_000,
+            latency: latency(),
+        }],
+    }
+}
+
 fn measurement() -> Measurement {
     Measurement {
         elapsed_s: 1.0 / 3.0,
@@ -133,32 +192,12 @@ fn measurement() -> Measurement {
             kind: "update".to_owned(),
             count: 43_450,
             per_s: 130_350.0,
-            latency: LatencySummary {
-                mean_ns: 12_345.678_9,
-                min_ns: 400,
-                p50_ns: 9_731,
-                p90_ns: 19_000,
-                p99_ns: 48_000,
-                p999_ns: 190_000,
-                max_ns: 12_345_678,
-            },
+            latency: latency(),
         }],
+        open_loop: Some(open_loop()),
         results: named([("longest", Value::Integer(278))]),
         conflicts: 3,
-        resources: Resources {
-            user_cpu_s: 0.5,
-            system_cpu_s: 0.25,
-            voluntary_context_switches: 1,
-            involuntary_context_switches: 2,
-            minor_page_faults: 3,
-            major_page_faults: 4,
-            peak_pss_bytes: 5,
-            peak_rss_bytes: 6,
-            storage_read_bytes: 7,
-            storage_written_bytes: 8,
-            read_call_bytes: 9,
-            write_call_bytes: 10,
-        },
+        resources: resources(),
         database: DatabaseSize {
             allocated_bytes: 4_096,
             apparent_bytes: 1 << 30,
@@ -179,6 +218,23 @@ fn measurement() -> Measurement {
             counts: vec![43_450],
             conflicts: 3,
         }],
+    }
+}
+
+fn resources() -> Resources {
+    Resources {
+        user_cpu_s: 0.5,
+        system_cpu_s: 0.25,
+        voluntary_context_switches: 1,
+        involuntary_context_switches: 2,
+        minor_page_faults: 3,
+        major_page_faults: 4,
+        peak_pss_bytes: 5,
+        peak_rss_bytes: 6,
+        storage_read_bytes: 7,
+        storage_written_bytes: 8,
+        read_call_bytes: 9,
+        write_call_bytes: 10,
     }
 }
 

@@ -3,7 +3,7 @@ use trueput_engine::{
     Build, Capabilities, Database, Info as EngineInfo, Kind, OpenSpec, Promise, Value,
 };
 use trueput_workloads::{
-    Conclusion, Ended, Error as WorkloadError, Findings, Info, Job, Target, Task,
+    Conclusion, Ended, Error as WorkloadError, Findings, Info, Job, Load, Remains, Target, Task,
 };
 
 /// An engine that is only described: nothing here opens one.
@@ -99,6 +99,7 @@ impl Workload for Ranged {
             name: "ranged",
             summary: "",
             headline: "update",
+            worker_kind: WorkerKind::Processes,
         }
     }
 
@@ -107,7 +108,7 @@ impl Workload for Ranged {
         SETTINGS
     }
 
-    fn job(&self, settings: &Resolved) -> Result<Box<dyn Job>, String> {
+    fn job(&self, settings: &Resolved, _: &Conditions) -> Result<Box<dyn Job>, String> {
         let (start, finish) = (settings.integer("start"), settings.integer("finish"));
         if start <= finish {
             Ok(Box::new(Unrun))
@@ -132,8 +133,12 @@ impl Job for Unrun {
         0
     }
 
-    fn prepare(&self, _target: &Target<'_>, _resume: bool) -> Result<(), WorkloadError> {
-        Ok(())
+    fn prepare(
+        &self,
+        _target: &Target<'_>,
+        _remains: Remains,
+    ) -> Result<Option<Load>, WorkloadError> {
+        Ok(None)
     }
 
     fn execute(&self, _task: &mut Task<'_>) -> Result<Findings, WorkloadError> {

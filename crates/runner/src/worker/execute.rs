@@ -4,19 +4,18 @@ use super::native;
 use super::pipe::{Control, Gate, Reporter};
 use crate::bind::Bound;
 use crate::host::process::{self, Memory};
-use crate::meter::{ClockMeter, Lane, MAX_KINDS};
-use crate::protocol::{Assignment, Done, Execution, Report, Share, Usage};
+use crate::meter::{ClockMeter, Lane, MAX_KINDS, Pace, Responses};
+use crate::protocol::{Assignment, Done, Execution, Paced, Report, Share, Usage, difference};
 use hdrhistogram::Histogram;
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, Native};
-use trueput_record::{WorkerKind, histogram};
+use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
 
 /// One worker's latencies by kind.
@@ -34,6 +33,8 @@ enum Word {
 struct Work {
     share: Share,
     latencies: Latencies,
+    /// What its open loop came to; `None` for a closed one.
+    responses: Option<Responses>,
     /// Memory of its native program at its end; nothing where it has none.
     memory: Memory,
 }
@@ -71,7 +72,16 @@ pub(super) fn execute(
             let sender = sender.clone();
             scope.spawn(move || crew.work(index, lane, &sender));
         }
-        let run = oversee(&words, &lanes, kinds, &gate, control, reporter);
+        let watch = Watch {
+            words: &words,
+            lanes: &lanes,
+            kinds,
+            gate: &gate,
+            control,
+            reporter,
+            conditions: &assignment.spec.conditions,
+        };
+        let run = watch.oversee();
         if let Err(message) = &run {
             // Said at once: the others may take a while to return.
             let _ = reporter.send(&Report::Failed {
@@ -90,11 +100,13 @@ pub(super) fn execute(
         memory.rss_bytes += work.memory.rss_bytes;
     }
     let engine = super::state(&*database)?;
-    let histograms = merge(kinds, &works)?;
+    let histograms = merge(kinds, works.iter().map(|work| work.latencies.as_slice()))?;
+    let paced = paced(bound.job.paced().len(), &works)?;
     let execution = Execution {
-        stopped: control.stop.load(Relaxed),
+        stopped: control.stage.is_stopped(),
         workers: works.into_iter().map(|work| work.share).collect(),
         histograms,
+        paced,
         usage,
         memory,
         engine,
@@ -131,24 +143,33 @@ impl Crew<'_> {
         let kinds = self.bound.job.kinds().len();
         let session = self.database.session();
         let mut session = session.map_err(|error| format!("making a session: {error}"))?;
-        let mut meter = ClockMeter::new(kinds, lane, &self.control.stop);
+        let mut meter = self.meter(kinds, index, lane);
         let mut share = Share {
             index,
             ..Share::default()
         };
         let _ = words.send(Word::Ready(None));
         if self.gate.wait() {
+            meter.begin();
+            let spec = &self.assignment.spec;
             let mut task = Task {
                 session: &mut *session,
+                directory: &self.assignment.directory,
                 meter: &mut meter,
                 capabilities: self.bound.engine.capabilities(),
                 worker: index,
-                workers: self.assignment.spec.workers,
-                seed: self.assignment.spec.seed,
+                workers: spec.workers,
+                worker_kind: spec.worker_kind,
+                verify: spec.verify,
+                generation: self.assignment.generation,
+                seed: spec.seed,
             };
             share.start_ns = monotonic_ns()?;
             let executed = self.bound.job.execute(&mut task);
             share.end_ns = monotonic_ns()?;
+            if let Some(measured_ns) = meter.measured_ns() {
+                share.start_ns = share.end_ns.saturating_sub(measured_ns);
+            }
             share.findings = match executed {
                 Ok(findings) => findings,
                 Err(JobError::Stopped) => trueput_workloads::Findings::new(),
@@ -157,11 +178,33 @@ impl Crew<'_> {
         }
         share.counts = lane.counts(kinds);
         share.conflicts = lane.conflicts();
+        let responses = meter.close();
         Ok(Work {
             share,
+            responses,
             latencies: meter.into_histograms(),
             memory: Memory::default(),
         })
+    }
+
+    /// The meter of a worker. Those that the job adds to the plan's keep no pace: the rate is that
+    /// of the plan's workers.
+    fn meter<'m>(&'m self, kinds: usize, worker: u32, lane: &'m Lane) -> ClockMeter<'m> {
+        let spec = &self.assignment.spec;
+        let meter = ClockMeter::new(kinds, lane, &self.control.stage);
+        match spec.conditions.rate {
+            Some(rate) if worker < spec.workers => {
+                let (workers, seed) = (spec.workers, spec.seed);
+                let pace = Pace {
+                    rate,
+                    worker,
+                    workers,
+                    seed,
+                };
+                meter.with_pace(pace, self.bound.job.paced().len())
+            }
+            _ => meter,
+        }
     }
 
     /// Has a native program do the share. It times no operation, so there are no latencies.
@@ -184,11 +227,12 @@ impl Crew<'_> {
                 ..Share::default()
             },
             latencies: Latencies::new(),
+            responses: None,
             memory: Memory::default(),
         };
         if self.gate.wait() {
             work.share.start_ns = monotonic_ns()?;
-            if let Some(ended) = program.run(kinds, lane, &self.control.stop)? {
+            if let Some(ended) = program.run(kinds, lane, &self.control.stage)? {
                 work.share.end_ns = ended.end_ns;
                 work.share.findings = ended.findings;
                 work.memory = ended.memory;
@@ -208,45 +252,89 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     format!("it panicked: {}", text.unwrap_or("it did not say why"))
 }
 
-/// Waits for every session, for the runner's word, then for every worker, reporting each second.
-fn oversee(
-    words: &Receiver<Word>,
-    lanes: &[Lane],
+/// How the main thread of a process watches its workers.
+struct Watch<'a> {
+    words: &'a Receiver<Word>,
+    lanes: &'a [Lane],
     kinds: usize,
-    gate: &Gate,
-    control: &Control,
-    reporter: &Reporter,
-) -> Result<(Vec<Work>, Usage), String> {
-    let gone = || "a worker's thread has gone".to_owned();
-    let mut natives = Vec::new();
-    for _ in lanes {
-        match words.recv().map_err(|_| gone())? {
-            Word::Ready(native) => natives.extend(native),
-            Word::Ended(ended) => {
-                ended?;
+    gate: &'a Gate,
+    control: &'a Control,
+    reporter: &'a Reporter,
+    conditions: &'a Conditions,
+}
+
+impl Watch<'_> {
+    /// Waits for every session, for the runner's word, then for every worker, reporting each second.
+    fn oversee(&self) -> Result<(Vec<Work>, Usage), String> {
+        let mut natives = Vec::new();
+        for _ in self.lanes {
+            match self.words.recv().map_err(|_| gone())? {
+                Word::Ready(native) => natives.extend(native),
+                Word::Ended(ended) => {
+                    ended?;
+                }
             }
         }
+        self.reporter.send(&Report::Ready { natives })?;
+        let released = self.control.release.wait();
+        let mut works = Vec::with_capacity(self.lanes.len());
+        let before_warm_up = usage()?;
+        let began = Instant::now();
+        self.gate.open(released);
+        let measured = began + Duration::from_secs_f64(self.conditions.warm_up_s);
+        while self.hear_until(measured, &mut works)? {}
+        let before = match measured == began {
+            true => before_warm_up,
+            false => usage()?,
+        };
+        self.control.stage.measure();
+        self.follow(measured, &mut works)?;
+        Ok((works, difference(&before, &usage()?)))
     }
-    reporter.send(&Report::Ready { natives })?;
-    let released = control.release.wait();
-    let before = usage()?;
-    let began = Instant::now();
-    gate.open(released);
-    let mut works = Vec::with_capacity(lanes.len());
-    let mut seconds = 1;
-    while works.len() < lanes.len() {
-        let next = began + Duration::from_secs(seconds);
-        match words.recv_timeout(next.saturating_duration_since(Instant::now())) {
-            Ok(Word::Ended(ended)) => works.push(ended?),
-            Ok(Word::Ready(_)) => {}
-            Err(RecvTimeoutError::Timeout) => {
-                reporter.send(&Report::Second(done(lanes, kinds)))?;
+
+    /// Follows the measured part, which began at `measured`, to its end.
+    fn follow(&self, measured: Instant, works: &mut Vec<Work>) -> Result<(), String> {
+        let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
+        let end = duration.map(|duration| measured + duration);
+        let mut seconds = 1;
+        while works.len() < self.lanes.len() {
+            let second = measured + Duration::from_secs(seconds);
+            let due_end = end.filter(|&end| end <= Instant::now());
+            if due_end.is_some() {
+                self.control.stage.end();
+            }
+            let next = match end {
+                Some(end) if due_end.is_none() => second.min(end),
+                _ => second,
+            };
+            if !self.hear_until(next, works)? && Instant::now() >= second {
+                self.reporter
+                    .send(&Report::Second(done(self.lanes, self.kinds)))?;
                 seconds += 1;
             }
+        }
+        Ok(())
+    }
+
+    /// Waits until a worker says something; `false` where the moment comes first, or all have
+    /// ended.
+    fn hear_until(&self, moment: Instant, works: &mut Vec<Work>) -> Result<bool, String> {
+        if works.len() == self.lanes.len() {
+            return Ok(false);
+        }
+        let limit = moment.saturating_duration_since(Instant::now());
+        match self.words.recv_timeout(limit) {
+            Ok(Word::Ended(ended)) => works.push(ended?),
+            Ok(Word::Ready(_)) => {}
+            Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err(gone()),
         }
+        Ok(true)
     }
-    Ok((works, difference(&before, &usage()?)))
+}
+
+fn gone() -> String {
+    "a worker's thread has gone".to_owned()
 }
 
 fn done(lanes: &[Lane], kinds: usize) -> Done {
@@ -263,15 +351,35 @@ fn done(lanes: &[Lane], kinds: usize) -> Done {
     done
 }
 
-fn merge(kinds: usize, works: &[Work]) -> Result<Vec<String>, String> {
+fn merge<'a>(
+    kinds: usize,
+    parts: impl Iterator<Item = &'a [Histogram<u64>]>,
+) -> Result<Vec<String>, String> {
     let mut merged: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
-    for work in works {
-        for (sum, latency) in merged.iter_mut().zip(&work.latencies) {
+    for part in parts {
+        for (sum, latency) in merged.iter_mut().zip(part) {
             sum.add(latency)
                 .map_err(|error| format!("adding histograms: {error:?}"))?;
         }
     }
     merged.iter().map(histogram::encode).collect()
+}
+
+/// What the open loops of these workers came to; `None` where they had none.
+fn paced(units: usize, works: &[Work]) -> Result<Option<Paced>, String> {
+    let all = || works.iter().filter_map(|work| work.responses.as_ref());
+    if all().next().is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Paced {
+        histograms: merge(units, all().map(|one| one.histograms.as_slice()))?,
+        issued: all().map(|one| one.issued).sum(),
+        backlog: all().map(|one| one.backlog).sum(),
+        oldest_wait_ns: all()
+            .map(|one| one.oldest_wait_ns)
+            .max()
+            .unwrap_or_default(),
+    }))
 }
 
 pub(super) fn monotonic_ns() -> Result<u64, String> {
@@ -282,7 +390,7 @@ pub(super) fn monotonic_ns() -> Result<u64, String> {
 
 /// What this process used, with the native programs that it has waited for. Their I/O the kernel
 /// adds to its own.
-fn usage() -> Result<Usage, String> {
+pub(super) fn usage() -> Result<Usage, String> {
     let read = |who| {
         getrusage(who).map_err(|error| format!("reading this process's resource usage: {error}"))
     };
@@ -306,23 +414,4 @@ fn usage() -> Result<Usage, String> {
         // Absent where the kernel does not account; the runner then records zeros.
         io: process::io(std::process::id()).unwrap_or_default(),
     })
-}
-
-fn difference(before: &Usage, after: &Usage) -> Usage {
-    let less = u64::saturating_sub;
-    Usage {
-        user_cpu_s: after.user_cpu_s - before.user_cpu_s,
-        system_cpu_s: after.system_cpu_s - before.system_cpu_s,
-        voluntary_context_switches: less(
-            after.voluntary_context_switches,
-            before.voluntary_context_switches,
-        ),
-        involuntary_context_switches: less(
-            after.involuntary_context_switches,
-            before.involuntary_context_switches,
-        ),
-        minor_page_faults: less(after.minor_page_faults, before.minor_page_faults),
-        major_page_faults: less(after.major_page_faults, before.major_page_faults),
-        io: after.io.since(&before.io),
-    }
 }

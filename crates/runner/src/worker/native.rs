@@ -3,12 +3,11 @@
 
 use super::execute::monotonic_ns;
 use crate::host::process::{self, Memory};
-use crate::meter::Lane;
+use crate::meter::{Lane, Stage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use trueput_workloads::Findings;
 
 /// A program that has its database. It is killed where it is dropped before its end.
@@ -66,7 +65,7 @@ impl Program {
         mut self,
         kinds: &[&str],
         lane: &Lane,
-        stop: &AtomicBool,
+        stage: &Stage,
     ) -> Result<Option<Ended>, String> {
         self.tell_to_go()?;
         loop {
@@ -76,7 +75,7 @@ impl Program {
             let findings = count(rest, kinds, lane)
                 .ok_or_else(|| format!("the native program said '{line}'"))?;
             match word {
-                "done" if stop.load(Relaxed) => {
+                "done" if stage.is_stopped() => {
                     self.stop();
                     return Ok(None);
                 }
@@ -178,8 +177,11 @@ mod tests {
     }
 
     fn run(script: &str, stop: bool) -> (Result<Option<Ended>, String>, Lane) {
-        let lane = Lane::default();
-        let ran = program(script).and_then(|it| it.run(&["a", "b"], &lane, &stop.into()));
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        if stop {
+            stage.stop();
+        }
+        let ran = program(script).and_then(|it| it.run(&["a", "b"], &lane, &stage));
         (ran, lane)
     }
 

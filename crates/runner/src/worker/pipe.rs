@@ -1,10 +1,10 @@
 //! The worker's end of the pipes: orders in, reports out.
 
+use crate::meter::Stage;
 use crate::protocol::{Assignment, Order, Part, Report};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Sends reports over what was standard output when the process began.
@@ -68,18 +68,18 @@ impl Gate {
 }
 
 /// The runner's word on whether to go and whether to stop.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Control {
     /// Opens when the runner releases the workers.
     pub release: Gate,
-    /// Whether to return at the next convenience.
-    pub stop: AtomicBool,
+    /// What the workers are at, and whether they are to return.
+    pub stage: Stage,
 }
 
 impl Control {
     /// Asks this process's workers to return.
     pub fn stop(&self) {
-        self.stop.store(true, Relaxed);
+        self.stage.stop();
         self.release.open(false);
     }
 }
@@ -97,7 +97,15 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<Control>), String> {
     let Ok(Order::Assign(assignment)) = serde_json::from_str(&line) else {
         return Err("a worker is started by 'trueput run', not by hand".to_owned());
     };
-    let control = Arc::new(Control::default());
+    let warms_up = assignment.spec.conditions.warm_up_s > 0.0;
+    let control = Arc::new(Control {
+        release: Gate::default(),
+        stage: if warms_up {
+            Stage::warming()
+        } else {
+            Stage::measured()
+        },
+    });
     let heard = Arc::clone(&control);
     let measured = matches!(assignment.part, Part::Execute { .. });
     std::thread::spawn(move || listen(input, &heard, measured));

@@ -47,6 +47,7 @@ pub fn spec(id: &str, act: &str) -> TrialSpec {
         worker_kind: WorkerKind::Processes,
         verify: VerifyLevel::Full,
         seed: 1,
+        conditions: Default::default(),
         note: None,
     }
 }

@@ -9,9 +9,11 @@ use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Info, KeyRange, Kind, Knob, Mode,
     Null, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
 };
-use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
-use trueput_workloads::{Conclusion, Doing, Ended, Error, Findings, Job, Target, Task, Workload};
+use trueput_record::{Conditions, VerifyLevel};
+use trueput_workloads::{
+    Conclusion, Doing, Ended, Error, Findings, Job, Load, Remains, Target, Task, Workload,
+};
 
 /// The null engine, with a log in the database's folder of who was ready and who stored.
 pub struct Toy {
@@ -205,6 +207,7 @@ impl Workload for Play {
             name: "play",
             summary: "plays",
             headline: "store",
+            worker_kind: trueput_record::WorkerKind::Processes,
         }
     }
 
@@ -212,7 +215,11 @@ impl Workload for Play {
         SETTINGS
     }
 
-    fn job(&self, settings: &Resolved) -> std::result::Result<Box<dyn Job>, String> {
+    fn job(
+        &self,
+        settings: &Resolved,
+        _conditions: &Conditions,
+    ) -> std::result::Result<Box<dyn Job>, String> {
         Ok(Box::new(Act {
             act: settings.text("act").to_owned(),
             pause: Duration::from_millis(settings.unsigned("pause_ms")),
@@ -255,16 +262,24 @@ impl Job for Act {
         self.bytes
     }
 
-    fn prepare(&self, target: &Target<'_>, _resume: bool) -> std::result::Result<(), Error> {
+    fn is_resumable(&self) -> bool {
+        true
+    }
+
+    fn prepare(
+        &self,
+        target: &Target<'_>,
+        _remains: Remains,
+    ) -> std::result::Result<Option<Load>, Error> {
         (target.progress)(1.0);
-        Ok(())
+        Ok(None)
     }
 
     fn execute(&self, task: &mut Task<'_>) -> std::result::Result<Findings, Error> {
         let ends = !["endless", "abort", "exit", "fail", "panic"].contains(&self.act.as_str());
         let mut stores = 0;
         // A misbehaving act leaves the others waiting until they are told to stop.
-        while !task.meter.stopped() && (!ends || stores < STORES) {
+        while (!ends || stores < STORES) && task.meter.pace() {
             task.meter.start();
             task.session
                 .begin(Mode::Write)
@@ -275,6 +290,7 @@ impl Job for Act {
                 .doing(|| "storing".to_owned())?;
             task.session.commit().doing(|| "committing".to_owned())?;
             task.meter.finish(1);
+            task.meter.respond(1);
             task.meter.advance(1);
             std::thread::sleep(self.pause);
             stores += 1;

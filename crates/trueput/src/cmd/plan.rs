@@ -51,7 +51,7 @@ struct CheckArguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let Action::Check(arguments) = &arguments.action;
     let mut plan = plan_or_workload(&arguments.what)?;
-    arguments.choices.apply(&mut plan);
+    arguments.choices.apply(&mut plan)?;
     let matrix = matrix::expand(&plan, registry)?;
     if arguments.json {
         output::json(&json!({ "trials": matrix.trials, "left_out": matrix.left_out }))?;
@@ -122,7 +122,7 @@ fn expected_bytes(spec: &TrialSpec, registry: &Registry) -> u64 {
         return 0;
     };
     let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
-    let job = settings.and_then(|settings| workload.job(&settings));
+    let job = settings.and_then(|settings| workload.job(&settings, &spec.conditions));
     match (retains, job) {
         (Ok(true), Ok(job)) => job.expected_bytes(),
         _ => 0,

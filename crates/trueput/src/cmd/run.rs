@@ -27,7 +27,7 @@ pub struct Arguments {
     #[arg(value_name = "PLAN.toml|WORKLOAD", required_unless_present = "resume")]
     what: Option<String>,
     /// Continue an interrupted run: only the trials that have not ended are run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "Choices"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "Choices", "Surroundings"])]
     resume: Option<PathBuf>,
     /// Write every event as one JSON line to standard output, and nothing else
     #[arg(long)]
@@ -67,7 +67,7 @@ fn create(
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let mut plan = plan_or_workload(arguments.what.as_deref().unwrap_or_default())?;
-    arguments.choices.apply(&mut plan);
+    arguments.choices.apply(&mut plan)?;
     let matrix = matrix::expand(&plan, registry)?;
     let created = trueput_runner::create_run(
         &plan.name,

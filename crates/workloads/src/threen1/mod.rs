@@ -20,10 +20,11 @@ pub use maxima::Maximum;
 pub use oracle::{Answers, Oracle, Overflow, distinct_numbers};
 pub use problem::used_block;
 
-use crate::{Conclusion, Ended, Error, Findings, Info, Job, Target, Task, Workload};
+use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
 use codec::{Integers, Words};
 use problem::{Commit, Keys, Problem};
 use trueput_engine::{Kind, Knob, Resolved};
+use trueput_record::{Conditions, WorkerKind};
 
 /// The kinds of operation, as indexes of [`Job::kinds`].
 mod kinds {
@@ -121,6 +122,7 @@ impl Workload for ThreeN1 {
             name: "threen1",
             summary: "the longest 3n+1 sequence of a range, found together through the database",
             headline: "update",
+            worker_kind: WorkerKind::Processes,
         }
     }
 
@@ -128,7 +130,14 @@ impl Workload for ThreeN1 {
         SETTINGS
     }
 
-    fn job(&self, settings: &Resolved) -> Result<Box<dyn Job>, String> {
+    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+        if conditions.duration_s.is_some() || conditions.warm_up_s > 0.0 {
+            return Err(
+                "it ends when its range is done: leave duration and warm_up out, and choose \
+                 the range with start and finish"
+                    .to_owned(),
+            );
+        }
         let (start, finish) = (settings.unsigned("start"), settings.unsigned("finish"));
         if finish < start {
             return Err(format!(
@@ -151,6 +160,13 @@ impl Workload for ThreeN1 {
             return Err(
                 "with commit=per-block the block's own transaction does the look-ups; \
                  leave snapshot=start out"
+                    .to_owned(),
+            );
+        }
+        if commit == Commit::Block && conditions.rate.is_some() {
+            return Err(
+                "with commit=per-block no start has a commit of its own to keep a rate; choose \
+                 per-store or per-start"
                     .to_owned(),
             );
         }
@@ -216,12 +232,22 @@ impl Job for ThreeN1Job {
         (1 << 20_u64).max(self.starts().saturating_mul(numbers * record))
     }
 
-    fn prepare(&self, target: &Target<'_>, resume: bool) -> Result<(), Error> {
+    fn paced(&self) -> &'static [&'static str] {
+        &["start"]
+    }
+
+    fn is_resumable(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
         if !target.capabilities.retains_data {
-            return Ok(());
+            return Ok(None);
         }
         let mut session = verify::open(target)?;
-        blocks::prepare(&mut *session, &self.problem(target.workers), resume)
+        let resume = remains == Remains::Unfinished;
+        blocks::prepare(&mut *session, &self.problem(target.workers), resume)?;
+        Ok(None)
     }
 
     fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {

@@ -194,7 +194,7 @@ impl<C: Codec> Worker<'_, C> {
         let (first, last) = self.problem.bounds(block);
         let mut longest = Maximum::default();
         for start in first..=last {
-            if task.meter.stopped() {
+            if !task.meter.pace() {
                 return Err(Error::Stopped);
             }
             task.meter.start();
@@ -208,6 +208,7 @@ impl<C: Codec> Worker<'_, C> {
                 start,
             });
             self.largest.consider(self.path.peak(start));
+            task.meter.respond(0);
             task.meter.advance(1);
         }
         let doing = || format!("finishing block {block}");

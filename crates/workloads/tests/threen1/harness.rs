@@ -5,10 +5,12 @@ use trueput_engine::{
     Capabilities, Database, Direction, Durability, Engine, Error as EngineError, KeyRange, Mode,
     OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, knob,
 };
-use trueput_record::VerifyLevel;
 use trueput_record::trial::Settings;
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::threen1::ThreeN1;
-use trueput_workloads::{Conclusion, Ended, Error, Findings, Job, Meter, Target, Task, Workload};
+use trueput_workloads::{
+    Conclusion, Ended, Error, Findings, Job, Meter, Remains, Target, Task, Workload,
+};
 
 pub const READ: usize = 0;
 pub const UPDATE: usize = 1;
@@ -24,11 +26,10 @@ pub fn settings(given: &[(&str, &str)]) -> Settings {
 }
 
 pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
-    ThreeN1.job(&knob::resolve(
-        "threen1",
-        ThreeN1.settings(),
-        &settings(given),
-    )?)
+    ThreeN1.job(
+        &knob::resolve("threen1", ThreeN1.settings(), &settings(given))?,
+        &Conditions::default(),
+    )
 }
 
 /// Counts like the runner's meter, and can stop a worker after so many operations.
@@ -152,7 +153,7 @@ pub struct Bench {
     pub database: Box<dyn Database>,
     pub capabilities: Capabilities,
     pub workers: u32,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Bench {
@@ -178,7 +179,7 @@ impl Bench {
             database,
             capabilities,
             workers,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -190,16 +191,23 @@ impl Bench {
     fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
         with(&Target {
             database: &*self.database,
+            directory: self.folder.path(),
             capabilities: self.capabilities,
             workers: self.workers,
             threads: 2,
+            generation: 0,
             seed: 1,
             progress: &|_| {},
         })
     }
 
     pub fn prepare(&self, resume: bool) -> Result<(), Error> {
-        self.target(|target| self.job.prepare(target, resume))
+        let remains = if resume {
+            Remains::Unfinished
+        } else {
+            Remains::Nothing
+        };
+        self.target(|target| self.job.prepare(target, remains).map(drop))
     }
 
     /// One worker, on the calling thread.
@@ -217,10 +225,14 @@ impl Bench {
         }
         let mut task = Task {
             session: &mut session,
+            directory: self.folder.path(),
             meter: &mut meter,
             capabilities: self.capabilities,
             worker,
             workers: self.workers,
+            worker_kind: WorkerKind::Threads,
+            verify: VerifyLevel::Full,
+            generation: 0,
             seed: 1,
         };
         let found = self.job.execute(&mut task);

@@ -1,0 +1,293 @@
+//! What surrounds a trial, whatever its engine and workload: how long it runs, at what pace, where
+//! its workers run, with how much memory.
+
+use crate::suggest::did_you_mean;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What surrounds a trial. The default is a closed loop, warm, unplaced, with all memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Conditions {
+    /// How long the workers run before what they do counts, seconds.
+    pub warm_up_s: f64,
+    /// How long the measured part lasts, seconds; `None`: until the workload's own count is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<f64>,
+    /// The pace of an open loop; `None`: a closed loop, in which each worker goes on at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// How the database stands when the workers begin.
+    pub start: Start,
+    /// The processors that workers may use, as `0-3,8`; `None`: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
+    /// Where the workers' memory lies; `None`: as the kernel likes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa: Option<NumaPolicy>,
+    /// The memory allocator of the workers.
+    pub allocator: Allocator,
+    /// The most memory that the workers may have together, page cache included, bytes; `None`: no
+    /// limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+/// The pace of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// Operations that become due per second, over all workers.
+    pub per_s: f64,
+    /// When each becomes due.
+    pub arrival: Arrival,
+}
+
+/// When the operations of an open loop become due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrival {
+    /// At equal distances.
+    #[default]
+    Constant,
+    /// At exponentially distributed distances, as independent users would come.
+    Poisson,
+}
+
+/// How the database stands when the workers begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// As the load left it: its pages are in the page cache as far as they fit.
+    #[default]
+    Warm,
+    /// Closed, its pages dropped from the page cache.
+    Cold,
+}
+
+/// The allocator that the workers' C code uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Allocator {
+    /// That of the C library.
+    #[default]
+    Libc,
+    /// jemalloc, preloaded.
+    Jemalloc,
+    /// tcmalloc, preloaded.
+    Tcmalloc,
+    /// mimalloc, preloaded.
+    Mimalloc,
+}
+
+/// Where memory lies on a machine of several NUMA nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum NumaPolicy {
+    /// On the node of the processor that first touches it.
+    Local,
+    /// In turn on each of these nodes; none named: on all.
+    Interleave(Vec<u32>),
+    /// On these nodes only.
+    Bind(Vec<u32>),
+    /// On this node while it has room.
+    Preferred(u32),
+}
+
+macro_rules! named {
+    ($type:ident, $what:literal, $($variant:ident => $name:literal),+) => {
+        impl $type {
+            /// Every choice.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The choice's name, as on the command line and in files.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.pad(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                let found = Self::ALL.iter().copied().find(|one| one.name() == text);
+                found.ok_or_else(|| {
+                    let names = [$($name),+];
+                    let hint = did_you_mean(text, names);
+                    format!(
+                        concat!("no ", $what, " '{}'{}; it is one of {}"),
+                        text, hint, names.join(", ")
+                    )
+                })
+            }
+        }
+    };
+}
+
+named!(Arrival, "arrival", Constant => "constant", Poisson => "poisson");
+named!(Start, "start", Warm => "warm", Cold => "cold");
+named!(Allocator, "allocator",
+    Libc => "libc", Jemalloc => "jemalloc", Tcmalloc => "tcmalloc", Mimalloc => "mimalloc");
+
+impl fmt::Display for NumaPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |nodes: &[u32]| {
+            let nodes: Vec<_> = nodes.iter().map(u32::to_string).collect();
+            nodes.join(",")
+        };
+        match self {
+            Self::Local => formatter.write_str("local"),
+            Self::Interleave(nodes) if nodes.is_empty() => formatter.write_str("interleave"),
+            Self::Interleave(nodes) => write!(formatter, "interleave:{}", list(nodes)),
+            Self::Bind(nodes) => write!(formatter, "bind:{}", list(nodes)),
+            Self::Preferred(node) => write!(formatter, "preferred:{node}"),
+        }
+    }
+}
+
+impl FromStr for NumaPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "'{text}' is no NUMA policy; write local, interleave, interleave:0,1, bind:0 or \
+                 preferred:0"
+            )
+        };
+        let (word, nodes) = text.split_once(':').unwrap_or((text, ""));
+        let nodes = nodes.split(',').filter(|node| !node.is_empty());
+        let nodes: Vec<u32> = nodes
+            .map(|node| node.trim().parse().map_err(|_| wrong()))
+            .collect::<Result<_, _>>()?;
+        match (word, nodes.as_slice()) {
+            ("local", []) => Ok(Self::Local),
+            ("interleave", _) => Ok(Self::Interleave(nodes)),
+            ("bind", [_, ..]) => Ok(Self::Bind(nodes)),
+            ("preferred", [node]) => Ok(Self::Preferred(*node)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl TryFrom<String> for NumaPolicy {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<NumaPolicy> for String {
+    fn from(policy: NumaPolicy) -> Self {
+        policy.to_string()
+    }
+}
+
+/// Reads a list of processors or nodes: `0-3,8`. It comes back in order, without repetition.
+///
+/// # Errors
+/// A sentence that says what was given and what would be right.
+pub fn parse_list(text: &str) -> Result<Vec<u32>, String> {
+    let wrong = || format!("'{text}' is no list of processors; write numbers, as in 0-3,8");
+    let mut found = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: u32 = first.trim().parse().map_err(|_| wrong())?;
+        let last: u32 = last.trim().parse().map_err(|_| wrong())?;
+        if first > last || last >= 4_096 {
+            return Err(wrong());
+        }
+        found.extend(first..=last);
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Reads a span of time in seconds: `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`.
+///
+/// # Errors
+/// A sentence that says what was given and what would be right.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    let wrong =
+        || format!("'{text}' is no span of time; write seconds or a unit, as in 10, 500ms, 2m");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    let seconds = number * factor;
+    let fits = seconds.is_finite() && (0.0..=30.0 * 86_400.0).contains(&seconds);
+    fits.then_some(seconds).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_reads_as_it_is_written() {
+        for text in [
+            "local",
+            "interleave",
+            "interleave:0,1",
+            "bind:0",
+            "preferred:3",
+        ] {
+            let policy: NumaPolicy = text.parse().unwrap();
+            assert_eq!(policy.to_string(), text);
+        }
+        for text in [
+            "bind",
+            "preferred",
+            "preferred:0,1",
+            "local:1",
+            "spread",
+            "bind:x",
+        ] {
+            assert!(text.parse::<NumaPolicy>().unwrap_err().contains(text));
+        }
+    }
+
+    #[test]
+    fn lists_of_processors_read_ranges() {
+        assert_eq!(parse_list("0-3,8,2"), Ok(vec![0, 1, 2, 3, 8]));
+        for text in ["", "3-1", "a", "0,,1", "0-99999"] {
+            assert!(parse_list(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_of_time_read_units() {
+        assert_eq!(parse_seconds("2m"), Ok(120.0));
+        assert_eq!(parse_seconds("500ms"), Ok(0.5));
+        assert_eq!(parse_seconds("10"), Ok(10.0));
+        for text in ["-1", "soon", "1 day", "inf", "1e9h"] {
+            assert!(parse_seconds(text).unwrap_err().contains(text));
+        }
+    }
+
+    #[test]
+    fn a_misspelled_choice_is_refused_with_the_nearest() {
+        let message = "jemaloc".parse::<Allocator>().unwrap_err();
+        assert!(message.contains("did you mean 'jemalloc'"), "{message}");
+    }
+
+    #[test]
+    fn conditions_of_an_older_record_are_the_defaults() {
+        let read: Conditions = serde_json::from_str("{}").unwrap();
+        assert_eq!(read, Conditions::default());
+    }
+}

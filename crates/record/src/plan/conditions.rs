@@ -1,0 +1,165 @@
+//! What a plan says of the conditions of its trials. A condition with several values is a dimension.
+
+use crate::conditions::{Allocator, Arrival, Conditions, NumaPolicy, Rate, Start, parse_list};
+use crate::value::parse_bytes;
+
+/// The least memory that a trial may be limited to, bytes: below it no engine can open.
+pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
+
+/// The values that each condition is to take; an empty list stands for the default alone.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ConditionLists {
+    /// As [`Conditions::warm_up_s`]; the same for all trials.
+    pub warm_up_s: f64,
+    /// As [`Conditions::duration_s`]; the same for all trials.
+    pub duration_s: Option<f64>,
+    /// Operations per second of an open loop; 0 stands for a closed loop.
+    pub rate_per_s: Vec<f64>,
+    /// When the operations of an open loop become due; the same for all trials.
+    pub arrival: Arrival,
+    /// As [`Conditions::start`].
+    pub start: Vec<Start>,
+    /// As [`Conditions::cpus`]; `None` stands for all.
+    pub cpus: Vec<Option<String>>,
+    /// As [`Conditions::numa`]; `None` stands for none.
+    pub numa: Vec<Option<NumaPolicy>>,
+    /// As [`Conditions::allocator`].
+    pub allocator: Vec<Allocator>,
+    /// As [`Conditions::memory_bytes`]; `None` stands for no limit.
+    pub memory_bytes: Vec<Option<u64>>,
+}
+
+impl ConditionLists {
+    /// Every combination of one value of each list.
+    #[must_use]
+    pub fn combinations(&self) -> Vec<Conditions> {
+        let mut all = vec![Conditions {
+            warm_up_s: self.warm_up_s,
+            duration_s: self.duration_s,
+            ..Conditions::default()
+        }];
+        let rates: Vec<_> = self
+            .rate_per_s
+            .iter()
+            .map(|&per_s| self.rate(per_s))
+            .collect();
+        vary(&mut all, &self.memory_bytes, |of, memory| {
+            of.memory_bytes = *memory
+        });
+        vary(&mut all, &self.allocator, |of, allocator| {
+            of.allocator = *allocator
+        });
+        vary(&mut all, &self.numa, |of, numa| of.numa.clone_from(numa));
+        vary(&mut all, &self.cpus, |of, cpus| of.cpus.clone_from(cpus));
+        vary(&mut all, &self.start, |of, start| of.start = *start);
+        vary(&mut all, &rates, |of, rate| of.rate = *rate);
+        all
+    }
+
+    fn rate(&self, per_s: f64) -> Option<Rate> {
+        let arrival = self.arrival;
+        (per_s > 0.0).then_some(Rate { per_s, arrival })
+    }
+}
+
+fn vary<T>(all: &mut Vec<Conditions>, values: &[T], set: impl Fn(&mut Conditions, &T)) {
+    if values.is_empty() {
+        return;
+    }
+    *all = all
+        .iter()
+        .flat_map(|one| {
+            values.iter().map(|value| {
+                let mut varied = one.clone();
+                set(&mut varied, value);
+                varied
+            })
+        })
+        .collect();
+}
+
+/// Reads a rate: operations per second, 0 for a closed loop.
+///
+/// # Errors
+/// One sentence.
+pub fn check_rate(per_s: f64) -> Result<f64, String> {
+    let fits = per_s.is_finite() && (0.0..=1e9).contains(&per_s);
+    fits.then_some(per_s)
+        .ok_or_else(|| format!("the rate is {per_s}; it must be between 0 and 1e9 per second"))
+}
+
+/// Reads a list of processors, or `all`.
+///
+/// # Errors
+/// One sentence.
+pub fn parse_cpus(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "all" => Ok(None),
+        list => parse_list(list).map(|_| Some(list.to_owned())),
+    }
+}
+
+/// Reads a NUMA policy, or `none`.
+///
+/// # Errors
+/// One sentence.
+pub fn parse_numa(text: &str) -> Result<Option<NumaPolicy>, String> {
+    match text {
+        "none" => Ok(None),
+        policy => policy.parse().map(Some),
+    }
+}
+
+/// Reads a limit of memory, or `none`.
+///
+/// # Errors
+/// One sentence.
+pub fn parse_memory(text: &str) -> Result<Option<u64>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    match parse_bytes(text)? {
+        bytes if bytes >= LEAST_MEMORY_BYTES => Ok(Some(bytes)),
+        _ => Err(format!(
+            "memory is {text}; it must be 16MiB or more, or none"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_without_conditions_has_the_default_alone() {
+        let lists = ConditionLists::default();
+        assert_eq!(lists.combinations(), [Conditions::default()]);
+    }
+
+    #[test]
+    fn conditions_with_several_values_are_dimensions() {
+        let lists = ConditionLists {
+            duration_s: Some(5.0),
+            rate_per_s: vec![0.0, 100.0],
+            allocator: vec![Allocator::Libc, Allocator::Jemalloc],
+            ..ConditionLists::default()
+        };
+        let all = lists.combinations();
+        assert_eq!(all.len(), 4);
+        assert!(all.iter().all(|one| one.duration_s == Some(5.0)));
+        assert_eq!(all[0].rate, None);
+        assert_eq!(all[1].rate.map(|rate| rate.per_s), Some(100.0));
+        assert_eq!(all[2].allocator, Allocator::Jemalloc);
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused() {
+        assert!(check_rate(-1.0).is_err() && check_rate(f64::NAN).is_err());
+        assert!(parse_memory("1KiB").unwrap_err().contains("16MiB"));
+        assert_eq!(parse_memory("1GiB"), Ok(Some(1 << 30)));
+        assert_eq!(
+            (parse_cpus("all"), parse_numa("none")),
+            (Ok(None), Ok(None))
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! The pace of an open loop: when each unit of work is due, whatever became of the others.
+//!
+//! Times are nanoseconds since the worker began to keep the pace. They are computed from the count
+//! alone and never from when work ended, so that a stall delays answers and no arrival: what comes
+//! due meanwhile waits, and its waiting is part of its response time.
+
+use trueput_record::conditions::{Arrival, Rate};
+
+/// One worker's arrivals.
+#[derive(Debug, Clone)]
+pub(crate) struct Schedule {
+    arrival: Arrival,
+    /// Mean distance of two arrivals of this worker, nanoseconds.
+    gap_ns: f64,
+    /// When the next one is due.
+    next_ns: f64,
+    random: u64,
+}
+
+impl Schedule {
+    /// The arrivals of worker `worker` of `workers`, which keep the rate together. At a constant
+    /// rate they take turns.
+    pub fn new(rate: Rate, worker: u32, workers: u32, seed: u64) -> Self {
+        let workers = f64::from(workers.max(1));
+        let gap_ns = 1e9 * workers / rate.per_s;
+        let mut schedule = Self {
+            arrival: rate.arrival,
+            gap_ns,
+            next_ns: 0.0,
+            random: seed ^ (u64::from(worker) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+        };
+        schedule.next_ns = match rate.arrival {
+            Arrival::Constant => gap_ns * f64::from(worker) / workers,
+            Arrival::Poisson => schedule.distance(),
+        };
+        schedule
+    }
+
+    /// When the next unit is due.
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns as u64
+    }
+
+    /// Goes on to the unit after it.
+    pub fn advance(&mut self) {
+        self.next_ns += self.distance();
+    }
+
+    /// How long the units wait that are due by `end_ns` and were not begun: pairs of a waiting time
+    /// and how many wait about so long. A long queue is told in groups, so that its length costs
+    /// nothing.
+    pub fn backlog(mut self, end_ns: u64) -> Vec<(u64, u64)> {
+        const GROUPS: f64 = 10_000.0;
+        let end = end_ns as f64;
+        let due = ((end - self.next_ns) / self.gap_ns).max(0.0);
+        let group = (due / GROUPS).ceil().max(1.0);
+        let mut waiting = Vec::new();
+        while self.next_ns <= end {
+            let left = ((end - self.next_ns) / self.gap_ns).floor() + 1.0;
+            let count = if group > 1.0 { group.min(left) } else { 1.0 };
+            // The middle of the group stands for all of it.
+            let middle = self.next_ns + self.gap_ns * (count - 1.0) / 2.0;
+            waiting.push(((end - middle).max(0.0) as u64, count as u64));
+            if count > 1.0 {
+                self.next_ns += self.gap_ns * count;
+            } else {
+                self.advance();
+            }
+        }
+        waiting
+    }
+
+    fn distance(&mut self) -> f64 {
+        match self.arrival {
+            Arrival::Constant => self.gap_ns,
+            // Inverse transform; 1 - u lies in (0, 1], so its logarithm is finite.
+            Arrival::Poisson => -self.gap_ns * (1.0 - self.unit()).ln(),
+        }
+    }
+
+    /// A random number in [0, 1): `SplitMix64` (Steele, Lea and Flood, 2014), its upper 53 bits.
+    fn unit(&mut self) -> f64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(per_s: f64, arrival: Arrival) -> Rate {
+        Rate { per_s, arrival }
+    }
+
+    fn first(mut schedule: Schedule, count: usize) -> Vec<u64> {
+        (0..count)
+            .map(|_| {
+                let due = schedule.next_ns();
+                schedule.advance();
+                due
+            })
+            .collect()
+    }
+
+    #[test]
+    fn workers_at_a_constant_rate_take_turns() {
+        let of = |worker| Schedule::new(rate(1_000.0, Arrival::Constant), worker, 2, 1);
+        assert_eq!(first(of(0), 3), [0, 2_000_000, 4_000_000]);
+        assert_eq!(first(of(1), 3), [1_000_000, 3_000_000, 5_000_000]);
+    }
+
+    #[test]
+    fn poisson_arrivals_keep_the_rate_and_vary_as_exponentials_do() {
+        let schedule = Schedule::new(rate(1_000.0, Arrival::Poisson), 0, 1, 7);
+        let due = first(schedule.clone(), 100_001);
+        let gaps: Vec<f64> = due.windows(2).map(|two| (two[1] - two[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean / 1e6 - 1.0).abs() < 0.02, "{mean}");
+        // The deviation of an exponential distribution is its mean.
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{variance}");
+        assert_eq!(first(schedule, 100), due[..100]);
+    }
+
+    #[test]
+    fn what_was_due_and_not_begun_is_the_backlog() {
+        let mut schedule = Schedule::new(rate(1_000.0, Arrival::Constant), 0, 1, 1);
+        (0..5).for_each(|_| schedule.advance());
+        let waiting = schedule.clone().backlog(7_000_000);
+        assert_eq!(waiting, [(2_000_000, 1), (1_000_000, 1), (0, 1)]);
+        assert!(schedule.backlog(4_000_000).is_empty());
+    }
+
+    #[test]
+    fn a_long_backlog_is_told_in_groups_of_the_same_sum() {
+        let schedule = Schedule::new(rate(1e8, Arrival::Constant), 0, 1, 1);
+        let waiting = schedule.backlog(1_000_000_000);
+        let count: u64 = waiting.iter().map(|(_, count)| count).sum();
+        let sum: f64 = waiting
+            .iter()
+            .map(|(wait, count)| *wait as f64 * *count as f64)
+            .sum();
+        assert!(waiting.len() < 20_000);
+        assert_eq!(count, 100_000_001);
+        assert!((sum / count as f64 / 5e8 - 1.0).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,101 @@
+//! Options that say what surrounds the trials of a run.
+
+use crate::failure::Failure;
+use clap::Args;
+use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds};
+use trueput_record::plan::{PlanFile, check_rate, parse_cpus, parse_memory, parse_numa};
+
+/// Reads a rate.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    let number = text
+        .replace('_', "")
+        .parse()
+        .map_err(|_| format!("'{text}' is no rate per second"))?;
+    check_rate(number)
+}
+
+/// Options that say what surrounds the trials.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What surrounds it (each overrides the plan's key)")]
+pub struct Surroundings {
+    /// How long the measured part lasts: seconds, or with a unit as in 500ms, 2m
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    pub duration: Option<f64>,
+    /// How long the workers run before that, uncounted
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    pub warm_up: Option<f64>,
+    /// Open loop: operations that become due per second, over all workers; 0 for a closed loop
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_rate,
+        allow_negative_numbers = true)]
+    pub rate: Vec<f64>,
+    /// When the operations of an open loop become due: constant, poisson
+    #[arg(long, value_name = "HOW")]
+    pub arrival: Option<Arrival>,
+    /// How the database stands when the workers begin: warm, cold (page cache dropped)
+    #[arg(long, value_name = "HOW", value_delimiter = ',')]
+    pub start: Vec<Start>,
+    /// Processors that the workers may use, as in 0-3,8
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Where memory lies: local, interleave[:NODES], bind:NODES, preferred:NODE
+    #[arg(long, value_name = "POLICY")]
+    pub numa: Option<String>,
+    /// Memory allocators: libc, jemalloc, tcmalloc, mimalloc
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub allocator: Vec<Allocator>,
+    /// The most memory that the workers may have together, page cache included, as in 1GiB
+    #[arg(long, value_name = "SIZE", value_delimiter = ',')]
+    pub memory: Vec<String>,
+}
+
+impl Surroundings {
+    /// Overrides the plan's keys with what was given.
+    ///
+    /// # Errors
+    /// One sentence for what is no list of processors, policy or size.
+    pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
+        let conditions = &mut plan.conditions;
+        conditions.warm_up_s = self.warm_up.unwrap_or(conditions.warm_up_s);
+        conditions.duration_s = match self.duration {
+            Some(duration_s) => Some(duration_s).filter(|&seconds| seconds > 0.0),
+            None => conditions.duration_s,
+        };
+        conditions.arrival = self.arrival.unwrap_or(conditions.arrival);
+        replace(&mut conditions.rate_per_s, &self.rate);
+        replace(&mut conditions.start, &self.start);
+        replace(&mut conditions.allocator, &self.allocator);
+        if let Some(list) = &self.cpus {
+            conditions.cpus = vec![read_option("--cpus", list, parse_cpus)?];
+        }
+        if let Some(policy) = &self.numa {
+            conditions.numa = vec![read_option("--numa", policy, parse_numa)?];
+        }
+        let read = |size: &String| read_option("--memory", size, parse_memory);
+        let memory = self
+            .memory
+            .iter()
+            .map(read)
+            .collect::<Result<Vec<_>, _>>()?;
+        replace(&mut conditions.memory_bytes, &memory);
+        for key in [
+            "warm_up", "duration", "rate", "arrival", "start", "cpus", "numa",
+        ] {
+            plan.origin.forget(key);
+        }
+        Ok(())
+    }
+}
+
+fn replace<T: Clone>(values: &mut Vec<T>, given: &[T]) {
+    if !given.is_empty() {
+        *values = given.to_vec();
+    }
+}
+
+fn read_option<T>(
+    option: &str,
+    text: &str,
+    read: fn(&str) -> Result<T, String>,
+) -> Result<T, Failure> {
+    read(text).map_err(|why| Failure::usage(format!("{option}: {why}")))
+}

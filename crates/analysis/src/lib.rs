@@ -14,6 +14,7 @@ mod markdown;
 mod narrate;
 pub mod rankings;
 pub mod report;
+pub mod scaling;
 pub mod statistics;
 mod terminal;
 pub mod threen1;

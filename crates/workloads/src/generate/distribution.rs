@@ -1,0 +1,307 @@
+//! Which item an operation takes: the distributions of YCSB's `requestdistribution`.
+//!
+//! They follow `site.ycsb.generator` and `CoreWorkload.nextKeynum` of YCSB, whose source is at
+//! <https://github.com/brianfrankcooper/YCSB>. Where YCSB stays with the items of the start
+//! (uniform, sequential, hotspot), give [`Items::Fixed`] to do as it does.
+
+use super::hash::ycsb_hash;
+use super::insert::ItemCount;
+use super::random::Random;
+use super::zipfian::{YCSB_THETA, Zipfian};
+use std::sync::Arc;
+
+/// Scrambled ranks are drawn below this: YCSB's `ScrambledZipfianGenerator.ITEM_COUNT`, and one
+/// more, since its range includes both ends.
+const SCRAMBLED_RANKS: u64 = 10_000_000_001;
+
+/// YCSB's `ScrambledZipfianGenerator.ZETAN`, which it computed once for 10^10 items.
+const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
+
+/// A way to choose items.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Distribution {
+    /// Each as often as any other.
+    Uniform,
+    /// One after the other, around and around. Each worker starts at its own share.
+    Sequential,
+    /// Item 0 most often, then 1, and so on: see [`super::zipfian`].
+    Zipfian {
+        /// The exponent, between 0 and 1, both excluded. YCSB's is [`YCSB_THETA`].
+        theta: f64,
+    },
+    /// YCSB's `zipfian`: the popular items are scattered by a hash, and stay the same while items
+    /// are added. Which ones they are does not depend on the seed.
+    ScrambledZipfian {
+        /// The hash is taken modulo this; an item that is not there yet is drawn again. The number
+        /// of items where none are added; [`ycsb_keyspace`] to do as YCSB.
+        keyspace: u64,
+    },
+    /// YCSB's `latest`: the last item most often, then the one before. Item 0 is never chosen
+    /// where there is another, as in YCSB.
+    Latest,
+    /// A hot set, which is the items of the lowest numbers, and a cold one, each uniform.
+    Hotspot {
+        /// The hot set's share of the items, 0 to 1. YCSB's default is 0.2.
+        set_fraction: f64,
+        /// Its share of the operations, 0 to 1. YCSB's default is 0.8.
+        operation_fraction: f64,
+    },
+    /// Late items more often than early ones, by an exponential law.
+    Exponential {
+        /// So many percent of the operations, above 0 and below 100, YCSB's default being 95 ...
+        percentile: f64,
+        /// ... go to this share of the items at the start, above 0. YCSB's default is 0.8571428571.
+        fraction: f64,
+    },
+}
+
+/// The modulus that YCSB's `CoreWorkload` scatters popular items over: the records loaded, twice
+/// the inserts that it expects, and one, since its range includes both ends.
+#[must_use]
+pub fn ycsb_keyspace(records: u64, operations: u64, insert_proportion: f64) -> u64 {
+    records + (operations as f64 * insert_proportion * 2.0) as u64 + 1
+}
+
+/// The items to choose from: the numbers below a count.
+#[derive(Clone)]
+pub enum Items {
+    /// Always so many.
+    Fixed(u64),
+    /// As many as the counter says at each draw; it must not fall.
+    Growing(Arc<dyn ItemCount>),
+}
+
+impl Items {
+    /// How many there are now.
+    #[inline]
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::Fixed(count) => *count,
+            Self::Growing(counter) => counter.count(),
+        }
+    }
+}
+
+/// Why a distribution does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Unfit {
+    /// There is no item.
+    #[error("there are no items to choose from; give at least one")]
+    NoItems,
+    /// A share or exponent out of its range.
+    #[error("{name} is {given}; give a number {range}")]
+    OutOfRange {
+        /// What was given.
+        name: &'static str,
+        /// Its value.
+        given: f64,
+        /// What would be right.
+        range: &'static str,
+    },
+    /// Items would never be chosen.
+    #[error("the keyspace of {keyspace} is smaller than the {items} items in it")]
+    NarrowKeyspace {
+        /// The keyspace given.
+        keyspace: u64,
+        /// The items.
+        items: u64,
+    },
+}
+
+/// Chooses items for one worker.
+#[derive(Clone)]
+pub struct Chooser {
+    kind: Kind,
+    items: Items,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Uniform,
+    Sequential { next: u64 },
+    Zipfian(Zipfian),
+    Scrambled { zipfian: Zipfian, keyspace: u64 },
+    Latest(Zipfian),
+    Hotspot { set: f64, operations: f64 },
+    Exponential { mean: f64 },
+}
+
+impl Chooser {
+    /// A chooser for worker `worker` (from 0) of `workers`.
+    ///
+    /// # Errors
+    /// Where there are no items, or a parameter is out of its range.
+    pub fn new(
+        distribution: Distribution,
+        items: Items,
+        worker: u32,
+        workers: u32,
+    ) -> Result<Self, Unfit> {
+        let count = items.count();
+        if count == 0 {
+            return Err(Unfit::NoItems);
+        }
+        let kind = match distribution {
+            Distribution::Uniform => Kind::Uniform,
+            Distribution::Sequential => Kind::Sequential {
+                next: share_start(count, worker, workers),
+            },
+            Distribution::Zipfian { theta } => {
+                within("theta", theta, 0.0, 1.0, "between 0 and 1, both excluded")?;
+                Kind::Zipfian(Zipfian::new(count, theta))
+            }
+            Distribution::ScrambledZipfian { keyspace } => scrambled(keyspace, count)?,
+            Distribution::Latest => Kind::Latest(Zipfian::new(count - 1, YCSB_THETA)),
+            Distribution::Hotspot {
+                set_fraction,
+                operation_fraction,
+            } => {
+                fraction("the hot set's share of the items", set_fraction)?;
+                fraction("the hot set's share of the operations", operation_fraction)?;
+                Kind::Hotspot {
+                    set: set_fraction,
+                    operations: operation_fraction,
+                }
+            }
+            Distribution::Exponential {
+                percentile,
+                fraction,
+            } => exponential(percentile, fraction, count)?,
+        };
+        Ok(Self { kind, items })
+    }
+
+    /// The next item.
+    #[inline]
+    pub fn next(&mut self, random: &mut Random) -> u64 {
+        self.next_among(self.items.count(), random)
+    }
+
+    /// The next item of `count` that there are now, whatever the chooser was made for; the count
+    /// must not fall from one call to the next. It is 0 where there are none.
+    #[inline]
+    pub fn next_among(&mut self, count: u64, random: &mut Random) -> u64 {
+        if count <= 1 {
+            return 0;
+        }
+        let last = count - 1;
+        match &mut self.kind {
+            Kind::Uniform => random.below(count),
+            Kind::Sequential { next } => {
+                let item = if *next < count { *next } else { 0 };
+                *next = item + 1;
+                item
+            }
+            Kind::Zipfian(zipfian) => zipfian.rank(random.unit_f64(), count),
+            Kind::Scrambled { zipfian, keyspace } => loop {
+                let item = scrambled_item(zipfian, random.unit_f64(), *keyspace);
+                if item < count {
+                    return item;
+                }
+            },
+            Kind::Latest(zipfian) => latest_item(zipfian, random.unit_f64(), last),
+            Kind::Hotspot { set, operations } => {
+                let hot = (count as f64 * *set) as u64;
+                let choose_hot = random.unit_f64() < *operations;
+                // A hot set of less than one item, or of all, leaves but one choice.
+                if hot > 0 && (choose_hot || hot >= count) {
+                    random.below(hot.min(count))
+                } else {
+                    hot + random.below(count - hot)
+                }
+            }
+            Kind::Exponential { mean } => loop {
+                let back = exponential_back(*mean, random.unit_f64());
+                if back <= last {
+                    return last - back;
+                }
+            },
+        }
+    }
+}
+
+/// Where a worker's share of the items begins: share 2 of 3 of 10 items begins at 6.
+#[must_use]
+pub fn share_start(items: u64, worker: u32, workers: u32) -> u64 {
+    let shares = u128::from(workers.max(1));
+    (u128::from(items) * u128::from(worker) / shares).min(u128::from(items)) as u64
+}
+
+/// YCSB's scrambled zipfian ranks, which [`scrambled_item`] makes items of.
+#[must_use]
+pub fn scrambled_ranks() -> Zipfian {
+    Zipfian::with_zeta(SCRAMBLED_RANKS, YCSB_THETA, SCRAMBLED_ZETA)
+}
+
+/// YCSB's `ScrambledZipfianGenerator.nextValue` for a number drawn evenly from 0 up to 1.
+#[inline]
+#[must_use]
+pub fn scrambled_item(ranks: &mut Zipfian, unit: f64, keyspace: u64) -> u64 {
+    ycsb_hash(ranks.rank(unit, SCRAMBLED_RANKS)) % keyspace
+}
+
+/// YCSB's `SkewedLatestGenerator.nextValue` for a number drawn evenly from 0 up to 1 and the last
+/// item's number, which is 1 or more.
+#[inline]
+#[must_use]
+pub fn latest_item(ranks: &mut Zipfian, unit: f64, last: u64) -> u64 {
+    last - ranks.rank(unit, last)
+}
+
+/// YCSB's `ExponentialGenerator.nextValue` for a number drawn evenly from 0 up to 1: how far back
+/// from the last item. It may lie before item 0; YCSB then draws again.
+#[inline]
+#[must_use]
+pub fn exponential_back(mean: f64, unit: f64) -> u64 {
+    (-unit.ln() * mean) as u64
+}
+
+/// The mean distance from the last item for which `percentile` percent lie within `range` items.
+#[must_use]
+pub fn exponential_mean(percentile: f64, range: f64) -> f64 {
+    range / -(1.0 - percentile / 100.0).ln()
+}
+
+fn scrambled(keyspace: u64, items: u64) -> Result<Kind, Unfit> {
+    if keyspace < items {
+        return Err(Unfit::NarrowKeyspace { keyspace, items });
+    }
+    Ok(Kind::Scrambled {
+        zipfian: scrambled_ranks(),
+        keyspace,
+    })
+}
+
+fn exponential(percentile: f64, fraction: f64, items: u64) -> Result<Kind, Unfit> {
+    let range = "between 0 and 100, both excluded";
+    within("the percentile", percentile, 0.0, 100.0, range)?;
+    let name = "the percentile's share of the items";
+    within(name, fraction, 0.0, f64::INFINITY, "above 0")?;
+    Ok(Kind::Exponential {
+        mean: exponential_mean(percentile, items as f64 * fraction),
+    })
+}
+
+fn within(
+    name: &'static str,
+    given: f64,
+    above: f64,
+    below: f64,
+    range: &'static str,
+) -> Result<(), Unfit> {
+    if given > above && given < below {
+        Ok(())
+    } else {
+        Err(Unfit::OutOfRange { name, given, range })
+    }
+}
+
+fn fraction(name: &'static str, given: f64) -> Result<(), Unfit> {
+    if (0.0..=1.0).contains(&given) {
+        Ok(())
+    } else {
+        let range = "from 0 to 1";
+        Err(Unfit::OutOfRange { name, given, range })
+    }
+}

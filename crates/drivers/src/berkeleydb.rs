@@ -10,14 +10,15 @@ pub(crate) mod session;
 pub(crate) mod shim;
 
 use crate::library::{Origin, Search, assertions};
+use crate::promise::{self, until};
 use crate::refuse;
 use environment::Environment;
-use shim::Loaded;
+use shim::{Level, Loaded};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Result,
-    Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
+    Result, Session, Value, Window,
 };
 
 const TITLE: &str = "Berkeley DB";
@@ -103,39 +104,29 @@ impl Engine for BerkeleyDb {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let window = |bytes, until: &str| {
-            Some(Window {
-                time_s: None,
-                bytes,
-                commits: None,
-                until: until.to_owned(),
-            })
-        };
-        let (mapped_to, window) = match durability {
-            Durability::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
-            Durability::Async => (
-                "DB_TXN_WRITE_NOSYNC=true",
-                window(
-                    None,
-                    "the kernel writes the log back, or Berkeley DB flushes it: at a checkpoint, \
-                     or before it writes a changed page out of its cache",
-                ),
-            ),
-            Durability::Buffered => (
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        let level = knobs::level(durability, knobs)
+            .ok_or_else(|| refuse::no_durability("berkeleydb", durability))?;
+        let (mapped_to, window) = match level {
+            Level::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
+            Level::WriteNosync => ("DB_TXN_WRITE_NOSYNC=true", Some(unflushed(knobs))),
+            Level::Nosync => (
                 "DB_TXN_NOSYNC=true",
-                window(
-                    Some(32 << 10),
-                    "the log's buffer of log_buffer bytes fills, the figure is for the default; \
-                     then, for lost power, as at async",
-                ),
+                Some(Window {
+                    bytes: Some(knobs.unsigned("log_buffer")),
+                    ..until(
+                        "the log's buffer of log_buffer bytes fills; then, for lost power, as at \
+                         async",
+                    )
+                }),
             ),
-            Durability::None => (
-                "DB_LOG_IN_MEMORY=true; with none_log=not-durable: DB_TXN_NOT_DURABLE=true",
-                None,
-            ),
-            Durability::Process => return None,
+            Level::LogInMemory => ("DB_LOG_IN_MEMORY=true", None),
+            Level::NotDurable => ("DB_TXN_NOT_DURABLE=true", None),
         };
-        Some(Promise {
+        Ok(Promise {
             durability,
             mapped_to: mapped_to.to_owned(),
             window,
@@ -153,6 +144,18 @@ impl Engine for BerkeleyDb {
         let (_, engine) = self.library()?;
         Ok(Box::new(Environment::open(engine, spec, level)?))
     }
+}
+
+/// What lost power takes where commits are written to the log, but not flushed.
+fn unflushed(knobs: &Resolved) -> Window {
+    let checkpoint = match knobs.unsigned("checkpoint_log") {
+        0 => "",
+        _ => "at a checkpoint, or ",
+    };
+    until(format!(
+        "the kernel writes the log back, or Berkeley DB flushes it: {checkpoint}before it writes a \
+         changed page out of its cache"
+    ))
 }
 
 impl Database for Environment {

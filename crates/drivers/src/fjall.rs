@@ -5,6 +5,7 @@
 
 mod session;
 
+use crate::promise::{self, until};
 use crate::refuse;
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use ::fjall::{
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Resolved, Result, Session, Value,
 };
 
 /// The fjall driver.
@@ -199,40 +200,37 @@ impl Engine for Fjall {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let window = |until: &str| {
-            Some(Window {
-                time_s: None,
-                bytes: None,
-                commits: None,
-                until: until.to_owned(),
-            })
-        };
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
         let (mapped_to, window, source) = match durability {
-            Durability::Sync => (
-                "durability=persist_mode at each commit",
-                None,
-                PERSIST_SOURCE,
-            ),
+            Durability::Sync if knobs.text("persist_mode") == "sync_data" => {
+                ("durability=SyncData at each commit", None, PERSIST_SOURCE)
+            }
+            Durability::Sync => ("durability=SyncAll at each commit", None, PERSIST_SOURCE),
             Durability::Async => (
                 "durability=Buffer at each commit",
-                window(
+                Some(until(
                     "the kernel writes the journal back, or fjall flushes it to write out a \
                      memtable of max_memtable_size",
-                ),
+                )),
                 PERSIST_SOURCE,
             ),
             Durability::Buffered => (
                 "manual_journal_persist=true, durability=None",
-                window(
+                Some(until(
                     "the journal's buffer of 8 KiB in the process fills; then, for lost power, as \
                      at async",
-                ),
+                )),
                 "https://docs.rs/fjall/latest/fjall/struct.DatabaseBuilder.html\
                  #method.manual_journal_persist; JOURNAL_BUFFER_BYTES in src/journal/writer.rs",
             ),
-            Durability::Process | Durability::None => return None,
+            Durability::Process | Durability::None => {
+                return Err(refuse::no_durability("fjall", durability));
+            }
         };
-        Some(Promise {
+        Ok(Promise {
             durability,
             mapped_to: mapped_to.to_owned(),
             window,

@@ -12,9 +12,11 @@ mod scan;
 mod session;
 
 use crate::library::assertions;
+use crate::promise;
 use crate::refuse;
 use database::Opened;
 use install::Installation;
+use knobs::Shape;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, Native, OpenSpec,
@@ -111,26 +113,23 @@ impl Engine for Gtm {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let (mapped_to, window) = match durability {
-            Durability::Sync => ("journaling=on, TSTART ():serial", None),
-            Durability::Buffered => (
-                "journaling=on, SET or TSTART ():(serial:transaction=\"BATCH\")",
-                Some(Window {
-                    time_s: Some(300.0),
-                    bytes: None,
-                    commits: None,
-                    until: "the next epoch, for lost power: due after epoch_interval, 300 s by \
-                            default. For killed processes with their shared memory: the journal's \
-                            buffer is written when it fills, or 1 s after a write"
-                        .to_owned(),
-                }),
-            ),
-            Durability::None => ("journaling=off", None),
-            Durability::Async | Durability::Process => return None,
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        let transactions = match durability {
+            Durability::Sync => ", TSTART ():serial",
+            Durability::Buffered => ", SET or TSTART ():(serial:transaction=\"BATCH\")",
+            Durability::None => "",
+            Durability::Async | Durability::Process => {
+                return Err(refuse::no_durability("gtm", durability));
+            }
         };
-        Some(Promise {
+        let journal = Shape::of(knobs, durability)?.journal_settings();
+        let window = (durability == Durability::Buffered).then(|| unflushed(knobs));
+        Ok(Promise {
             durability,
-            mapped_to: mapped_to.to_owned(),
+            mapped_to: format!("{journal}{transactions}"),
             window,
             source: SOURCE.to_owned(),
         })
@@ -141,11 +140,10 @@ impl Engine for Gtm {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        if self.promise(spec.durability).is_none() {
-            return Err(refuse::no_durability("gtm", spec.durability));
-        }
+        self.promise_with(spec.durability, spec.knobs)?;
         Ok(Box::new(Opened::open(self.installation()?, spec)?))
     }
+
     fn native(
         &self,
         knobs: &Resolved,
@@ -159,5 +157,21 @@ impl Engine for Gtm {
         let installation = self.installation()?;
         let program = native::Program::new(installation, settings);
         Ok(Some(Box::new(program)))
+    }
+}
+
+/// What can be lost at `buffered`.
+fn unflushed(knobs: &Resolved) -> Window {
+    let for_lost_power = match knobs.boolean("sync_io") {
+        false => "",
+        true => ", and sync_io flushes what is written, so that this holds for lost power, too",
+    };
+    Window {
+        time_s: Some(knobs.unsigned("epoch_interval") as f64),
+        ..promise::until(format!(
+            "the next epoch, for lost power: due after epoch_interval. For killed processes with \
+             their shared memory: the journal's buffer is written when it fills, or 1 s after a \
+             write{for_lost_power}"
+        ))
     }
 }

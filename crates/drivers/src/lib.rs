@@ -8,6 +8,7 @@ mod library;
 mod lmdb;
 mod lsm;
 mod mdbx;
+mod promise;
 mod redb;
 mod refuse;
 mod rocksdb;

@@ -6,6 +6,7 @@ mod error;
 mod session;
 
 use crate::library::{self, Search};
+use crate::promise;
 use crate::refuse;
 use build::{LmdbBuild, TITLE};
 use environment::Environment;
@@ -143,24 +144,20 @@ impl Engine for Lmdb {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let (mapped_to, window) = match durability {
-            Durability::Sync => ("flags=MDB_NOTLS", None),
-            Durability::Async => (
-                "flags=MDB_NOMETASYNC+MDB_NOTLS",
-                Some(Window {
-                    time_s: None,
-                    bytes: None,
-                    commits: Some(1),
-                    until: "the next commit, which flushes the last one's meta page".to_owned(),
-                }),
-            ),
-            Durability::Process => ("flags=MDB_NOSYNC+MDB_NOTLS", None),
-            Durability::Buffered | Durability::None => return None,
-        };
-        let mapped_to = mapped_to.to_owned();
-        Some(Promise {
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        // Of the knobs' flags this one alone changes how a commit reaches the file.
+        let map = knob_flags(knobs) & ffi::MDB_WRITEMAP;
+        let flags = environment::flag_names(durability_flags(durability)? | map);
+        let window = (durability == Durability::Async).then(|| Window {
+            commits: Some(1),
+            ..promise::until("the next commit, which flushes the last one's meta page")
+        });
+        Ok(Promise {
             durability,
-            mapped_to,
+            mapped_to: format!("flags={flags}"),
             window,
             source: SOURCE.to_owned(),
         })

@@ -118,7 +118,9 @@ impl Engine for Mdbx {
         let usual = self.promise(durability);
         let mut promise = usual.ok_or_else(|| refuse::no_durability("mdbx", durability))?;
         let async_by = knobs.text("async_by");
-        promise.mapped_to = mapped_to(durability_flags(durability, async_by)?);
+        // Of the knobs' flags this one alone changes how a commit reaches the file.
+        let map = knob_flags(knobs) & value::MDBX_WRITEMAP;
+        promise.mapped_to = mapped_to(durability_flags(durability, async_by)? | map);
         if let Some(window) = &mut promise.window {
             *window = match async_by {
                 SAFE_NOSYNC => {

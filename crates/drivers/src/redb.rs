@@ -5,6 +5,7 @@
 
 mod session;
 
+use crate::promise::{self, until};
 use crate::refuse;
 use ::redb::{
     Builder, Database as RedbDatabase, Durability as RedbDurability, ReadableDatabase,
@@ -109,42 +110,42 @@ impl Engine for Redb {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let (mapped_to, window, source) = match durability {
-            Durability::Sync => (
-                "durability=Immediate",
-                None,
-                "https://docs.rs/redb/latest/redb/enum.Durability.html#variant.Immediate",
-            ),
-            Durability::Buffered => (
-                "durability=None, every commits_per_sync-th commit Immediate",
-                Some(Window {
-                    time_s: None,
-                    bytes: None,
-                    commits: Some(COMMITS_PER_SYNC_DEFAULT.unsigned_abs() - 1),
-                    until: "the next Immediate commit: every commits_per_sync-th, a checkpoint, \
-                            or closing the database; the figure is for the default"
-                        .to_owned(),
-                }),
-                "docs/design.md in the crate, 'Non-durable commits'; \
-                 https://docs.rs/redb/latest/redb/enum.Durability.html#variant.None",
-            ),
-            Durability::Async | Durability::Process | Durability::None => return None,
-        };
-        Some(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window,
-            source: source.to_owned(),
-        })
+        promise::with_defaults(self, durability)
     }
 
     fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
-        let usual = self.promise(durability);
-        let mut promise = usual.ok_or_else(|| refuse::no_durability("redb", durability))?;
-        if let Some(window) = &mut promise.window {
-            window.commits = Some(knobs.unsigned("commits_per_sync") - 1);
-        }
-        Ok(promise)
+        let (mapped_to, window, source) = match durability {
+            Durability::Sync => (
+                "durability=Immediate".to_owned(),
+                None,
+                "https://docs.rs/redb/latest/redb/enum.Durability.html#variant.Immediate",
+            ),
+            Durability::Buffered => {
+                let every = knobs.unsigned("commits_per_sync");
+                let window = Window {
+                    commits: Some(every - 1),
+                    ..until(
+                        "the next Immediate commit: every commits_per_sync-th, a checkpoint, or \
+                         closing the database",
+                    )
+                };
+                (
+                    format!("durability=None, Immediate once in {every} commits"),
+                    Some(window),
+                    "docs/design.md in the crate, 'Non-durable commits'; \
+                     https://docs.rs/redb/latest/redb/enum.Durability.html#variant.None",
+                )
+            }
+            Durability::Async | Durability::Process | Durability::None => {
+                return Err(refuse::no_durability("redb", durability));
+            }
+        };
+        Ok(Promise {
+            durability,
+            mapped_to,
+            window,
+            source: source.to_owned(),
+        })
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -8,13 +8,14 @@ mod symbols;
 
 use crate::library::{Origin, Search, assertions};
 use crate::lsm::Limits;
+use crate::promise::{self, until};
 use crate::refuse;
 use database::Opened;
 use std::path::{Path, PathBuf};
 use symbols::Symbols;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Result,
-    Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
+    Result, Window,
 };
 
 const TITLE: &str = "RocksDB";
@@ -31,6 +32,9 @@ const LIMITS: Limits = Limits {
     key_bytes: 8 << 20,
     value_bytes: 3 << 30,
 };
+
+/// The buffer before the log's file: `writable_file_max_buffer_size`, which stays at its default.
+const LOG_BUFFER_BYTES: u64 = 1 << 20;
 
 /// The RocksDB driver.
 pub struct RocksDb {
@@ -107,37 +111,44 @@ impl Engine for RocksDb {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let window = |bytes, until: &str| {
-            Some(Window {
-                time_s: None,
-                bytes,
-                commits: None,
-                until: until.to_owned(),
-            })
-        };
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
         let (mapped_to, window) = match durability {
             Durability::Sync => ("sync=true", None),
             Durability::Async => (
                 "sync=false",
-                window(
-                    None,
+                Some(until(
                     "the kernel writes the log back, or a full write buffer is written out as a \
                      table",
-                ),
+                )),
+            ),
+            Durability::Buffered if knobs.text("buffered_wal") == "manual" => (
+                "manual_wal_flush=true, sync=false",
+                Some(Window {
+                    bytes: Some(LOG_BUFFER_BYTES),
+                    ..until(
+                        "the log's buffer of 1 MiB in the process fills, or a full write buffer \
+                         is written out as a table; then, for lost power, as at async",
+                    )
+                }),
             ),
             Durability::Buffered => (
-                "disableWAL=true; with buffered_wal=manual: manual_wal_flush=true, sync=false",
-                window(
-                    Some(128 << 20),
-                    "a full write buffer is written out as a table: at most write_buffer_size \
-                     times max_write_buffer_number is in memory only; the figure is for the \
-                     defaults. With buffered_wal=manual: the log's buffer of 1 MiB fills; then, \
-                     for lost power, as at async",
-                ),
+                "disableWAL=true",
+                Some(Window {
+                    bytes: Some(knobs::write_buffers_bytes(knobs)),
+                    ..until(
+                        "a full write buffer is written out as a table: at most \
+                         write_buffer_size times max_write_buffer_number is in memory only",
+                    )
+                }),
             ),
-            Durability::Process | Durability::None => return None,
+            Durability::Process | Durability::None => {
+                return Err(refuse::no_durability("rocksdb", durability));
+            }
         };
-        Some(Promise {
+        Ok(Promise {
             durability,
             mapped_to: mapped_to.to_owned(),
             window,
@@ -150,9 +161,7 @@ impl Engine for RocksDb {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        if self.promise(spec.durability).is_none() {
-            return Err(refuse::no_durability("rocksdb", spec.durability));
-        }
+        self.promise_with(spec.durability, spec.knobs)?;
         let (path, symbols) = self.library()?;
         Ok(Box::new(Opened::open(&path, symbols, spec)?))
     }

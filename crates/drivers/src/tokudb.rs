@@ -8,13 +8,14 @@ mod knobs;
 
 use crate::berkeleydb::session::BerkeleySession;
 use crate::library::{Origin, Search, assertions};
+use crate::promise;
 use crate::refuse;
 use environment::{Environment, Loaded};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Result,
-    Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
+    Result, Session, Value, Window,
 };
 
 const TITLE: &str = "TokuDB";
@@ -23,6 +24,9 @@ const SEARCH: Search = Search {
     system: "libtokufractaltree.so",
 };
 const SOURCE: &str = "src/ydb_txn.cc and ft/logger/logger.cc of PerconaFT, in MariaDB 10.5.23";
+
+/// The log's two buffers in the process, of 16 MiB each (`LOGGER_MIN_BUF_SIZE`).
+const LOG_BUFFERS_BYTES: u64 = 32 << 20;
 
 /// The longest key, bytes (`toku_ft_get_maximum_advised_key_value_lengths`).
 const MAX_KEY_BYTES: u32 = 32 << 10;
@@ -104,23 +108,18 @@ impl Engine for TokuDb {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
         let (mapped_to, window) = match durability {
             Durability::Sync => ("DB_TXN_NOSYNC=false", None),
-            Durability::Buffered => (
-                "DB_TXN_NOSYNC=true",
-                Some(Window {
-                    time_s: None,
-                    bytes: Some(32 << 20),
-                    commits: None,
-                    until: "the log's buffer in the process fills and is written, and for lost \
-                            power until the log is flushed: at a checkpoint, due after \
-                            checkpoint_period, or after fsync_log_period, where that is set"
-                        .to_owned(),
-                }),
-            ),
-            Durability::Async | Durability::Process | Durability::None => return None,
+            Durability::Buffered => ("DB_TXN_NOSYNC=true", Some(unwritten(knobs))),
+            Durability::Async | Durability::Process | Durability::None => {
+                return Err(refuse::no_durability("tokudb", durability));
+            }
         };
-        Some(Promise {
+        Ok(Promise {
             durability,
             mapped_to: mapped_to.to_owned(),
             window,
@@ -133,11 +132,30 @@ impl Engine for TokuDb {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        if self.promise(spec.durability).is_none() {
-            return Err(refuse::no_durability("tokudb", spec.durability));
-        }
+        self.promise_with(spec.durability, spec.knobs)?;
         let (_, engine) = self.library()?;
         Ok(Box::new(Environment::open(engine, spec)?))
+    }
+}
+
+/// What can be lost at `buffered`.
+fn unwritten(knobs: &Resolved) -> Window {
+    let flush_ms = knobs.unsigned("fsync_log_period");
+    let by_time = match flush_ms {
+        0 => "",
+        _ => ", or after fsync_log_period",
+    };
+    let by_checkpoint = match knobs.unsigned("checkpoint_period") {
+        0 => "when the database is closed",
+        _ => "at a checkpoint, due after checkpoint_period",
+    };
+    Window {
+        time_s: (flush_ms > 0).then(|| flush_ms as f64 / 1000.0),
+        bytes: Some(LOG_BUFFERS_BYTES),
+        ..promise::until(format!(
+            "the log's buffer in the process fills and is written, and for lost power until the \
+             log is flushed: {by_checkpoint}{by_time}"
+        ))
     }
 }
 

@@ -9,13 +9,14 @@ mod session;
 mod shim;
 
 use crate::library::{Origin, Search};
+use crate::promise::{self, until};
 use config::Plan;
 use database::Opened;
 use shim::Api;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Result,
-    Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
+    Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -103,10 +104,14 @@ impl Engine for WiredTiger {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        Some(Promise {
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        Ok(Promise {
             durability,
-            mapped_to: config::levels(durability, "fsync").join(", "),
-            window: window(durability),
+            mapped_to: config::levels(durability, knobs)?.join(", "),
+            window: window(durability, knobs),
             source: SOURCE.to_owned(),
         })
     }
@@ -122,23 +127,30 @@ impl Engine for WiredTiger {
     }
 }
 
-/// What can be lost, with the default settings.
-fn window(durability: Durability) -> Option<Window> {
-    let until = match durability {
+/// What can be lost.
+fn window(durability: Durability, knobs: &Resolved) -> Option<Window> {
+    let wait_s = knobs.unsigned("checkpoint_wait");
+    match durability {
         Durability::Async => {
-            "the kernel writes the log back, a log file is full (log_file_max), or the next \
-             checkpoint"
+            let has_checkpoints = wait_s > 0 || knobs.unsigned("checkpoint_log_size") > 0;
+            Some(until(if has_checkpoints {
+                "the kernel writes the log back, a log file is full (log_file_max), or the next \
+                 checkpoint"
+            } else {
+                "the kernel writes the log back, or a log file is full (log_file_max)"
+            }))
         }
-        Durability::Buffered => {
+        Durability::Buffered if !config::is_by_checkpoint(durability, knobs) => Some(until(
             "the log's buffer in the process is full or 50 ms are over; then, for lost power, as \
-             at async. With buffered_by=checkpoint: until the next checkpoint"
-        }
-        Durability::Sync | Durability::Process | Durability::None => return None,
-    };
-    Some(Window {
-        time_s: None,
-        bytes: None,
-        commits: None,
-        until: until.to_owned(),
-    })
+             at async",
+        )),
+        Durability::Buffered if wait_s > 0 => Some(Window {
+            time_s: Some(wait_s as f64),
+            ..until("the end of the next checkpoint, which begins checkpoint_wait after the last")
+        }),
+        Durability::Buffered => Some(until(
+            "the database is closed: with checkpoint_wait=0 and no log, no checkpoint comes before",
+        )),
+        Durability::Sync | Durability::Process | Durability::None => None,
+    }
 }

@@ -4,7 +4,7 @@ mod support;
 
 use support::{CRASH_COMMITS, crash, keeps_the_contract, open, read, write};
 use trueput_drivers::BerkeleyDb;
-use trueput_engine::{Durability, Engine, Error, Mode, Value};
+use trueput_engine::{Durability, Engine, Error, Mode, Value, knob};
 
 static ENGINE: BerkeleyDb = BerkeleyDb::new();
 const LEVELS: [Durability; 4] = [
@@ -64,7 +64,9 @@ fn berkeley_db_reports_the_settings_that_the_promise_names() {
         for name in all.iter().filter(|name| !name.is_empty()) {
             assert_eq!(settings[*name], Value::from(*name == flag), "{durability}");
         }
-        let promise = ENGINE.promise(durability).unwrap();
+        let knobs =
+            knob::resolve("berkeleydb", ENGINE.knobs(), &support::settings(&knobs)).unwrap();
+        let promise = ENGINE.promise_with(durability, &knobs).unwrap();
         assert!(promise.mapped_to.contains(flag), "{}", promise.mapped_to);
     }
 }

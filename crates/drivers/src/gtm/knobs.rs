@@ -187,6 +187,17 @@ impl<'k> Shape<'k> {
         })
     }
 
+    /// What the promise rests on: how it journals.
+    pub(super) fn journal_settings(&self) -> String {
+        let kind = match self.journaling {
+            Journaling::Before => "before-image",
+            Journaling::NoBefore => "no-before",
+            Journaling::Off => return "journaling=off".to_owned(),
+        };
+        let sync_io = if self.sync_io { ", sync_io=on" } else { "" };
+        format!("journaling={kind}{sync_io}")
+    }
+
     /// What the Global Directory Editor is told.
     pub(super) fn editor_commands(&self, folder: &Path) -> String {
         let file = folder.join(files::DATABASE);

@@ -188,6 +188,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
+/// write_buffer_size times max_write_buffer_number of [`PREFIX_PRESET`].
+const PREFIX_WRITE_BUFFERS_BYTES: u64 = 2 * 134_217_728;
+
 /// Of <https://github.com/facebook/rocksdb/wiki/RocksDB-In-Memory-Workload-Performance-Benchmarks>,
 /// the commands' flags as options: the prefix there is the whole key of 20 bytes.
 const PREFIX_PRESET: &str = "num_levels=6;compression=kNoCompression;write_buffer_size=134217728;\
@@ -198,6 +201,15 @@ const PREFIX_PRESET: &str = "num_levels=6;compression=kNoCompression;write_buffe
     prefix_extractor=rocksdb.CappedPrefix.20;memtable_factory=prefix_hash:1048576;\
     allow_concurrent_memtable_write=false;block_based_table_factory={block_cache=17179869184;\
     block_size=4096;filter_policy=bloomfilter:10:false;index_type=kHashSearch};";
+
+/// The most that write buffers hold together.
+pub(super) fn write_buffers_bytes(knobs: &Resolved) -> u64 {
+    if knobs.text("preset") == "prefix" {
+        return PREFIX_WRITE_BUFFERS_BYTES;
+    }
+    let buffers = knobs.unsigned("max_write_buffer_number");
+    knobs.unsigned("write_buffer_size").saturating_mul(buffers)
+}
 
 /// The options string for these knobs; one sentence where they do not go together.
 pub(super) fn options(knobs: &Resolved, durability: Durability) -> Result<String, String> {

@@ -14,13 +14,34 @@ const SESSIONS_OF_ITS_OWN: u32 = 64;
 const LOG: &str = "log=(enabled=true)";
 const NO_LOG: &str = "log=(enabled=false)";
 
-/// The settings of a level, in WiredTiger's words. `method` is that of `sync`.
-pub(super) fn levels(durability: Durability, method: &str) -> Vec<String> {
+/// Whether a crash returns to the last checkpoint, there being no log.
+pub(super) fn is_by_checkpoint(durability: Durability, knobs: &Resolved) -> bool {
+    durability == Durability::Buffered && knobs.text("buffered_by") == "checkpoint"
+}
+
+/// The settings of a level, in WiredTiger's words.
+///
+/// # Errors
+/// [`Error::Unsupported`] where the knobs do not keep it.
+pub(super) fn levels(durability: Durability, knobs: &Resolved) -> Result<Vec<String>> {
     let logged = |sync: &str| vec![LOG.to_owned(), format!("transaction_sync=({sync})")];
     let unsynced = "checkpoint_sync=false".to_owned();
-    match durability {
-        Durability::Sync => logged(&format!("enabled=true,method={method}")),
+    Ok(match durability {
+        Durability::Sync => {
+            let method = knobs.text("transaction_sync");
+            logged(&format!("enabled=true,method={method}"))
+        }
         Durability::Async => logged("enabled=true,method=none"),
+        Durability::Buffered if is_by_checkpoint(durability, knobs) => {
+            if knobs.text("table") == "lsm" {
+                return Err(Error::Unsupported(
+                    "wiredtiger has no buffered_by=checkpoint for table=lsm, whose chunks are \
+                     written apart from checkpoints; use buffered_by=log"
+                        .to_owned(),
+                ));
+            }
+            vec![NO_LOG.to_owned()]
+        }
         Durability::Buffered => logged("enabled=false"),
         Durability::Process => {
             let mut settings = logged("enabled=true,method=none");
@@ -28,7 +49,7 @@ pub(super) fn levels(durability: Durability, method: &str) -> Vec<String> {
             settings
         }
         Durability::None => vec![NO_LOG.to_owned(), unsynced],
-    }
+    })
 }
 
 /// How a database is opened.
@@ -48,24 +69,12 @@ impl Plan {
     pub(super) fn new(spec: &OpenSpec<'_>, library: &Path) -> Result<Self> {
         let knobs = spec.knobs;
         let is_lsm = knobs.text("table") == "lsm";
-        let by_checkpoint =
-            spec.durability == Durability::Buffered && knobs.text("buffered_by") == "checkpoint";
-        if by_checkpoint && is_lsm {
-            return Err(Error::Unsupported(
-                "wiredtiger has no buffered_by=checkpoint for table=lsm, whose chunks are written \
-                 apart from checkpoints; use buffered_by=log"
-                    .to_owned(),
-            ));
-        }
         if knobs.integer("eviction_threads_min") > knobs.integer("eviction_threads_max") {
             return Err(Error::Unsupported(
                 "wiredtiger.eviction_threads_min exceeds eviction_threads_max".to_owned(),
             ));
         }
-        let mut settings = match by_checkpoint {
-            true => vec![NO_LOG.to_owned()],
-            false => levels(spec.durability, knobs.text("transaction_sync")),
-        };
+        let mut settings = levels(spec.durability, knobs)?;
         let has_log = settings.iter().any(|setting| setting == LOG);
         // Of one key given twice the last counts, with all its parts.
         for log in settings.iter_mut().filter(|setting| *setting == LOG) {
@@ -171,6 +180,7 @@ pub(super) fn parts(text: &str) -> Vec<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_engine::knob;
 
     #[test]
     fn a_configuration_is_taken_apart_on_its_top_level() {
@@ -187,8 +197,14 @@ mod tests {
 
     #[test]
     fn only_sync_waits_for_the_device() {
+        let knobs = knob::resolve(
+            "wiredtiger",
+            super::super::knobs::KNOBS,
+            &Default::default(),
+        );
+        let knobs = knobs.unwrap();
         for level in Durability::ALL {
-            let text = levels(level, "fsync").join(",");
+            let text = levels(level, &knobs).unwrap().join(",");
             assert_eq!(
                 text.contains("method=fsync"),
                 level == Durability::Sync,

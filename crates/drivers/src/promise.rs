@@ -1,0 +1,20 @@
+//! What the drivers' promises share: what the default knobs make of them, and a window in words.
+
+use std::collections::BTreeMap;
+use trueput_engine::{Durability, Engine, Promise, Window, knob};
+
+/// How `engine` keeps a level with its default knobs; `None` where it has not that level.
+pub(crate) fn with_defaults(engine: &dyn Engine, durability: Durability) -> Option<Promise> {
+    let knobs = knob::resolve(engine.info().name, engine.knobs(), &BTreeMap::new()).ok()?;
+    engine.promise_with(durability, &knobs).ok()
+}
+
+/// A window that is known in words alone: until when a commit can be lost.
+pub(crate) fn until(text: impl Into<String>) -> Window {
+    Window {
+        time_s: None,
+        bytes: None,
+        commits: None,
+        until: text.into(),
+    }
+}

@@ -150,7 +150,10 @@ proptest! {
     #[test]
     fn what_decodes_is_what_would_be_written(
         format in readable(),
-        key_bytes in proptest::collection::vec(proptest::sample::select(&b"\x00019auser"[..]), 0..24),
+        key_bytes in proptest::collection::vec(
+            proptest::sample::select(&b"\x00019auser"[..]),
+            0..24,
+        ),
     ) {
         if let Some(item) = format.read(&key_bytes) {
             prop_assert_eq!(key(format, item), key_bytes);

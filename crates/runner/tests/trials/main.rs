@@ -8,6 +8,7 @@
 )]
 
 mod claims;
+mod conditions;
 mod support;
 mod toy;
 
@@ -41,7 +42,8 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .iter()
         .find(|argument| !argument.starts_with('-'))
         .unwrap_or(&"");
-    let claims = claims::ALL.iter().filter(|(name, _)| name.contains(filter));
+    let all = claims::ALL.iter().chain(conditions::ALL);
+    let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {
         claims.for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;

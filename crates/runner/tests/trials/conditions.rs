@@ -1,0 +1,172 @@
+//! What the runner must do where a trial has a duration, a warm-up or a rate.
+
+use crate::support::{Bench, doubts, spec, threads, with};
+use crate::toy::LOG;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use trueput_record::conditions::{Arrival, Rate};
+use trueput_record::{Conditions, TrialRecord, TrialSpec};
+use trueput_runner::Event;
+
+pub const ALL: &[(&str, fn())] = &[
+    (
+        "a_trial_with_a_duration_ends_by_itself",
+        a_trial_with_a_duration_ends_by_itself,
+    ),
+    (
+        "what_is_done_to_warm_up_does_not_count",
+        what_is_done_to_warm_up_does_not_count,
+    ),
+    (
+        "a_rate_is_kept_and_its_responses_are_recorded",
+        a_rate_is_kept_and_its_responses_are_recorded,
+    ),
+    (
+        "a_stopped_worker_shows_in_response_times_and_not_in_service_times",
+        a_stopped_worker_shows_in_response_times_and_not_in_service_times,
+    ),
+    (
+        "a_rate_that_cannot_be_held_leaves_a_backlog",
+        a_rate_that_cannot_be_held_leaves_a_backlog,
+    ),
+];
+
+fn for_a_while(duration_s: f64, pause_ms: i64) -> TrialSpec {
+    let mut spec = with(spec("a", "endless"), "pause_ms", pause_ms);
+    spec.conditions.duration_s = Some(duration_s);
+    spec
+}
+
+fn at(per_s: f64, mut spec: TrialSpec) -> TrialSpec {
+    spec.conditions.rate = Some(Rate {
+        per_s,
+        arrival: Arrival::Constant,
+    });
+    spec
+}
+
+fn only(mut records: Vec<TrialRecord>) -> TrialRecord {
+    assert_eq!(records.len(), 1);
+    records.remove(0)
+}
+
+fn a_trial_with_a_duration_ends_by_itself() {
+    for spec in [for_a_while(1.2, 5), threads(for_a_while(1.2, 5))] {
+        let record = only(Bench::new().records(vec![spec]));
+        assert!(doubts(&record).is_empty(), "{record:?}");
+        let measurement = record.measurement.unwrap();
+        assert!(measurement.elapsed_s >= 1.2, "{}", measurement.elapsed_s);
+        assert!(measurement.open_loop.is_none());
+        let told: u64 = measurement
+            .timeline
+            .iter()
+            .map(|second| second.counts[1])
+            .sum();
+        assert_eq!(told, measurement.operations[1].count);
+    }
+}
+
+fn what_is_done_to_warm_up_does_not_count() {
+    let mut spec = for_a_while(0.4, 5);
+    spec.conditions.warm_up_s = 0.8;
+    let record = only(Bench::new().records(vec![spec]));
+    let measurement = record.measurement.as_ref().unwrap();
+    let counted = measurement.operations[1].count;
+    // The toy counts its stores by itself, those of the warm-up too, and so objects.
+    let doubts = doubts(&record);
+    let found = doubts[0]
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .parse::<u64>()
+        .unwrap();
+    assert!(
+        counted > 0 && found > counted,
+        "{found} stores, {counted} counted"
+    );
+    let (elapsed_s, latencies) = (measurement.elapsed_s, &measurement.operations[1].latency);
+    assert!(elapsed_s >= 0.39 && latencies.max_ns > 0, "{elapsed_s}");
+}
+
+fn a_rate_is_kept_and_its_responses_are_recorded() {
+    let bench = Bench::new();
+    let made = bench.create(vec![at(300.0, for_a_while(1.0, 0))]).unwrap();
+    bench.run(&made, |_| {});
+    let record = only(made.records());
+    assert!(doubts(&record).is_empty(), "{record:?}");
+    let measurement = record.measurement.unwrap();
+    let open = measurement.open_loop.unwrap();
+    // An open loop is never ahead of its schedule: 300 and one that is due at the very start each.
+    assert!(open.issued <= 304, "{open:?}");
+    assert_eq!(open.issued, measurement.operations[1].count);
+    let responses: u64 = open.responses.iter().map(|response| response.count).sum();
+    assert_eq!(responses, open.issued + open.backlog);
+    let log = std::fs::read_to_string(made.folder.histogram_path("a")).unwrap();
+    assert!(log.contains("Tag=store-response"), "{log}");
+}
+
+/// The worker's process, as it noted it in the database's folder.
+fn worker(results: &Path) -> Option<u32> {
+    let mut folders: Vec<PathBuf> = vec![results.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).ok()?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(LOG) {
+                let log = std::fs::read_to_string(path).ok()?;
+                let put = log.lines().find_map(|line| line.strip_prefix("put "))?;
+                return put.parse().ok();
+            }
+        }
+    }
+    None
+}
+
+fn a_stopped_worker_shows_in_response_times_and_not_in_service_times() {
+    let bench = Bench::new();
+    let mut spec = at(400.0, for_a_while(3.0, 0));
+    spec.workers = 1;
+    let made = bench.create(vec![spec]).unwrap();
+    let mut stalled = false;
+    bench.run(&made, |event| {
+        if matches!(event, Event::TrialProgress { .. }) && !stalled {
+            if let Some(pid) = worker(&bench.results()) {
+                let pid = Pid::from_raw(i32::try_from(pid).unwrap());
+                kill(pid, Signal::SIGSTOP).unwrap();
+                std::thread::sleep(Duration::from_millis(800));
+                kill(pid, Signal::SIGCONT).unwrap();
+                stalled = true;
+            }
+        }
+    });
+    assert!(stalled);
+    let record = only(made.records());
+    assert!(doubts(&record).is_empty(), "{record:?}");
+    let measurement = record.measurement.unwrap();
+    let open = measurement.open_loop.unwrap();
+    let response = &open.responses[1].latency;
+    // 320 of 1,200 became due in the stall, and waited 400 ms on average: 107 ms over all.
+    assert!(response.mean_ns > 50e6, "{response:?}");
+    assert!(response.p90_ns > 300_000_000, "{response:?}");
+    let service = &measurement.operations[1].latency;
+    assert!(
+        service.mean_ns < 10e6 && service.p99_ns < 100_000_000,
+        "{service:?}"
+    );
+}
+
+fn a_rate_that_cannot_be_held_leaves_a_backlog() {
+    let record = only(Bench::new().records(vec![at(100_000.0, for_a_while(0.5, 10))]));
+    assert!(doubts(&record).is_empty(), "{record:?}");
+    let open = record.measurement.unwrap().open_loop.unwrap();
+    assert!(
+        open.backlog > 10_000 && open.oldest_wait_s > 0.1,
+        "{open:?}"
+    );
+    let responses: u64 = open.responses.iter().map(|response| response.count).sum();
+    assert_eq!(responses, open.issued + open.backlog);
+    assert_ne!(record.spec.conditions, Conditions::default());
+}

@@ -230,7 +230,7 @@ fn named(
     names.into_iter().map(one).collect()
 }
 
-fn quoted(cell: &str) -> String {
+pub(crate) fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {

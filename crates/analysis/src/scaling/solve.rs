@@ -98,12 +98,7 @@ fn descend(points: &[Point], start: Coefficients) -> Solution {
         let (mut normal, mut right) = normal_equations(points, now.coefficients);
         for index in 0..3 {
             if now.coefficients[index] <= 0.0 && right[index] <= 0.0 {
-                right[index] = 0.0;
-                for other in 0..3 {
-                    normal[index][other] = 0.0;
-                    normal[other][index] = 0.0;
-                }
-                normal[index][index] = 1.0;
+                leave_out(index, &mut normal, &mut right);
             }
             normal[index][index] *= 1.0 + damping;
         }
@@ -135,6 +130,16 @@ fn descend(points: &[Point], start: Coefficients) -> Solution {
         }
     }
     now
+}
+
+/// Makes a coefficient's equation say that it stays as it is.
+fn leave_out(index: usize, normal: &mut [[f64; 3]; 3], right: &mut [f64; 3]) {
+    for row in normal.iter_mut() {
+        row[index] = 0.0;
+    }
+    normal[index] = [0.0; 3];
+    normal[index][index] = 1.0;
+    right[index] = 0.0;
 }
 
 fn squares(points: &[Point], coefficients: Coefficients) -> f64 {
@@ -193,10 +198,11 @@ fn solve(matrix: [[f64; 3]; 3], right: [f64; 3]) -> Option<[f64; 3]> {
         if rows[pivot][pivot].abs() < 1e-14 {
             return None;
         }
-        for below in pivot + 1..3 {
-            let factor = rows[below][pivot] / rows[pivot][pivot];
-            for column in pivot..4 {
-                rows[below][column] -= factor * rows[pivot][column];
+        let above = rows[pivot];
+        for row in rows.iter_mut().skip(pivot + 1) {
+            let factor = row[pivot] / above[pivot];
+            for (cell, of_pivot) in row.iter_mut().zip(above).skip(pivot) {
+                *cell -= factor * of_pivot;
             }
         }
     }

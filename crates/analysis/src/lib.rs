@@ -9,6 +9,7 @@ mod columns;
 mod contender;
 mod csv;
 pub mod document;
+pub mod inference;
 mod json;
 mod markdown;
 mod narrate;

@@ -1,6 +1,6 @@
 //! WiredTiger's driver. Skipped where no WiredTiger is on the machine: `make engines` installs it.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod support;
 
@@ -369,5 +369,61 @@ fn a_killed_process_loses_nothing_where_commits_are_written() {
 fn a_killed_process_leaves_a_prefix_where_the_log_is_buffered() {
     for left in left_after_a_kill(Durability::Buffered) {
         assert!(left <= CRASH_COMMITS);
+    }
+}
+
+/// Where each record of a log file ends, the header of the file first. A record begins with its
+/// length, and the next one stands at a multiple of 128 bytes.
+fn ends_of_records(log: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while let Some(bytes) = log.get(at..at + 4) {
+        let length = u32::from_le_bytes(bytes.try_into().unwrap());
+        if length == 0 {
+            break;
+        }
+        at += (length as usize).next_multiple_of(128);
+        ends.push(at);
+    }
+    ends
+}
+
+/// A copy of the folder of an open database, as a kill would leave it, with its log cut off.
+fn killed_at(open: &Path, end_of_log: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(open).unwrap().flatten() {
+        let copy = folder.path().join(entry.file_name());
+        if entry.file_name() == FIRST_LOG {
+            let mut log = std::fs::read(entry.path()).unwrap();
+            log[end_of_log..].fill(0);
+            std::fs::write(copy, log).unwrap();
+        } else {
+            std::fs::copy(entry.path(), copy).unwrap();
+        }
+    }
+    folder
+}
+
+const FIRST_LOG: &str = "WiredTigerLog.0000000001";
+
+#[test]
+fn a_kill_while_the_table_is_made_leaves_a_database_that_opens() {
+    let small = ("log_file_max", Value::Integer(100 << 10));
+    for engine in builds() {
+        for kind in TABLES {
+            let given = [table(kind), small.clone()];
+            let folder = tempfile::tempdir().unwrap();
+            let whole = open(engine.as_ref(), folder.path(), Durability::Process, &given).unwrap();
+            let ends = ends_of_records(&std::fs::read(folder.path().join(FIRST_LOG)).unwrap());
+            assert!(ends.len() > 3, "{ends:?}");
+            for end in ends {
+                let left = killed_at(folder.path(), end);
+                let database = open(engine.as_ref(), left.path(), Durability::Process, &given);
+                let database = database.unwrap_or_else(|error| panic!("{kind}, {end}: {error}"));
+                write(database.as_ref(), b"key", b"value");
+                assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
+            }
+            drop(whole);
+        }
     }
 }

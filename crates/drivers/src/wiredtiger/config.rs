@@ -7,6 +7,8 @@ use trueput_engine::{Durability, Error, OpenSpec, Resolved, Result};
 
 /// The one table. A name without a type, so that `type` says what it is made of.
 pub(super) const TABLE: &CStr = c"table:record";
+/// Its one column group, which has no name.
+pub(super) const COLUMN_GROUP: &CStr = c"colgroup:record";
 
 /// WiredTiger's own threads take sessions, too: eviction, checkpoints, the log, merges.
 const SESSIONS_OF_ITS_OWN: u32 = 64;

@@ -1,6 +1,6 @@
 //! An open database: WiredTiger's connection.
 
-use super::config::{Plan, TABLE, parts};
+use super::config::{COLUMN_GROUP, Plan, TABLE, parts};
 use super::session::WiredTigerSession;
 use super::shim::{Api, Handle, NOT_FOUND};
 use std::collections::BTreeMap;
@@ -46,9 +46,25 @@ impl Opened {
             has_log: plan.has_log,
             has_statistics: plan.has_statistics,
         };
-        // SAFETY: the database is open and the strings live. A table that is there stays as it is.
-        opened.check(unsafe { (api.shim.create)(handle, TABLE.as_ptr(), plan.table.as_ptr()) })?;
+        opened.make_table(&plan.table)?;
         Ok(opened)
+    }
+
+    /// Makes the table where it is not there. A kill between its entry in the metadata and that of
+    /// its column group, which WiredTiger makes with it, leaves a table that cannot be used: then
+    /// the second is made alone, as the first call would have done next.
+    fn make_table(&self, config: &CStr) -> Result<()> {
+        self.create(TABLE, config)?;
+        if self.metadata(COLUMN_GROUP)?.is_empty() {
+            self.create(COLUMN_GROUP, config)?;
+        }
+        Ok(())
+    }
+
+    fn create(&self, object: &CStr, config: &CStr) -> Result<()> {
+        let create = self.api.shim.create;
+        // SAFETY: the database is open and the strings live. What is there stays as it is.
+        self.check(unsafe { create(self.handle, object.as_ptr(), config.as_ptr()) })
     }
 
     #[inline]

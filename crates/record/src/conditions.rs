@@ -1,6 +1,7 @@
 //! What surrounds a trial, whatever its engine and workload: how long it runs, at what pace, where
 //! its workers run, with how much memory.
 
+use crate::filesystem::FileSystem;
 use crate::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -33,6 +34,49 @@ pub struct Conditions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }
+    /// The file system that the database lies on; `None`: the work folder's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystem>,
+    /// The file system that the engine's log lies on, for engines that can place it apart; `None`:
+    /// with the database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_file_system: Option<FileSystem>,
+}
+
+impl Conditions {
+    /// Every condition by the name and in the words of a plan.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, String); 8] {
+        let rate = self.rate.map(|rate| match rate.arrival {
+            Arrival::Constant => format!("{}/s", rate.per_s),
+            arrival => format!("{}/s {arrival}", rate.per_s),
+        });
+        let seconds = |time_s: f64| format!("{time_s}s");
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+        [
+            ("warm_up", seconds(self.warm_up_s)),
+            ("duration", or_none(self.duration_s.map(seconds))),
+            ("rate", or_none(rate)),
+            ("start", self.start.to_string()),
+            (
+                "cpus",
+                self.cpus.clone().unwrap_or_else(|| "all".to_owned()),
+            ),
+            ("numa", or_none(self.numa.as_ref().map(ToString::to_string))),
+            ("allocator", self.allocator.to_string()),
+            ("memory", or_none(self.memory_bytes.map(format_bytes))),
+        ]
+    }
+
+    /// Those that are not the default, as `allocator=jemalloc start=cold`.
+    #[must_use]
+    pub fn special(&self) -> String {
+        let usual = Self::default().named();
+        let special = self.named().into_iter().zip(usual);
+        let special = special.filter(|(this, usual)| this != usual);
+        let words = special.map(|((name, value), _)| format!("{name}={value}"));
+        words.collect::<Vec<_>>().join(" ")
+    }
 
 /// The pace of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ pub mod conditions;
 pub mod durability;
 pub mod folder;
 pub mod histogram;
+pub mod filesystem;
 pub mod host;
 pub mod measurement;
 pub mod plan;

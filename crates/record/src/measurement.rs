@@ -1,5 +1,8 @@
 //! What a trial yielded. One [`TrialRecord`] is one line of `trials.jsonl`.
 
+use crate::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
+use crate::filesystem::MountedFileSystem;
+use crate::placement::{AllocatorReport, Placement};
 use crate::{Promise, TrialSpec, Value, VerifyLevel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +22,12 @@ pub struct TrialRecord {
     pub resumed: bool,
     /// When its workers were released, RFC 3339 in UTC.
     pub started_at: String,
+    /// The file system that its database lay on; absent where that was the work folder's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<MountedFileSystem>,
+    /// The file system that the engine's log lay on; absent where that was the database's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_file_system: Option<MountedFileSystem>,
     /// The engine as it described itself; absent if it never opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineReport>,

@@ -43,6 +43,8 @@ impl Trial {
             outcome,
             resumed: false,
             started_at: jiff::Timestamp::now().to_string(),
+            file_system: None,
+            log_file_system: None,
             engine: None,
             load: None,
             measurement: None,

@@ -1,6 +1,7 @@
 //! What a plan says of the conditions of its trials. A condition with several values is a dimension.
 
 use crate::conditions::{Allocator, Arrival, Conditions, NumaPolicy, Rate, Start, parse_list};
+use crate::filesystem::FileSystem;
 use crate::value::parse_bytes;
 
 /// The least memory that a trial may be limited to, bytes: below it no engine can open.
@@ -27,6 +28,13 @@ pub struct ConditionLists {
     pub allocator: Vec<Allocator>,
     /// As [`Conditions::memory_bytes`]; `None` stands for no limit.
     pub memory_bytes: Vec<Option<u64>>,
+    /// As [`Conditions::file_system`].
+    pub file_system: Vec<FileSystem>,
+    /// As [`Conditions::log_file_system`].
+    pub log_file_system: Vec<FileSystem>,
+    /// The size of every image that is made and whose file system names none, bytes; `None`: as
+    /// large as the trial needs.
+    pub image_bytes: Option<u64>,
 }
 
 impl ConditionLists {
@@ -43,6 +51,16 @@ impl ConditionLists {
             .iter()
             .map(|&per_s| self.rate(per_s))
             .collect();
+        let placed = |wanted: &FileSystem| {
+            let apart = (!wanted.is_here()).then_some(wanted);
+            apart.map(|wanted| wanted.with_image(self.image_bytes))
+        };
+        vary(&mut all, &self.file_system, |of, wanted| {
+            of.file_system = placed(wanted)
+        });
+        vary(&mut all, &self.log_file_system, |of, wanted| {
+            of.log_file_system = placed(wanted)
+        });
         vary(&mut all, &self.memory_bytes, |of, memory| {
             of.memory_bytes = *memory
         });

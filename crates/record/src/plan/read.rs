@@ -5,6 +5,7 @@ use super::{
     check_count, check_name, check_rate, parse_cpus, parse_memory, parse_numa,
 };
 use crate::conditions::parse_seconds;
+use crate::filesystem::parse_image;
 use crate::suggest::did_you_mean;
 use crate::trial::Settings;
 use crate::{Error, Value, VerifyLevel, WorkerKind};
@@ -14,7 +15,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 26] = [
     "name",
     "about",
     "workload",
@@ -34,6 +35,9 @@ const KEYS: [&str; 23] = [
     "numa",
     "allocator",
     "memory",
+    "filesystem",
+    "log_filesystem",
+    "image",
     "unsupported",
     "settings",
     "knobs",
@@ -134,6 +138,9 @@ impl Reader<'_> {
             "memory" => {
                 lists.memory_bytes = self.some(item, |one| self.read_by(one, parse_memory))?
             }
+            "filesystem" => lists.file_system = self.some(item, |one| self.parsed(one))?,
+            "log_filesystem" => lists.log_file_system = self.some(item, |one| self.parsed(one))?,
+            "image" => lists.image_bytes = Some(self.read_by(item, parse_image)?),
             _ => {}
         }
         Ok(())
@@ -491,6 +498,9 @@ note = "shorter"
         ("numa = \"bind\"", "is no NUMA policy"),
         ("cpus = \"a-b\"", "is no list of processors"),
         ("allocator = \"jemaloc\"", "did you mean 'jemalloc'"),
+        ("filesystem = \"EXT4\"", "is no file system"),
+        ("filesystem = [\"ext4:mont=x\"]", "did you mean 'mount'"),
+        ("image = \"1KiB\"", "16MiB or more"),
         ("start = \"cool\"", "did you mean 'cold'"),
         ("when = [{settings = {}}]", "lacks 'note'"),
         ("when = [{note = \"a\"}]", "lacks 'settings'"),

@@ -5,7 +5,8 @@
 
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::folder::{RunEnd, RunManifest};
-use trueput_record::host::{FileSystemFacts, ProgramFacts};
+use trueput_record::filesystem::MountedFileSystem;
+use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
 use trueput_record::measurement::{
     Check, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement, OpenLoop,
     OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification, WorkerReport,
@@ -61,6 +62,18 @@ fn conditions() -> Conditions {
         memory_bytes: Some(1 << 30),
     }
 }
+        file_system: Some("ext4:mount=noatime;size=1GiB".parse().unwrap()),
+        log_file_system: Some("xfs:journal=external".parse().unwrap()),
+    }
+}
+
+fn mounted() -> MountedFileSystem {
+    MountedFileSystem {
+        mkfs: Some("mkfs.ext4 -F -q /dev/loop0".to_owned()),
+        image_bytes: Some(1 << 30),
+        journal_bytes: Some(256 << 20),
+        direct_io: Some(true),
+        mounted: host().file_system,
 
 /// What was to run.
 pub fn manifest() -> RunManifest {
@@ -133,6 +146,8 @@ pub fn record() -> TrialRecord {
             promise,
             settings: named([("map_size", Value::Integer(1 << 30))]),
             counters: named([("depth", Value::Integer(3))]),
+        file_system: Some(mounted()),
+        log_file_system: Some(mounted()),
         }),
         load: Some(load()),
         measurement: Some(measurement()),

@@ -1,0 +1,313 @@
+//! File systems as a dimension of a plan, and what a trial records of the one that it ran on.
+//!
+//! One file system is written as `KIND` or `KIND:KEY=VALUE;KEY=VALUE…`:
+//!
+//! ```text
+//! here                                  the work folder as it is
+//! folder:/mnt/x                         a folder on a real device; never formatted
+//! tmpfs                                 memory
+//! ext4                                  an image file on a loop device, made for the trial
+//! ext4:mount=noatime,barrier=0          … with these mount options
+//! ext4:mkfs=-O ^has_journal;size=8GiB   … with these options of mkfs.ext4, on an image of 8 GiB
+//! xfs:journal=external                  … its own log on an image of its own
+//! ```
+
+use crate::host::FileSystemFacts;
+use crate::suggest::did_you_mean;
+use crate::value::{format_bytes, parse_bytes};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The least size of an image, bytes: below it no mkfs makes a file system of use.
+pub const LEAST_IMAGE_BYTES: u64 = 16 << 20;
+
+const KEYS: [&str; 4] = ["mkfs", "mount", "journal", "size"];
+
+/// The file system that a trial is to run on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct FileSystem {
+    /// Where it comes from.
+    pub kind: FileSystemKind,
+    /// Options of its mkfs, a word each.
+    pub mkfs: Vec<String>,
+    /// Mount options.
+    pub mount: Vec<String>,
+    /// Whether its own journal lies on an image of its own.
+    pub external_journal: bool,
+    /// The size of its image, or of a tmpfs, bytes; `None`: as large as the trial needs.
+    pub image_bytes: Option<u64>,
+}
+
+/// Where a file system comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FileSystemKind {
+    /// It is the work folder's, as it stands.
+    #[default]
+    Here,
+    /// It is that of a folder of the user's.
+    Folder(PathBuf),
+    /// It is in memory, made for the trial.
+    Tmpfs,
+    /// It is made for the trial, in an image file, by the mkfs of this name.
+    Made(String),
+}
+
+impl FileSystem {
+    /// Whether the trial runs on the work folder as it is.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.kind == FileSystemKind::Here
+    }
+
+    /// Whether it is made in an image file.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        matches!(self.kind, FileSystemKind::Made(_))
+    }
+
+    /// This file system with the plan's size for images, where it has one and names none itself.
+    #[must_use]
+    pub fn with_image(&self, image_bytes: Option<u64>) -> Self {
+        let sized = self.is_made() || self.kind == FileSystemKind::Tmpfs;
+        let image_bytes = self.image_bytes.or(image_bytes.filter(|_| sized));
+        Self {
+            image_bytes,
+            ..self.clone()
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let words = value.split_whitespace().map(str::to_owned).collect();
+        let options = value.split(',').map(str::trim).map(str::to_owned);
+        match key {
+            "mkfs" if self.is_made() => self.mkfs = words,
+            "mount" => self.mount = options.filter(|option| !option.is_empty()).collect(),
+            "journal" if self.is_made() && value == "external" => self.external_journal = true,
+            "journal" if self.is_made() && value == "internal" => self.external_journal = false,
+            "journal" if self.is_made() => {
+                return Err(format!("journal is '{value}'; it is internal or external"));
+            }
+            "size" => self.image_bytes = Some(parse_image(value)?),
+            "mkfs" | "journal" => return Err(format!("{self} is not made, so has no '{key}'")),
+            _ => {
+                let hint = did_you_mean(key, KEYS);
+                let keys = KEYS.join(", ");
+                return Err(format!(
+                    "a file system has no '{key}'{hint}; it has {keys}, separated by ';', as in \
+                     ext4:mkfs=-O ^has_journal;mount=noatime"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the size of an image.
+///
+/// # Errors
+/// One sentence.
+pub fn parse_image(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
+        bytes if bytes >= LEAST_IMAGE_BYTES => Ok(bytes),
+        _ => Err(format!("an image of {text}; it must be 16MiB or more")),
+    }
+}
+
+/// Reads the file systems of one command-line argument: separated by commas, but one with options
+/// of its own (a `:`) goes on to the argument's end, for its mount options have commas too.
+///
+/// # Errors
+/// One sentence for the first that is none.
+pub fn parse_list(text: &str) -> Result<Vec<FileSystem>, String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find([',', ':']).unwrap_or(rest.len());
+        let end = if rest[end..].starts_with(':') {
+            rest.len()
+        } else {
+            end
+        };
+        found.push(rest[..end].trim().parse()?);
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    if found.is_empty() {
+        return Err("no file system is named; write here, tmpfs, ext4 …".to_owned());
+    }
+    Ok(found)
+}
+
+impl FromStr for FileSystem {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, options) = text.split_once(':').unwrap_or((text, ""));
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+        let kind = match word {
+            "here" if options.is_empty() => FileSystemKind::Here,
+            "here" => return Err("'here' is the work folder as it is: no options".to_owned()),
+            "folder" if options.starts_with('/') => FileSystemKind::Folder(options.into()),
+            "folder" => {
+                return Err(format!(
+                    "'{text}' names no folder; write its whole path, as in folder:/mnt/x"
+                ));
+            }
+            "tmpfs" => FileSystemKind::Tmpfs,
+            _ if !word.is_empty() && word.len() <= 32 && word.chars().all(plain) => {
+                FileSystemKind::Made(word.to_owned())
+            }
+            _ => {
+                return Err(format!(
+                    "'{text}' is no file system; write here, folder:/mnt/x, tmpfs, or the kind of \
+                     one to be made, as in ext4 or ext4:mount=noatime"
+                ));
+            }
+        };
+        let mut file_system = Self {
+            kind,
+            ..Self::default()
+        };
+        if word == "folder" {
+            return Ok(file_system);
+        }
+        for option in options.split(';').filter(|option| !option.is_empty()) {
+            let (key, value) = option.split_once('=').unwrap_or((option, ""));
+            file_system.set(key.trim(), value.trim())?;
+        }
+        Ok(file_system)
+    }
+}
+
+impl fmt::Display for FileSystem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.kind {
+            FileSystemKind::Here => "here",
+            FileSystemKind::Folder(folder) => {
+                return formatter.pad(&format!("folder:{}", folder.display()));
+            }
+            FileSystemKind::Tmpfs => "tmpfs",
+            FileSystemKind::Made(kind) => kind,
+        };
+        let mut options = Vec::new();
+        if !self.mkfs.is_empty() {
+            options.push(format!("mkfs={}", self.mkfs.join(" ")));
+        }
+        if !self.mount.is_empty() {
+            options.push(format!("mount={}", self.mount.join(",")));
+        }
+        if self.external_journal {
+            options.push("journal=external".to_owned());
+        }
+        if let Some(bytes) = self.image_bytes {
+            let exact = format_bytes(bytes).replace(' ', "");
+            let exact = match parse_bytes(&exact) {
+                Ok(same) if same == bytes => exact,
+                _ => bytes.to_string(),
+            };
+            options.push(format!("size={exact}"));
+        }
+        let colon = if options.is_empty() { "" } else { ":" };
+        formatter.pad(&format!("{kind}{colon}{}", options.join(";")))
+    }
+}
+
+impl TryFrom<String> for FileSystem {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<FileSystem> for String {
+    fn from(file_system: FileSystem) -> Self {
+        file_system.to_string()
+    }
+}
+
+/// The file system that a trial ran on, as it was made and as the kernel states it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MountedFileSystem {
+    /// The command that made it; absent where nothing was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mkfs: Option<String>,
+    /// The size of its image, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_bytes: Option<u64>,
+    /// The size of the image of its own journal, where that lies apart, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal_bytes: Option<u64>,
+    /// Whether its loop device reads and writes the image past the page cache of the file system
+    /// that the image lies on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct_io: Option<bool>,
+    /// Type, source, mount options and size when the trial began.
+    pub mounted: FileSystemFacts,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> FileSystem {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_file_system_reads_as_it_is_written() {
+        for text in [
+            "here",
+            "tmpfs",
+            "tmpfs:size=64MiB",
+            "folder:/mnt/x:y",
+            "ext4",
+            "ext4:mount=noatime,barrier=0",
+            "ext4:mkfs=-O ^has_journal;mount=noatime;size=8GiB",
+            "xfs:journal=external",
+            "ext4:size=16777217",
+        ] {
+            assert_eq!(read(text).to_string(), text);
+        }
+        assert_eq!(read("ext4:mkfs=-b 1024").mkfs, ["-b", "1024"]);
+        assert_eq!(read("ext4:mount=a=1,b").mount, ["a=1", "b"]);
+    }
+
+    #[test]
+    fn what_is_no_file_system_is_refused_with_what_would_be_right() {
+        for (text, says) in [
+            ("", "is no file system"),
+            ("EXT4", "is no file system"),
+            ("../ext4", "is no file system"),
+            ("folder:mnt", "write its whole path"),
+            ("here:mount=noatime", "no options"),
+            ("tmpfs:mkfs=-q", "is not made"),
+            ("ext4:mont=noatime", "did you mean 'mount'"),
+            ("ext4:size=1KiB", "16MiB or more"),
+            ("ext4:size=large", "is not a size"),
+            ("ext4:journal=elsewhere", "internal or external"),
+        ] {
+            let message = text.parse::<FileSystem>().unwrap_err();
+            assert!(message.contains(says), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn on_the_command_line_options_go_on_to_the_end_of_the_argument() {
+        let list = parse_list("ext2,xfs,ext4:mount=noatime,barrier=0").unwrap();
+        let list: Vec<_> = list.iter().map(FileSystem::to_string).collect();
+        assert_eq!(list, ["ext2", "xfs", "ext4:mount=noatime,barrier=0"]);
+        assert!(parse_list("").is_err() && parse_list("ext2,,xfs").is_err());
+    }
+
+    #[test]
+    fn the_plan_s_size_is_for_what_has_an_image_and_names_none() {
+        let image = Some(1 << 30);
+        assert_eq!(read("ext4").with_image(image).image_bytes, image);
+        let own = read("ext4:size=2GiB").with_image(image);
+        assert_eq!(own.image_bytes, Some(2 << 30));
+        assert_eq!(read("here").with_image(image), read("here"));
+    }
+}

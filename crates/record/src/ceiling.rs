@@ -1,0 +1,79 @@
+//! What a machine could do at most: rates without any engine, measured in the same run, in the same
+//! folder and for as many workers as the trial has.
+
+use serde::{Deserialize, Serialize};
+
+/// The ceilings of a trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ceilings {
+    /// How many threads measured at once: as many as the trial has workers.
+    pub committers: u32,
+    /// Bytes appended by each commit.
+    pub commit_bytes: u64,
+    /// Durable appends; absent where the file system refuses to flush.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<FlushCeiling>,
+    /// Blocks of 4 KiB; absent where the file could not be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockCeiling>,
+    /// Memory.
+    pub memory: MemoryCeiling,
+    /// Operations per second on the engine that keeps nothing, over all threads: the harness.
+    pub harness_per_s: f64,
+    /// How long all this took, seconds.
+    pub elapsed_s: f64,
+}
+
+/// Commits per second that append `commit_bytes` and are acknowledged when `fdatasync` has returned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlushCeiling {
+    /// Each committer flushes a log of its own for each commit.
+    pub alone_per_s: f64,
+    /// All append to one log, and one flush serves all that have appended before it began.
+    pub grouped_per_s: f64,
+    /// Flushes per second in the latter.
+    pub grouped_flushes_per_s: f64,
+}
+
+/// Reads and writes of 4 KiB blocks, all threads together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct BlockCeiling {
+    /// Whether they passed the page cache by (`O_DIRECT`).
+    pub direct: bool,
+    /// Blocks written in order, per second.
+    pub sequential_writes_per_s: f64,
+    /// Blocks read in order, per second.
+    pub sequential_reads_per_s: f64,
+    /// Blocks written anywhere, per second.
+    pub random_writes_per_s: f64,
+    /// Blocks read anywhere, per second.
+    pub random_reads_per_s: f64,
+}
+
+/// Memory, all threads together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryCeiling {
+    /// Bytes of the region that was read.
+    pub region_bytes: u64,
+    /// Bytes copied per second.
+    pub copied_bytes_per_s: f64,
+    /// Reads per second of which each must end before the next one's place is known.
+    pub dependent_reads_per_s: f64,
+}
+
+/// A rate over a ceiling; `None` where there is none.
+#[must_use]
+pub fn share_of(per_s: f64, ceiling_per_s: f64) -> Option<f64> {
+    (ceiling_per_s > 0.0 && per_s.is_finite()).then(|| per_s / ceiling_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_no_share_of_a_ceiling_that_was_not_measured() {
+        assert_eq!(share_of(50.0, 200.0), Some(0.25));
+        assert_eq!(share_of(50.0, 0.0), None);
+    }
+}

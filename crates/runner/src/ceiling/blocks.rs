@@ -1,0 +1,141 @@
+//! Reads and writes of 4 KiB blocks, past the page cache where the file system lets us.
+
+use super::rate;
+use nix::fcntl::OFlag;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use trueput_record::ceiling::BlockCeiling;
+
+const BLOCK: usize = 4_096;
+
+/// Blocks of the file: 32 MiB, enough that a device's own order of them is no order.
+const BLOCKS: u64 = 8_192;
+
+/// A block that lies where direct I/O wants it.
+#[repr(align(4096))]
+struct Aligned([u8; BLOCK]);
+
+/// Measures four rates in a file of its own.
+///
+/// # Errors
+/// What the operating system says.
+pub(super) fn measure(folder: &Path, threads: u32) -> std::io::Result<BlockCeiling> {
+    let path = folder.join("blocks");
+    let file = File::create_new(&path)?;
+    let blank = vec![0xA5; BLOCK * 256];
+    for part in 0..BLOCKS / 256 {
+        file.write_all_at(&blank, part * blank.len() as u64)?;
+    }
+    file.sync_all()?;
+    let direct = open(&path, true).is_ok();
+    let measured = |work: Work| {
+        rate(
+            threads,
+            |thread| {
+                Ok((
+                    open(&path, direct)?,
+                    Places::new(thread, threads, work.random),
+                ))
+            },
+            |(file, places), stop| blocks(file, places, stop, work.write),
+        )
+    };
+    Ok(BlockCeiling {
+        direct,
+        sequential_writes_per_s: measured(Work {
+            write: true,
+            random: false,
+        })?,
+        sequential_reads_per_s: measured(Work {
+            write: false,
+            random: false,
+        })?,
+        random_writes_per_s: measured(Work {
+            write: true,
+            random: true,
+        })?,
+        random_reads_per_s: measured(Work {
+            write: false,
+            random: true,
+        })?,
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Work {
+    write: bool,
+    random: bool,
+}
+
+fn open(path: &Path, direct: bool) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    if direct {
+        options.custom_flags(OFlag::O_DIRECT.bits());
+    }
+    options.open(path)
+}
+
+fn blocks(
+    file: &File,
+    places: &mut Places,
+    stop: &AtomicBool,
+    write: bool,
+) -> std::io::Result<u64> {
+    let mut block = Box::new(Aligned([0xA5; BLOCK]));
+    let mut done = 0;
+    while !stop.load(Relaxed) {
+        let place = places.next() * BLOCK as u64;
+        if write {
+            file.write_all_at(&block.0, place)?;
+        } else {
+            file.read_exact_at(&mut block.0, place)?;
+        }
+        done += 1;
+    }
+    Ok(done)
+}
+
+/// Which block comes next: in order from a place of the thread's own, or anywhere.
+struct Places {
+    next: u64,
+    random: bool,
+}
+
+impl Places {
+    fn new(thread: u32, threads: u32, random: bool) -> Self {
+        let next = BLOCKS * u64::from(thread) / u64::from(threads.max(1));
+        Self { next, random }
+    }
+
+    fn next(&mut self) -> u64 {
+        if self.random {
+            // Knuth's linear congruential generator; its upper bits are good enough for places.
+            let multiplier = 6_364_136_223_846_793_005_u64;
+            self.next = self
+                .next
+                .wrapping_mul(multiplier)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (self.next >> 33) % BLOCKS
+        } else {
+            self.next = (self.next + 1) % BLOCKS;
+            self.next
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_order_wrap_around_and_random_ones_spread() {
+        let mut ordered = Places::new(1, 2, false);
+        assert_eq!(ordered.next(), BLOCKS / 2 + 1);
+        let mut random = Places::new(0, 1, true);
+        let seen: std::collections::BTreeSet<u64> = (0..1_000).map(|_| random.next()).collect();
+        assert!(seen.len() > 900 && seen.iter().all(|place| *place < BLOCKS));
+    }
+}

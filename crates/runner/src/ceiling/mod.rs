@@ -1,0 +1,144 @@
+//! What this machine could do at most, measured before a trial in its own folder: durable appends,
+//! blocks, memory, and the harness itself.
+//!
+//! It takes about two seconds and is done once per run for each file system, number of workers and
+//! size of a commit.
+
+mod blocks;
+mod flush;
+mod harness;
+mod memory;
+
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use trueput_record::ceiling::Ceilings;
+
+/// How long each rate is measured.
+const SPAN: Duration = Duration::from_millis(250);
+
+/// More threads than this would say nothing that fewer do not.
+const MOST_THREADS: u32 = 256;
+
+/// The name of the folder, in the trial's, in which files are made for a moment.
+const FOLDER: &str = ".ceilings";
+
+/// Measures the ceilings in `directory` for so many committers and bytes per commit. What it writes
+/// there it removes.
+///
+/// # Errors
+/// What the operating system says, where no file can be made there at all.
+pub(crate) fn measure(
+    directory: &Path,
+    committers: u32,
+    commit_bytes: u64,
+) -> std::io::Result<Ceilings> {
+    let began = Instant::now();
+    let threads = committers.clamp(1, MOST_THREADS);
+    let scratch = Scratch::make(directory)?;
+    let record_bytes = usize::try_from(commit_bytes.clamp(1, 1 << 20)).unwrap_or(1);
+    let ceilings = Ceilings {
+        committers: threads,
+        commit_bytes: record_bytes as u64,
+        flush: flush::measure(&scratch.0, threads, record_bytes).ok(),
+        blocks: blocks::measure(&scratch.0, threads).ok(),
+        memory: memory::measure(threads),
+        harness_per_s: harness::measure(threads),
+        elapsed_s: 0.0,
+    };
+    Ok(Ceilings {
+        elapsed_s: began.elapsed().as_secs_f64(),
+        ..ceilings
+    })
+}
+
+/// A folder that goes when it is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make(directory: &Path) -> std::io::Result<Self> {
+        let path = directory.join(FOLDER);
+        // What a killed run left of an earlier measurement.
+        if path.exists() {
+            std::fs::remove_dir_all(&path)?;
+        }
+        std::fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A folder that stays is met and removed by the next measurement or with the trial's own.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs `work` on so many threads at once until the span is over, and returns how much they did per
+/// second. `work` is given its thread's number and a flag that says when to return.
+///
+/// # Errors
+/// The first thread's error.
+fn rate<T: Send>(
+    threads: u32,
+    prepare: impl Fn(u32) -> std::io::Result<T> + Sync,
+    work: impl Fn(&mut T, &AtomicBool) -> std::io::Result<u64> + Sync,
+) -> std::io::Result<f64> {
+    let stop = AtomicBool::new(false);
+    let barrier = Barrier::new(threads as usize + 1);
+    let (done, elapsed) = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads)
+            .map(|thread| {
+                let (prepare, work, stop, barrier) = (&prepare, &work, &stop, &barrier);
+                scope.spawn(move || {
+                    let prepared = prepare(thread);
+                    barrier.wait();
+                    prepared.and_then(|mut prepared| work(&mut prepared, stop))
+                })
+            })
+            .collect();
+        barrier.wait();
+        let began = Instant::now();
+        std::thread::sleep(SPAN);
+        stop.store(true, Relaxed);
+        let done: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+        (done, began.elapsed())
+    });
+    let mut total = 0;
+    for one in done {
+        total += one.map_err(|_| std::io::Error::other("a thread has panicked"))??;
+    }
+    Ok(total as f64 / elapsed.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ceiling_is_measured_and_nothing_is_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let ceilings = measure(folder.path(), 2, 100).unwrap();
+        let flush = ceilings.flush.unwrap();
+        assert!(
+            flush.alone_per_s > 0.0 && flush.grouped_per_s > 0.0,
+            "{flush:?}"
+        );
+        assert!(
+            flush.grouped_flushes_per_s <= flush.grouped_per_s * 1.01,
+            "{flush:?}"
+        );
+        let blocks = ceilings.blocks.unwrap();
+        assert!(blocks.random_reads_per_s > 0.0 && blocks.random_writes_per_s > 0.0);
+        assert!(ceilings.memory.dependent_reads_per_s > 0.0);
+        assert!(ceilings.memory.copied_bytes_per_s > 0.0 && ceilings.harness_per_s > 0.0);
+        assert_eq!((ceilings.committers, ceilings.commit_bytes), (2, 100));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_told() {
+        assert!(measure(Path::new("/proc/self"), 1, 100).is_err());
+    }
+}

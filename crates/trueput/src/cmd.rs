@@ -1,11 +1,13 @@
 //! One file per subcommand.
 
 pub mod check;
+pub mod clean;
 pub mod completions;
 pub mod engines;
 pub mod knobs;
 pub mod man;
 pub mod plan;
+pub mod published;
 pub mod report;
 pub mod run;
 pub mod threen1;
@@ -29,7 +31,9 @@ pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failu
         Command::Knobs(arguments) => knobs::run(&arguments, registry),
         Command::Plan(arguments) => plan::run(&arguments, registry),
         Command::Check(arguments) => check::run(&arguments, registry),
+        Command::Clean(arguments) => clean::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Published(arguments) => published::run(&arguments, registry),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man => man::run(),
         Command::Worker => Ok(trueput_runner::worker::main(registry)),

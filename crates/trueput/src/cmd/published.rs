@@ -1,0 +1,83 @@
+//! `trueput published`: what others measured, with its source and its caveats.
+
+use crate::failure::Failure;
+use crate::{output, table};
+use clap::Args;
+use serde_json::json;
+use std::process::ExitCode;
+use trueput_analysis::{Format, published};
+use trueput_record::published::{Published, all, named};
+use trueput_runner::Registry;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput published
+  trueput published symas-2014-read-while-writing
+  trueput published fis-2010-threen1-elapsed --format csv > elapsed.csv
+
+These are figures of other machines. Compare the ratios inside a table, not the figures.";
+
+/// What `trueput published` is given.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The table to show; without it, every table is listed
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// How to write a table: terminal, markdown, csv (plain numbers), json
+    #[arg(long, value_name = "FORMAT", requires = "id", conflicts_with = "json")]
+    format: Option<Format>,
+}
+
+/// Lists the published tables, or shows one.
+///
+/// # Errors
+/// A usage error where no table has that id.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    match &arguments.id {
+        None => list(arguments.json)?,
+        Some(id) => {
+            let published = named(id).map_err(Failure::usage)?;
+            let format = match arguments.json {
+                true => Format::Json,
+                false => arguments.format.unwrap_or(Format::Terminal),
+            };
+            let workloads = registry.workloads.iter();
+            let workloads: Vec<_> = workloads.map(|workload| workload.info().name).collect();
+            let text = published::render(&published, &workloads, format, output::style());
+            output::write(&text)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(as_json: bool) -> Result<(), Failure> {
+    let tables = all().map_err(|error| Failure::Other(error.to_string()))?;
+    if as_json {
+        let described = tables.iter().map(|table| {
+            json!({
+                "id": table.id,
+                "title": table.title,
+                "year": table.year(),
+                "rows": table.rows.len(),
+                "source": table.source,
+            })
+        });
+        return output::json(&described.collect());
+    }
+    let rows: Vec<_> = tables.iter().map(row).collect();
+    output::write(&table::align(["id", "year", "rows", "title"], &rows))
+}
+
+fn row(table: &Published) -> [String; 4] {
+    let year = table.year().map(|year| year.to_string());
+    [
+        table.id.clone(),
+        year.unwrap_or_default(),
+        table.rows.len().to_string(),
+        table.title.clone(),
+    ]
+}

@@ -13,11 +13,13 @@ pub mod knob;
 pub mod native;
 pub mod null;
 pub mod reference;
+pub mod storage;
 
 pub use error::{Error, Result};
 pub use knob::{Kind, Knob, Resolved};
 pub use native::Native;
 pub use null::Null;
+pub use storage::Storage;
 pub use trueput_record::{Durability, Promise, Value, Window};
 
 use std::collections::BTreeMap;

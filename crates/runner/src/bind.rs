@@ -1,19 +1,21 @@
 //! A trial's names and settings, bound to the engine and the workload that they mean.
 
 use crate::Registry;
-use trueput_engine::{Engine, Native, Resolved, knob};
+use trueput_engine::{Engine, Native, Resolved, Storage, knob, storage};
 use trueput_record::{Conditions, Promise, TrialSpec, WorkerKind};
-use trueput_workloads::Job;
+use trueput_workloads::{Job, Subject};
+
+static STORAGE: Storage = Storage;
 
 /// An engine under test.
-pub(crate) enum Subject {
+pub(crate) enum Contestant {
     /// As the program offers it.
     Offered(&'static dyn Engine),
     /// As a library that was named has it.
     Loaded(Box<dyn Engine>),
 }
 
-impl std::ops::Deref for Subject {
+impl std::ops::Deref for Contestant {
     type Target = dyn Engine;
 
     fn deref(&self) -> &Self::Target {
@@ -27,7 +29,7 @@ impl std::ops::Deref for Subject {
 /// What a trial's specification means.
 pub(crate) struct Bound {
     /// The engine, as the library that the trial names has it, where it names one.
-    pub engine: Subject,
+    pub engine: Contestant,
     /// How it keeps the trial's level.
     pub promise: Promise,
     /// Its knobs, every one.
@@ -44,12 +46,16 @@ pub(crate) struct Bound {
 /// One sentence: what was given and what would be right.
 pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, String> {
     check_id(&spec.id)?;
-    let offered = registry.engine(&spec.engine)?;
+    let workload = registry.workload(&spec.workload)?;
+    let offered = match workload.subject() {
+        Subject::Engine => registry.engine(&spec.engine)?,
+        Subject::Storage => in_an_engines_place(&spec.workload, &spec.engine)?,
+    };
     let name = offered.info().name;
     let engine = match &spec.build {
-        None => Subject::Offered(offered),
+        None => Contestant::Offered(offered),
         Some(library) => {
-            Subject::Loaded(offered.at(library).map_err(|error| in_words(name, error))?)
+            Contestant::Loaded(offered.at(library).map_err(|error| in_words(name, error))?)
         }
     };
     if engine.promise(spec.durability).is_none() {
@@ -70,7 +76,6 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     let knobs = knob::resolve(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
     let promise = promise.map_err(|error| in_words(name, error))?;
-    let workload = registry.workload(&spec.workload)?;
     let settings = knob::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
         .job(&settings, &spec.conditions)
@@ -84,6 +89,7 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
         ));
     }
     check_workers(&*engine, spec)?;
+    check_job(&*job, spec)?;
     Ok(Bound {
         engine,
         promise,
@@ -91,6 +97,34 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
         job,
         native,
     })
+}
+
+/// What stands in the place of an engine under a workload that needs none.
+///
+/// # Errors
+/// One sentence, where the plan names an engine for it.
+pub(crate) fn in_an_engines_place(
+    workload: &str,
+    named: &str,
+) -> Result<&'static dyn Engine, String> {
+    match named {
+        storage::NAME => Ok(&STORAGE),
+        _ => Err(format!(
+            "{workload} needs no engine, for it measures the storage itself: leave '{named}' out"
+        )),
+    }
+}
+
+fn check_job(job: &dyn Job, spec: &TrialSpec) -> Result<(), String> {
+    job.check_workers(spec.workers, spec.worker_kind)
+        .map_err(|why| format!("{}: {why}", spec.workload))?;
+    match job.durability() {
+        Some(level) if level != spec.durability => Err(format!(
+            "{} with these settings has durability '{level}', not '{}'",
+            spec.workload, spec.durability
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The engine's own sentence names it already.

@@ -22,6 +22,10 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// [`Halt::Interrupted`] where the user stopped the run, [`Halt::Failed`] where there is no folder
 /// to do it in.
 pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Vec<String>, Halt> {
+    if spec.engine == trueput_engine::storage::NAME {
+        // It has no records, so there is nothing that it could do wrong with them.
+        return Ok(Vec::new());
+    }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
     let key = format!("{} {} {knobs}", spec.contender(), spec.durability);
     if let Some(known) = context.conformance.get(&key) {

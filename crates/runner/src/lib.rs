@@ -49,6 +49,11 @@ impl Registry {
     /// # Errors
     /// One sentence with the nearest name and all names.
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, String> {
+        if name == trueput_engine::storage::NAME {
+            return Err(format!(
+                "'{name}' is no engine: it stands for the files of the workloads that need none"
+            ));
+        }
         let found = self
             .engines
             .iter()

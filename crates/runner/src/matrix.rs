@@ -1,7 +1,7 @@
 //! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
 
 use crate::Registry;
-use crate::bind::in_words;
+use crate::bind::{in_an_engines_place, in_words};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
@@ -13,7 +13,7 @@ use trueput_record::plan::{
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
-use trueput_workloads::Workload;
+use trueput_workloads::{Job, Subject, Workload};
 
 /// The most trials that a plan may have.
 pub const MAX_TRIALS: usize = 10_000;
@@ -210,6 +210,9 @@ impl<'a> Expansion<'a> {
     }
 
     fn rivals(&self, left_out: &mut Vec<String>) -> Result<Vec<Rival>, Error> {
+        if self.workload.subject() == Subject::Storage {
+            return Ok(vec![self.storage()?]);
+        }
         let mut rivals: Vec<Rival> = Vec::new();
         for contender in &self.plan.engines {
             if contender.engine == PRESENT_ENGINES {
@@ -223,6 +226,28 @@ impl<'a> Expansion<'a> {
             }
         }
         Ok(rivals)
+    }
+
+    /// What stands in an engine's place under a workload that needs none.
+    fn storage(&self) -> Result<Rival, Error> {
+        let workload = &self.plan.workload;
+        let named = self.plan.engines.iter();
+        for contender in named.filter(|named| named.engine != PRESENT_ENGINES) {
+            in_an_engines_place(workload, &contender.engine)
+                .map_err(|why| self.wrong("engines", why))?;
+        }
+        if self.plan.durability != PlanFile::for_workload(workload).durability {
+            let message = format!(
+                "{workload} takes its durability from its own settings: leave durability out"
+            );
+            return Err(self.wrong("durability", message));
+        }
+        let engine = in_an_engines_place(workload, trueput_engine::storage::NAME)
+            .map_err(|why| self.wrong("engines", why))?;
+        Ok(Rival {
+            contender: Contender::parse(engine.info().name),
+            build: Build::Default(engine),
+        })
     }
 
     fn present(&self, rivals: &mut Vec<Rival>, left_out: &mut Vec<String>) {
@@ -296,7 +321,12 @@ impl<'a> Expansion<'a> {
                     }
                     for settings in combinations(&settings) {
                         for conditions in self.plan.conditions.combinations() {
-                            let settings = self.workload_settings(&settings, &conditions)?;
+                            let (settings, job) = self.bound(&settings, &conditions)?;
+                            job.check_workers(workers, worker_kind)
+                                .map_err(|why| self.wrong("workers", why))?;
+                            if job.durability().is_some_and(|own| own != durability) {
+                                continue;
+                            }
                             cells.push(TrialSpec {
                                 id: String::new(),
                                 cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
@@ -323,15 +353,15 @@ impl<'a> Expansion<'a> {
     }
 
     /// Fills in defaults, and asks the workload whether its settings go together.
-    fn workload_settings(
+    fn bound(
         &self,
         given: &Settings,
         conditions: &Conditions,
-    ) -> Result<Resolved, Error> {
+    ) -> Result<(Resolved, Box<dyn Job>), Error> {
         let resolved = resolve(&self.plan.workload, self.workload.settings(), given)
             .map_err(|why| self.wrong("settings", why))?;
         match self.workload.job(&resolved, conditions) {
-            Ok(_) => Ok(resolved),
+            Ok(job) => Ok((resolved, job)),
             Err(why) => Err(self.wrong("settings", format!("{}: {why}", self.plan.workload))),
         }
     }
@@ -367,6 +397,10 @@ impl<'a> Expansion<'a> {
     ) -> Result<Vec<Durability>, Error> {
         if !engine.capabilities().retains_data {
             return Ok(vec![Durability::None]);
+        }
+        if self.workload.subject() == Subject::Storage {
+            let offered = |level: &Durability| engine.promise(*level).is_some();
+            return Ok(Durability::ALL.into_iter().filter(offered).collect());
         }
         let mut offered = Vec::new();
         for &level in &self.plan.durability {

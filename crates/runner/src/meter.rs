@@ -338,6 +338,16 @@ impl Meter for ClockMeter<'_> {
         }
     }
 
+    fn mark(&mut self) -> u64 {
+        self.clock.raw()
+    }
+
+    fn within(&mut self, kind: usize, mark: u64) {
+        let latency_ns = self.clock.delta_as_nanos(mark, self.clock.raw());
+        self.histograms[kind].saturating_record(latency_ns);
+        add(&self.lane.counts[kind], 1);
+    }
+
     fn respond(&mut self, unit: usize) {
         if let Some(open) = &mut self.open
             && open.issued > 0
@@ -403,6 +413,22 @@ mod tests {
         meter.start();
         meter.finish(0);
         assert!(meter.into_histograms()[0].max() < 1_000_000_000);
+    }
+
+    #[test]
+    fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = ClockMeter::new(2, &lane, &stage);
+        meter.start();
+        std::thread::sleep(Duration::from_millis(2));
+        let mark = meter.mark();
+        std::thread::sleep(Duration::from_millis(2));
+        meter.within(1, mark);
+        meter.finish(0);
+        assert_eq!(lane.counts(2), [1, 1]);
+        let histograms = meter.into_histograms();
+        assert!(histograms[1].min() >= 1_900_000, "the inner one's time");
+        assert!(histograms[0].min() >= 3_900_000, "the outer one's whole");
     }
 
     #[test]

@@ -6,12 +6,13 @@
 //! and mixes; it never touches the clock, a process or `/proc`.
 
 pub mod generate;
+pub mod storage;
 pub mod threen1;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Capabilities, Database, Error as EngineError, Knob, Resolved, Session, Value,
+    Capabilities, Database, Durability, Error as EngineError, Knob, Resolved, Session, Value,
 };
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
@@ -19,13 +20,28 @@ use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 /// Every workload.
 #[must_use]
 pub fn registry() -> &'static [&'static dyn Workload] {
-    &[&threen1::ThreeN1]
+    &[&threen1::ThreeN1, &storage::log_flush::LogFlush]
+}
+
+/// What a workload does its work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// An engine under test.
+    Engine,
+    /// Files of its own, where a database would lie. It needs no engine and has none:
+    /// [`trueput_engine::Storage`] stands in its place.
+    Storage,
 }
 
 /// A workload: what it is and what can be set about it.
 pub trait Workload: Send + Sync {
     /// What it is.
     fn info(&self) -> Info;
+
+    /// What it does its work on.
+    fn subject(&self) -> Subject {
+        Subject::Engine
+    }
 
     /// Its settings, described like an engine's knobs.
     fn settings(&self) -> &'static [Knob];
@@ -95,6 +111,20 @@ pub trait Job: Send + Sync {
     /// to the plan's readers. Those that it adds come last.
     fn sessions(&self, workers: u32) -> u32 {
         workers
+    }
+
+    /// What a commit of this job promises, where its own settings decide that and no engine does;
+    /// `None` for every job on an engine.
+    fn durability(&self) -> Option<Durability> {
+        None
+    }
+
+    /// Whether it can be done by so many workers of this kind.
+    ///
+    /// # Errors
+    /// One sentence: what was given and what would be right.
+    fn check_workers(&self, _workers: u32, _kind: WorkerKind) -> Result<(), String> {
+        Ok(())
     }
 
     /// What the rate of an open loop counts, in the order of [`Meter::respond`]'s index.
@@ -218,6 +248,15 @@ pub trait Meter {
     /// `start` or `finish`, whichever was later. So a loop without gaps reads the clock once per
     /// operation.
     fn finish(&mut self, kind: usize);
+
+    /// This moment, for [`Meter::within`].
+    fn mark(&mut self) -> u64 {
+        0
+    }
+
+    /// An operation of a kind has ended that began at `mark`, within the one under way: that one
+    /// goes on, and its beginning stays where it is.
+    fn within(&mut self, _kind: usize, _mark: u64) {}
 
     /// The unit of work that the last `pace` gave has ended, with the last `finish`. Its kind is the
     /// one with this index in [`Job::paced`]. Its response time runs from when it was due.

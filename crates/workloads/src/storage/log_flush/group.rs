@@ -1,0 +1,128 @@
+//! Group commit: whoever finds no flush under way writes and flushes for all who wait.
+
+use super::super::buffer::Buffer;
+use super::super::channel::Channel;
+use super::super::record::Pen;
+use super::kinds;
+use super::log::Log;
+use crate::Meter;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The log that the threads of a process append to together.
+pub(super) struct Group {
+    log: Log,
+    state: Mutex<State>,
+    turned: Condvar,
+}
+
+struct State {
+    /// Index of the next record.
+    next: u64,
+    /// Records before this index are durable.
+    durable: u64,
+    /// Whether somebody writes and flushes.
+    leading: bool,
+    /// Records from `next - gathered` on, which nobody has written yet. A worker has one at most.
+    gathering: Buffer,
+    gathered: usize,
+    /// The buffer that is not gathered in; taken while it is written from.
+    spare: Option<Buffer>,
+    /// The error that ended it.
+    failure: Option<(io::ErrorKind, Option<i32>)>,
+}
+
+impl Group {
+    /// A log of so many writers.
+    pub(super) fn new(log: Log, writers: u32) -> Self {
+        let room = log.bytes * writers as usize;
+        let state = State {
+            next: 0,
+            durable: 0,
+            leading: false,
+            gathering: Buffer::zeroed(room),
+            gathered: 0,
+            spare: Some(Buffer::zeroed(room)),
+            failure: None,
+        };
+        Self {
+            log,
+            state: Mutex::new(state),
+            turned: Condvar::new(),
+        }
+    }
+
+    /// Appends a record, and returns when it is durable.
+    ///
+    /// # Errors
+    /// What the operating system said to whoever wrote it.
+    pub(super) fn commit(
+        &self,
+        pen: &Pen,
+        sequence: u64,
+        channel: &mut Channel,
+        meter: &mut dyn Meter,
+    ) -> io::Result<()> {
+        let mut state = self.lock();
+        let index = state.next;
+        let at = state.gathered * self.log.bytes;
+        let record = &mut state.gathering.bytes_mut()[at..at + self.log.bytes];
+        pen.fill(record);
+        pen.stamp(record, index, sequence);
+        state.next += 1;
+        state.gathered += 1;
+        loop {
+            if state.durable > index {
+                return Ok(());
+            }
+            if let Some(failure) = state.failure {
+                return Err(as_error(failure));
+            }
+            if !state.leading {
+                return self.lead(state, channel, meter);
+            }
+            let waited = self.turned.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Writes and flushes what has been gathered, the leader's own record included.
+    fn lead(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        channel: &mut Channel,
+        meter: &mut dyn Meter,
+    ) -> io::Result<()> {
+        let Some(spare) = state.spare.take() else {
+            return Err(io::Error::other("two leaders of one log"));
+        };
+        state.leading = true;
+        let batch = std::mem::replace(&mut state.gathering, spare);
+        let count = std::mem::take(&mut state.gathered);
+        let end = state.next;
+        drop(state);
+        let mark = meter.mark();
+        let bytes = &batch.bytes()[..count * self.log.bytes];
+        let done = channel.commit(self.log.parts(end - count as u64, bytes));
+        meter.within(kinds::FLUSH, mark);
+        let mut state = self.lock();
+        state.spare = Some(batch);
+        state.leading = false;
+        match &done {
+            Ok(()) => state.durable = end,
+            Err(error) => state.failure = Some((error.kind(), error.raw_os_error())),
+        }
+        drop(state);
+        self.turned.notify_all();
+        done
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked has left numbers behind that are right by themselves.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn as_error((kind, code): (io::ErrorKind, Option<i32>)) -> io::Error {
+    code.map_or_else(|| kind.into(), io::Error::from_raw_os_error)
+}

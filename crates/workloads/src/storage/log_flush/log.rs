@@ -1,0 +1,96 @@
+//! Where the records of a log lie in its file.
+
+use std::path::{Path, PathBuf};
+
+/// Where the next record goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Behind the last one.
+    End,
+    /// At the file's start, over the last one.
+    Start,
+}
+
+/// A log: records of one size, packed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Log {
+    /// Bytes of a record.
+    pub bytes: usize,
+    /// How many the file holds before its start is used again.
+    pub records: u64,
+    /// Where the next one goes.
+    pub place: Place,
+}
+
+impl Log {
+    /// What the file of so many writers is long, once it is laid out.
+    pub(super) fn file_bytes(&self, writers: u32) -> u64 {
+        let records = match self.place {
+            Place::End => self.records,
+            Place::Start => u64::from(writers),
+        };
+        records * self.bytes as u64
+    }
+
+    /// The offset of the record with an index in the log's order.
+    pub(super) fn offset(&self, index: u64) -> u64 {
+        index % self.records * self.bytes as u64
+    }
+
+    /// The offsets of records that follow each other, and their bytes: in two parts where the
+    /// file's start is used again among them. In place, they lie at the start.
+    pub(super) fn parts<'b>(&self, first: u64, batch: &'b [u8]) -> [(u64, &'b [u8]); 2] {
+        match self.place {
+            Place::Start => [(0, batch), (0, &[])],
+            Place::End => {
+                let before_end = self.records - first % self.records;
+                let before_end = usize::try_from(before_end).unwrap_or(usize::MAX);
+                let cut = before_end.saturating_mul(self.bytes).min(batch.len());
+                let (head, tail) = batch.split_at(cut);
+                [(self.offset(first), head), (0, tail)]
+            }
+        }
+    }
+}
+
+/// The file of a log, or of a worker's.
+pub(super) fn path(directory: &Path, apart: bool, worker: u32) -> PathBuf {
+    match apart {
+        true => directory.join(format!("log-{worker:04}")),
+        false => directory.join("log"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: Log = Log {
+        bytes: 100,
+        records: 10,
+        place: Place::End,
+    };
+
+    #[test]
+    fn records_follow_each_other_and_the_files_start_is_used_again() {
+        let batch = [7; 300];
+        assert_eq!(LOG.parts(0, &batch), [(0, &batch[..]), (0, &[])]);
+        assert_eq!(LOG.parts(27, &batch), [(700, &batch[..]), (0, &[])]);
+        assert_eq!(
+            LOG.parts(28, &batch),
+            [(800, &batch[..200]), (0, &batch[200..])]
+        );
+        assert_eq!(LOG.offset(28), 800);
+        assert_eq!(LOG.file_bytes(4), 1_000);
+    }
+
+    #[test]
+    fn in_place_every_batch_lies_at_the_start() {
+        let log = Log {
+            place: Place::Start,
+            ..LOG
+        };
+        assert_eq!(log.parts(28, &[7; 300])[0].0, 0);
+        assert_eq!(log.file_bytes(4), 400);
+    }
+}

@@ -1,0 +1,294 @@
+//! What the log of any engine could do here: write a record, make it durable, repeat.
+//!
+//! `docs/workloads/log-flush.md` says what is measured and why.
+
+mod group;
+mod log;
+mod settings;
+mod verify;
+mod writer;
+
+use super::channel::Flush;
+use super::file::{Layout, lay_out};
+use super::{failed, record};
+use crate::{
+    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Subject, Target, Task, Volume,
+    Workload,
+};
+use group::Group;
+use log::{Log, Place};
+use std::sync::OnceLock;
+use trueput_engine::{Knob, Resolved};
+use trueput_record::{Conditions, Durability, WorkerKind};
+use writer::Cursor;
+
+/// The kinds of operation, as indexes of [`Job::kinds`].
+mod kinds {
+    pub(super) const COMMIT: usize = 0;
+    pub(super) const FLUSH: usize = 1;
+    pub(super) const NAMES: [&str; 2] = ["commit", "flush"];
+}
+
+/// Commits where neither a number nor a duration is given: as many as in Berkeley DB's example.
+const DEFAULT_OPERATIONS: u64 = 1_000;
+
+/// What a file is used for before it is used again from its start, where the plan does not say.
+const LAID_OUT_BYTES: u64 = 64 << 20;
+const GROWING_BYTES: u64 = 1 << 30;
+
+/// A log must hold so many records, so that one lap is more than a moment.
+const LEAST_RECORDS: u64 = 16;
+
+/// Commits per second that a growing log is expected to see, for the check of free room.
+const EXPECTED_PER_S: f64 = 10_000.0;
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct LogFlush;
+
+impl Workload for LogFlush {
+    fn info(&self) -> Info {
+        Info {
+            name: "log-flush",
+            summary: "write a log record and make it durable, again and again, without an engine",
+            headline: "commit",
+            worker_kind: WorkerKind::Threads,
+        }
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Storage
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        settings::SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+        let flush = settings.text("flush");
+        let flush = Flush::named(flush).ok_or_else(|| format!("no flush '{flush}'"))?;
+        let bytes = settings.unsigned("bytes");
+        if flush == Flush::DirectDsync && !bytes.is_multiple_of(512) {
+            return Err(format!(
+                "direct writes are of whole blocks: bytes={bytes} is no multiple of 512 (most \
+                 file systems want 4096)"
+            ));
+        }
+        let operations = match (settings.unsigned("operations"), conditions.duration_s) {
+            (0, None) => DEFAULT_OPERATIONS,
+            (given, None) => given,
+            (0, Some(_)) => u64::MAX,
+            (given, Some(_)) => {
+                return Err(format!(
+                    "operations={given} and a duration: either ends the trial, so give one of them"
+                ));
+            }
+        };
+        let layout = settings::layout(settings.text("file"));
+        let place = match settings.text("at") {
+            "place" => Place::Start,
+            _ => Place::End,
+        };
+        let log = Log {
+            bytes: bytes as usize,
+            records: records(settings.unsigned("file_bytes"), bytes, layout)?,
+            place,
+        };
+        Ok(Box::new(LogFlushJob {
+            flush,
+            layout,
+            log,
+            apart: settings.text("files") == "apart",
+            group_commit: settings.boolean("group_commit"),
+            operations,
+            duration_s: conditions.duration_s,
+            warm_up: conditions.warm_up_s > 0.0,
+            group: OnceLock::new(),
+            cursor: OnceLock::new(),
+        }))
+    }
+}
+
+/// How many records of a size a log file holds.
+fn records(file_bytes: u64, bytes: u64, layout: Layout) -> Result<u64, String> {
+    let used = match (file_bytes, layout) {
+        (0, Layout::Growing) => GROWING_BYTES.max(LEAST_RECORDS * bytes),
+        (0, _) => LAID_OUT_BYTES.max(LEAST_RECORDS * bytes),
+        (given, _) => given,
+    };
+    let records = used / bytes;
+    if records < LEAST_RECORDS {
+        return Err(format!(
+            "file_bytes={used} holds {records} records of {bytes} bytes; it must hold \
+             {LEAST_RECORDS}"
+        ));
+    }
+    Ok(records)
+}
+
+struct LogFlushJob {
+    flush: Flush,
+    layout: Layout,
+    log: Log,
+    /// One file for each worker.
+    apart: bool,
+    group_commit: bool,
+    /// Over all workers; as many as there is time for where it is the largest number.
+    operations: u64,
+    duration_s: Option<f64>,
+    warm_up: bool,
+    /// What the threads of one process share, made by the first of them.
+    group: OnceLock<Group>,
+    cursor: OnceLock<Cursor>,
+}
+
+impl LogFlushJob {
+    /// Whether one flush may serve several commits. Without a flush there is nothing to share.
+    fn shares_flushes(&self) -> bool {
+        self.group_commit && !self.apart && self.flush != Flush::None
+    }
+
+    fn files(&self, workers: u32) -> u32 {
+        if self.apart { workers } else { 1 }
+    }
+
+    /// How many workers write to one file.
+    fn writers(&self, workers: u32) -> u32 {
+        if self.apart { 1 } else { workers }
+    }
+
+    /// What a file is long before the workers start.
+    fn laid_out_bytes(&self, workers: u32) -> u64 {
+        self.log.file_bytes(self.writers(workers))
+    }
+
+    fn mapped_bytes(&self, workers: u32) -> u64 {
+        match self.flush {
+            Flush::Msync => self.laid_out_bytes(workers),
+            _ => 0,
+        }
+    }
+
+    /// Direct writes have an alignment that only the file system knows.
+    fn try_direct(&self, target: &Target<'_>) -> Result<(), Error> {
+        if self.flush != Flush::DirectDsync {
+            return Ok(());
+        }
+        let path = target.directory.join("direct");
+        let buffer = super::buffer::Buffer::zeroed(self.log.bytes);
+        let tried = std::fs::write(&path, [])
+            .and_then(|()| super::channel::Channel::open(&path, self.flush, 0))
+            .and_then(|mut channel| {
+                let bytes = buffer.bytes();
+                channel.commit([(0, bytes), (bytes.len() as u64, bytes)])
+            });
+        let removed = std::fs::remove_file(&path);
+        match tried {
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                Err(Error::Workload(format!(
+                    "the file system takes no direct write of {} bytes: choose a multiple of its \
+                     block, often bytes=4096, or another flush",
+                    self.log.bytes
+                )))
+            }
+            tried => tried
+                .and(removed)
+                .map_err(|error| failed("writing", &path, &error)),
+        }
+    }
+}
+
+impl Job for LogFlushJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        match self.shares_flushes() {
+            true => &kinds::NAMES,
+            false => &kinds::NAMES[..kinds::FLUSH],
+        }
+    }
+
+    fn total_units(&self) -> u64 {
+        match self.operations {
+            u64::MAX => 0,
+            operations => operations,
+        }
+    }
+
+    fn durability(&self) -> Option<Durability> {
+        Some(self.flush.durability())
+    }
+
+    fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), String> {
+        if workers > 1 && kind == WorkerKind::Processes && !self.apart {
+            return Err(
+                "processes share no memory, so they cannot take turns at the end of one log: \
+                 choose files=apart or worker_kind=threads"
+                    .to_owned(),
+            );
+        }
+        let records = self.log.records;
+        if u64::from(self.writers(workers)) > records {
+            return Err(format!(
+                "a log of {records} records is too short for {workers} workers: choose a larger \
+                 file_bytes"
+            ));
+        }
+        Ok(())
+    }
+
+    fn paced(&self) -> &'static [&'static str] {
+        &kinds::NAMES[..kinds::FLUSH]
+    }
+
+    fn volumes(&self) -> Vec<Volume> {
+        let commit = Volume {
+            read_bytes: 0.0,
+            written_bytes: self.log.bytes as f64,
+        };
+        let mut volumes = vec![commit];
+        volumes.resize(self.kinds().len(), Volume::default());
+        volumes
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        // How many files there are is known only with the workers: a few.
+        let whole = self.log.records * self.log.bytes as u64;
+        if self.layout != Layout::Growing {
+            return whole;
+        }
+        let by_time = self.duration_s.map_or(f64::MAX, |s| s * EXPECTED_PER_S);
+        let commits = self.operations.min(by_time as u64);
+        whole.min(commits.saturating_mul(self.log.bytes as u64))
+    }
+
+    fn prepare(&self, target: &Target<'_>, _remains: Remains) -> Result<Option<Load>, Error> {
+        let bytes = self.laid_out_bytes(target.workers);
+        self.try_direct(target)?;
+        let files = self.files(target.workers);
+        for file in 0..files {
+            let path = log::path(target.directory, self.apart, file);
+            let laid_out = lay_out(&path, self.layout, bytes, target.seed).and_then(|()| {
+                // A mapping cannot reach beyond the file's end: its blocks come as they are stored
+                // to, as those of an engine that maps its file.
+                match (self.layout, self.flush) {
+                    (Layout::Growing, Flush::Msync) => {
+                        let file = std::fs::File::options().write(true).open(&path)?;
+                        file.set_len(bytes)?;
+                        file.sync_all()
+                    }
+                    _ => Ok(()),
+                }
+            });
+            laid_out.map_err(|error| failed("laying out", &path, &error))?;
+            (target.progress)(f64::from(file + 1) / f64::from(files));
+        }
+        Ok(None)
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+        writer::run(self, task)
+    }
+
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
+        verify::conclude(self, target, ended)
+    }
+}

@@ -22,6 +22,9 @@ pub struct Knob {
     pub unit: &'static str,
 }
 
+/// What a [`Kind::Fraction`] without a default reads where it is not given.
+pub const OTHERWISE: &str = "preset";
+
 /// A setting's type, with its range and default.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(
@@ -33,6 +36,13 @@ pub enum Kind {
     Integer { default: i64, min: i64, max: i64 },
     /// A size in bytes within bounds, both included; plans may write `64MiB`.
     Bytes { default: u64, min: u64, max: u64 },
+    /// A number within bounds, both included. Where there is no default, [`OTHERWISE`] stands for
+    /// it: another setting decides.
+    Fraction {
+        default: Option<f64>,
+        min: f64,
+        max: f64,
+    },
     /// On or off.
     Boolean { default: bool },
     /// One word of several.
@@ -49,6 +59,7 @@ impl Kind {
         match *self {
             Self::Integer { default, .. } => Value::Integer(default),
             Self::Bytes { default, .. } => Value::from(default),
+            Self::Fraction { default, .. } => default.map_or(OTHERWISE.into(), Value::Float),
             Self::Boolean { default } => Value::Boolean(default),
             Self::Choice { default, .. } => Value::from(default),
         }
@@ -65,6 +76,8 @@ impl Kind {
             Self::Bytes { min, max, .. } => {
                 format!("{} to {}", format_bytes(min), format_bytes(max))
             }
+            Self::Fraction { min, max, .. } if max.is_infinite() => format!("{min} or more"),
+            Self::Fraction { min, max, .. } => format!("{min} to {max}"),
             Self::Boolean { .. } => "on, off".to_owned(),
             Self::Choice { choices, .. } => choices.join(", "),
         }
@@ -97,6 +110,16 @@ impl Kind {
                 let fits = (*min..=*max).contains(&bytes);
                 fits.then(|| Value::from(bytes)).ok_or_else(out_of_range)
             }
+            (Self::Fraction { .. }, Value::Integer(number)) => {
+                self.admit(&Value::Float(*number as f64))
+            }
+            (Self::Fraction { min, max, .. }, Value::Float(number)) => {
+                let fits = number.is_finite() && (min..=max).contains(&number);
+                fits.then(|| given.clone()).ok_or_else(out_of_range)
+            }
+            (Self::Fraction { default: None, .. }, Value::Text(word)) if word == OTHERWISE => {
+                Ok(given.clone())
+            }
             (Self::Boolean { .. }, Value::Boolean(_)) => Ok(given.clone()),
             (Self::Choice { choices, .. }, _) => {
                 let word = given.to_string();
@@ -113,6 +136,9 @@ impl Kind {
                 "'{given}' is not a whole number ({})",
                 self.range()
             )),
+            (Self::Fraction { .. }, _) => {
+                Err(format!("'{given}' is not a number ({})", self.range()))
+            }
             (Self::Boolean { .. }, _) => Err(format!("'{given}' is neither on nor off")),
             (Self::Bytes { .. }, _) => Err(format!("'{given}' is not a size ({})", self.range())),
         }
@@ -153,6 +179,23 @@ impl Resolved {
     #[must_use]
     pub fn unsigned(&self, name: &str) -> u64 {
         self.integer(name).unsigned_abs()
+    }
+
+    /// A number, or `None` where it has no default and was not given.
+    ///
+    /// # Panics
+    /// As [`Resolved::integer`].
+    #[must_use]
+    #[allow(
+        clippy::panic,
+        reason = "a driver asking for a knob that it does not list is a bug"
+    )]
+    pub fn fraction(&self, name: &str) -> Option<f64> {
+        match self.0.get(name) {
+            Some(Value::Float(number)) => Some(*number),
+            Some(Value::Text(word)) if word == OTHERWISE => None,
+            other => panic!("knob {name} is no number: {other:?}"),
+        }
     }
 
     /// On or off.
@@ -292,6 +335,41 @@ mod tests {
         for wrong in ["1.5", "1e300", "inf", "nan", "-1e3"] {
             assert!(finish(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_fraction_may_be_whole_and_without_a_default_another_setting_decides() {
+        let kind = |default| Kind::Fraction {
+            default,
+            min: 0.0,
+            max: 1.0,
+        };
+        let share = |default, given: Option<&str>| {
+            let knobs = [Knob {
+                name: "share",
+                summary: "How much.",
+                gives_up: "",
+                kind: kind(default),
+                unit: "",
+            }];
+            let settings = given.map_or(Settings::new(), |text| {
+                super::tests::given("share", Value::parse(text))
+            });
+            let resolved = resolve("toy", &knobs, &settings)?;
+            // What a record keeps is resolved again where the trial is run.
+            let again = resolve("toy", &knobs, resolved.as_settings())?;
+            assert_eq!(again, resolved);
+            Ok::<_, String>(resolved.fraction("share"))
+        };
+        assert_eq!(share(Some(0.5), None), Ok(Some(0.5)));
+        assert_eq!(share(None, None), Ok(None));
+        assert_eq!(share(None, Some("preset")), Ok(None));
+        assert_eq!(share(None, Some("1")), Ok(Some(1.0)));
+        assert_eq!(share(None, Some("0.95")), Ok(Some(0.95)));
+        for wrong in ["1.5", "-0.1", "nan", "half", "on"] {
+            assert!(share(None, Some(wrong)).is_err(), "{wrong}");
+        }
+        assert!(share(Some(0.5), Some("preset")).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@
 pub mod generate;
 pub mod storage;
 pub mod threen1;
+pub mod ycsb;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +21,7 @@ use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 /// Every workload.
 #[must_use]
 pub fn registry() -> &'static [&'static dyn Workload] {
-    &[&threen1::ThreeN1, &storage::log_flush::LogFlush]
+    &[&threen1::ThreeN1, &storage::log_flush::LogFlush, &ycsb::Ycsb]
 }
 
 /// What a workload does its work on.
@@ -135,6 +136,12 @@ pub trait Job: Send + Sync {
     /// Bytes moved per operation, in the order of [`Job::kinds`]; empty where it is not known.
     fn volumes(&self) -> Vec<Volume> {
         Vec::new()
+    }
+
+    /// Bytes of keys and values that the database holds when the workers have done `counts`
+    /// operations, in the order of [`Job::kinds`]; `None` where that is not known.
+    fn live_bytes(&self, _counts: &[u64]) -> Option<u64> {
+        None
     }
 
     /// Whether an interrupted trial can be continued in its database.

@@ -1,0 +1,125 @@
+//! What is drawn besides items: the kind of an operation, the lengths of scans and of records.
+
+use super::kinds;
+use super::properties::{Lengths, Shape};
+use crate::generate::random::{Random, mix};
+use crate::generate::zipfian::{YCSB_THETA, Zipfian};
+
+/// Draws the kinds of operations, as YCSB's `DiscreteGenerator` does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mix {
+    /// Up to which number from 0 to 1 a kind goes.
+    ends: [f64; kinds::COUNT],
+    /// The last kind that has a share: rounding may leave a number beyond every end.
+    last: usize,
+}
+
+impl Mix {
+    /// Of proportions that add up to 1.
+    pub(super) fn new(proportions: &[f64; kinds::COUNT]) -> Self {
+        let mut sum = 0.0;
+        let ends = proportions.map(|proportion| {
+            sum += proportion;
+            sum
+        });
+        let last = proportions.iter().rposition(|&proportion| proportion > 0.0);
+        Self {
+            ends,
+            last: last.unwrap_or_default(),
+        }
+    }
+
+    /// The next kind.
+    pub(super) fn next(&self, random: &mut Random) -> usize {
+        let unit = random.unit_f64();
+        let kind = self.ends.iter().position(|&end| unit < end);
+        kind.unwrap_or(self.last)
+    }
+}
+
+/// Draws lengths.
+#[derive(Debug, Clone)]
+pub(super) struct LengthChooser {
+    lengths: Lengths,
+    ranks: Zipfian,
+}
+
+impl LengthChooser {
+    pub(super) fn new(lengths: Lengths) -> Self {
+        let span = match lengths {
+            Lengths::Zipfian(fewest, most) => most - fewest + 1,
+            _ => 1,
+        };
+        Self {
+            lengths,
+            ranks: Zipfian::new(span, YCSB_THETA),
+        }
+    }
+
+    /// The next length.
+    pub(super) fn next(&mut self, random: &mut Random) -> u64 {
+        match self.lengths {
+            Lengths::Constant(length) => length,
+            Lengths::Uniform(fewest, most) => fewest + random.below(most - fewest + 1),
+            Lengths::Zipfian(fewest, most) => {
+                let span = most - fewest + 1;
+                fewest + self.ranks.rank(random.unit_f64(), span)
+            }
+        }
+    }
+
+    /// The mean length.
+    pub(super) fn mean(&self) -> f64 {
+        match self.lengths {
+            Lengths::Constant(length) => length as f64,
+            Lengths::Uniform(fewest, most) => (fewest + most) as f64 / 2.0,
+            Lengths::Zipfian(..) => {
+                const DRAWS: u32 = 10_000;
+                let (mut chooser, mut random) = (self.clone(), Random::new(0));
+                let sum: u64 = (0..DRAWS).map(|_| chooser.next(&mut random)).sum();
+                sum as f64 / f64::from(DRAWS)
+            }
+        }
+    }
+}
+
+/// Tells the length of a record in a version: the sum of its fields' lengths. The same record and
+/// version always have the same.
+#[derive(Debug, Clone)]
+pub(super) struct RecordLengths {
+    seed: u64,
+    fields: u64,
+    field: LengthChooser,
+}
+
+impl RecordLengths {
+    pub(super) fn new(shape: &Shape, seed: u64) -> Self {
+        Self {
+            seed,
+            fields: shape.fields,
+            field: LengthChooser::new(shape.field_bytes),
+        }
+    }
+
+    /// Bytes of an item's record in a version.
+    pub(super) fn of(&mut self, item: u64, version: u32) -> usize {
+        if let Lengths::Constant(length) = self.field.lengths {
+            return (self.fields * length) as usize;
+        }
+        let mut random = Random::new(mix(self.seed ^ mix(item)) ^ u64::from(version));
+        let total: u64 = (0..self.fields).map(|_| self.field.next(&mut random)).sum();
+        total as usize
+    }
+
+    /// The mean record, bytes.
+    pub(super) fn mean(&self) -> f64 {
+        self.fields as f64 * self.field.mean()
+    }
+
+    /// The longest record, bytes.
+    pub(super) fn longest(&self) -> u64 {
+        let (Lengths::Constant(most) | Lengths::Uniform(_, most) | Lengths::Zipfian(_, most)) =
+            self.field.lengths;
+        self.fields.saturating_mul(most)
+    }
+}

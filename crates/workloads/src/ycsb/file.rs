@@ -1,0 +1,164 @@
+//! YCSB's property files, which are Java's: `java.util.Properties.load` says how they are read.
+
+/// One property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Property {
+    /// Its name.
+    pub name: String,
+    /// Its value, without white space at its ends.
+    pub value: String,
+    /// The line on which it begins, from 1.
+    pub line: usize,
+}
+
+/// A line that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: '{given}' is no character; write \\u and four hexadecimal digits")]
+pub struct PropertyError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What was given.
+    pub given: String,
+}
+
+/// Reads a property file's text: `name=value`, `name: value` or `name value`; comments begin with
+/// `#` or `!`, a backslash at the end of a line goes on with the next. A name may be set again; the
+/// last one counts, as in Java.
+///
+/// # Errors
+/// A `\u` that is no character.
+///
+/// ```
+/// use trueput_workloads::ycsb::parse_properties;
+/// let read = parse_properties("# A\nreadproportion = 0.5\n").unwrap();
+/// assert_eq!((read[0].name.as_str(), read[0].value.as_str()), ("readproportion", "0.5"));
+/// assert_eq!(read[0].line, 2);
+/// ```
+pub fn parse_properties(text: &str) -> Result<Vec<Property>, PropertyError> {
+    let mut found: Vec<Property> = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((index, first)) = lines.next() {
+        let first = first.trim_start();
+        if first.is_empty() || first.starts_with(['#', '!']) {
+            continue;
+        }
+        let mut whole = first.to_owned();
+        while goes_on(&whole) {
+            whole.pop();
+            match lines.next() {
+                Some((_, next)) => whole.push_str(next.trim_start()),
+                None => break,
+            }
+        }
+        let line = index + 1;
+        let (name, value) = split(&whole);
+        let read = |text: &str| unescape(text).map_err(|given| PropertyError { line, given });
+        let (name, value) = (read(name)?, read(value)?.trim().to_owned());
+        found.retain(|earlier| earlier.name != name);
+        found.push(Property { name, value, line });
+    }
+    Ok(found)
+}
+
+/// Whether a line ends in a backslash that is not itself escaped.
+fn goes_on(line: &str) -> bool {
+    let backslashes = line.bytes().rev().take_while(|&byte| byte == b'\\').count();
+    backslashes % 2 == 1
+}
+
+/// The name ends at the first `=`, `:` or white space that is not escaped; one `=` or `:` and the
+/// white space around it separate it from the value.
+fn split(line: &str) -> (&str, &str) {
+    let mut escaped = false;
+    let end = line.char_indices().find(|&(_, letter)| {
+        let ends = !escaped && (letter.is_ascii_whitespace() || letter == '=' || letter == ':');
+        escaped = !escaped && letter == '\\';
+        ends
+    });
+    let (name, rest) = line.split_at(end.map_or(line.len(), |(index, _)| index));
+    let rest = rest.trim_start();
+    let value = rest.strip_prefix(['=', ':']).unwrap_or(rest);
+    (name, value.trim_start())
+}
+
+fn unescape(text: &str) -> Result<String, String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            plain.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some('t') => plain.push('\t'),
+            Some('n') => plain.push('\n'),
+            Some('r') => plain.push('\r'),
+            Some('f') => plain.push('\u{c}'),
+            Some('u') => {
+                let digits: String = letters.by_ref().take(4).collect();
+                let code = u32::from_str_radix(&digits, 16).ok();
+                let code = code.filter(|_| digits.len() == 4).and_then(char::from_u32);
+                plain.push(code.ok_or_else(|| format!("\\u{digits}"))?);
+            }
+            Some(other) => plain.push(other),
+            None => {}
+        }
+    }
+    Ok(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(String, String, usize)> {
+        let found = parse_properties(text).unwrap();
+        let parts = |property: Property| (property.name, property.value, property.line);
+        found.into_iter().map(parts).collect()
+    }
+
+    fn one(line: &str) -> (String, String) {
+        let (name, value, _) = read(line).remove(0);
+        (name, value)
+    }
+
+    #[test]
+    fn a_name_and_a_value_are_separated_as_java_does() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        for line in ["a=b", "a: b", "a b", "  a = b  ", "a\t=\tb", "a:b"] {
+            assert_eq!(one(line), pair("a", "b"), "{line}");
+        }
+        assert_eq!(one("a"), pair("a", ""));
+        assert_eq!(one("a="), pair("a", ""));
+        assert_eq!(one("a==b"), pair("a", "=b"));
+        assert_eq!(one("a b=c"), pair("a", "b=c"));
+        assert_eq!(one(r"a\=b=c"), pair("a=b", "c"));
+        assert_eq!(one(r"a=\u0041\tb\\c"), pair("a", "A\tb\\c"));
+    }
+
+    #[test]
+    fn comments_and_empty_lines_say_nothing_and_a_backslash_goes_on() {
+        let text = "# one\r\n ! two\n\na=1,\\\n   2\nb=3\\\\\nc=4\n";
+        let wanted = [("a", "1,2", 4), ("b", "3\\", 6), ("c", "4", 7)];
+        let wanted = wanted.map(|(name, value, line)| (name.to_owned(), value.to_owned(), line));
+        assert_eq!(read(text), wanted);
+    }
+
+    #[test]
+    fn the_last_of_a_name_counts() {
+        assert_eq!(
+            read("a=1\nb=2\na=3"),
+            [
+                ("b".to_owned(), "2".to_owned(), 2),
+                ("a".to_owned(), "3".to_owned(), 3)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wrong_escape_is_refused_with_its_line() {
+        let error = parse_properties("a=1\nb=\\u00g1").unwrap_err();
+        assert_eq!(error.line, 2);
+        assert!(error.to_string().contains("\\u00g1"), "{error}");
+    }
+}

@@ -1,0 +1,196 @@
+//! YCSB's core workload (Cooper and others, 2010), A to F, on a key-value engine.
+//!
+//! `docs/workloads/ycsb.md` says what is as in YCSB, what is not, and why.
+
+mod draw;
+mod fault;
+mod file;
+mod kinds;
+mod load;
+mod properties;
+mod record;
+mod settings;
+mod shared;
+mod verify;
+mod version;
+mod worker;
+
+pub use file::{Property, PropertyError, parse_properties};
+
+use crate::generate::key::Buffer;
+use crate::{
+    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Volume, Workload,
+};
+use draw::{LengthChooser, RecordLengths};
+use kinds::Kinds;
+use properties::Properties;
+use shared::Shared;
+use std::sync::OnceLock;
+use trueput_engine::{Knob, Resolved};
+use trueput_record::{Conditions, WorkerKind};
+use worker::Worker;
+
+/// Items by whose keys the mean key is told.
+const KEYS_LOOKED_AT: u64 = 1_000;
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct Ycsb;
+
+impl Workload for Ycsb {
+    fn info(&self) -> Info {
+        Info {
+            name: "ycsb",
+            summary: "YCSB's core workload, A to F: reads, updates, inserts, scans and \
+                      read-modify-writes by shares",
+            headline: "read",
+            worker_kind: WorkerKind::Threads,
+        }
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        settings::SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+        let properties = Properties::of(settings, conditions.duration_s.is_some())?;
+        Ok(Box::new(YcsbJob {
+            kinds: Kinds::of(&properties.proportions),
+            properties,
+            shared: OnceLock::new(),
+        }))
+    }
+}
+
+struct YcsbJob {
+    properties: Properties,
+    kinds: Kinds,
+    shared: OnceLock<Result<Shared, Error>>,
+}
+
+impl YcsbJob {
+    fn shared(&self, task: &Task<'_>) -> Result<&Shared, Error> {
+        let shared = self.shared.get_or_init(|| {
+            let complete = task.worker_kind == WorkerKind::Threads || task.workers == 1;
+            Shared::new(&self.properties, task.seed, task.generation, complete)
+        });
+        shared.as_ref().map_err(Clone::clone)
+    }
+
+    /// The mean bytes of a record's key and value.
+    fn record_bytes(&self) -> f64 {
+        let shape = &self.properties.shape;
+        let looked_at = self.properties.records.min(KEYS_LOOKED_AT);
+        let mut buffer = Buffer::default();
+        let keys = (0..looked_at).map(|item| shape.keys.write(item, &mut buffer).len());
+        let keys: usize = keys.sum();
+        keys as f64 / looked_at as f64 + RecordLengths::new(shape, 0).mean()
+    }
+}
+
+impl Job for YcsbJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        self.kinds.names()
+    }
+
+    fn total_units(&self) -> u64 {
+        self.properties.operations.unwrap_or_default()
+    }
+
+    fn volumes(&self) -> Vec<Volume> {
+        let record = self.record_bytes();
+        let scanned = LengthChooser::new(self.properties.scan_records).mean();
+        let volume = |kind| {
+            let (read, written) = match kind {
+                kinds::READ => (1.0, 0.0),
+                kinds::SCAN => (scanned, 0.0),
+                kinds::UPDATE => (1.0, 1.0),
+                kinds::READ_MODIFY_WRITE => (2.0, 1.0),
+                _ => (0.0, 1.0),
+            };
+            Volume {
+                read_bytes: read * record,
+                written_bytes: written * record,
+            }
+        };
+        self.kinds.each().map(volume).collect()
+    }
+
+    fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
+        let inserts = match self.properties.does(kinds::INSERT) {
+            true => *counts.get(self.kinds.index(kinds::INSERT))?,
+            false => 0,
+        };
+        let records = self.properties.records + inserts;
+        Some((records as f64 * self.record_bytes()) as u64)
+    }
+
+    fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), String> {
+        let inserts = self.properties.does(kinds::INSERT);
+        if inserts && kind == WorkerKind::Processes && workers > 1 {
+            return Err(format!(
+                "{workers} workers that insert must know of each other's records, so they must be \
+                 threads: give worker_kind threads"
+            ));
+        }
+        Ok(())
+    }
+
+    fn load_key(&self) -> Option<String> {
+        let Properties { records, shape, .. } = &self.properties;
+        let inserts = self.properties.does(kinds::INSERT);
+        (!inserts).then(|| format!("{records} {shape:?}"))
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        // LMDB puts three records of 1 KB on a page of 4 KiB.
+        const SLACK: f64 = 1.4;
+        let Properties { records, .. } = self.properties;
+        let records = records + self.properties.expected_inserts();
+        (1 << 20).max((records as f64 * self.record_bytes() * SLACK) as u64)
+    }
+
+    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
+        self.check_capabilities(target)?;
+        let used_up = target.generation.is_multiple_of(version::GENERATIONS);
+        if remains == Remains::Loaded && !used_up {
+            return Ok(None);
+        }
+        let load = load::load(&self.properties, target)?;
+        // Written anew over what a finished trial left, it is no load that could be compared.
+        Ok((remains == Remains::Nothing).then_some(load))
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+        let shared = self.shared(task)?;
+        Worker::new(task, &self.properties, shared)?.run()
+    }
+
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
+        verify::conclude(&self.properties, target, ended)
+    }
+}
+
+impl YcsbJob {
+    fn check_capabilities(&self, target: &Target<'_>) -> Result<(), Error> {
+        let longest_key = self.properties.shape.keys.longest();
+        let longest = RecordLengths::new(&self.properties.shape, 0).longest();
+        let (keys, values) = (
+            target.capabilities.max_key_bytes,
+            target.capabilities.max_value_bytes,
+        );
+        if longest_key > keys {
+            return Err(Error::Workload(format!(
+                "keys of {longest_key} bytes are longer than the {keys} that the engine takes; \
+                 give a smaller zeropadding"
+            )));
+        }
+        if longest > values as u64 {
+            return Err(Error::Workload(format!(
+                "records of {longest} bytes are longer than the {values} that the engine takes; \
+                 give fewer or shorter fields"
+            )));
+        }
+        Ok(())
+    }
+}

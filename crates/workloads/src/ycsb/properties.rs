@@ -1,0 +1,233 @@
+//! What the settings come to, once the presets have filled in what was not given.
+
+use super::kinds;
+use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
+use crate::generate::key::KeyFormat;
+use crate::generate::value::MIN_VALUE_BYTES;
+use trueput_engine::Resolved;
+
+/// Operations where neither a count nor a duration is given: that of YCSB's workload files.
+const DEFAULT_OPERATIONS: u64 = 1_000;
+
+/// What YCSB's workload files leave to `CoreWorkload`, and what they set otherwise.
+struct Preset {
+    proportions: [f64; kinds::COUNT],
+    request: &'static str,
+    max_scan: u64,
+}
+
+/// YCSB's workload files, as they stand in its repository under `workloads/`.
+fn preset(name: &str) -> Preset {
+    let of = |shares: &[(usize, f64)], request| {
+        let mut proportions = [0.0; kinds::COUNT];
+        for (kind, share) in shares {
+            proportions[*kind] = *share;
+        }
+        Preset {
+            proportions,
+            request,
+            max_scan: 1_000,
+        }
+    };
+    match name {
+        "a" => of(&[(kinds::READ, 0.5), (kinds::UPDATE, 0.5)], "zipfian"),
+        "b" => of(&[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)], "zipfian"),
+        "c" => of(&[(kinds::READ, 1.0)], "zipfian"),
+        "d" => of(&[(kinds::READ, 0.95), (kinds::INSERT, 0.05)], "latest"),
+        "e" => Preset {
+            max_scan: 100,
+            ..of(&[(kinds::SCAN, 0.95), (kinds::INSERT, 0.05)], "zipfian")
+        },
+        "f" => of(
+            &[(kinds::READ, 0.5), (kinds::READ_MODIFY_WRITE, 0.5)],
+            "zipfian",
+        ),
+        _ => of(&[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)], "uniform"),
+    }
+}
+
+/// How lengths are drawn, of fields or of scans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lengths {
+    /// All the same.
+    Constant(u64),
+    /// Each as often as any other, both ends included.
+    Uniform(u64, u64),
+    /// Short ones more often, both ends included.
+    Zipfian(u64, u64),
+}
+
+/// How records are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shape {
+    pub(super) fields: u64,
+    pub(super) field_bytes: Lengths,
+    pub(super) keys: KeyFormat,
+}
+
+/// What the settings come to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Properties {
+    pub(super) records: u64,
+    /// `None`: the trial ends by its duration alone.
+    pub(super) operations: Option<u64>,
+    pub(super) shape: Shape,
+    pub(super) read_all_fields: bool,
+    /// By kind, adding up to 1.
+    pub(super) proportions: [f64; kinds::COUNT],
+    pub(super) request: Distribution,
+    pub(super) scan_records: Lengths,
+    pub(super) load_batch: u64,
+}
+
+impl Properties {
+    /// Of settings, for a trial that ends by a duration or not.
+    ///
+    /// # Errors
+    /// One sentence, where they do not go together.
+    pub(super) fn of(settings: &Resolved, has_duration: bool) -> Result<Self, String> {
+        let preset = preset(settings.text("workload"));
+        let proportions = proportions(settings, &preset)?;
+        let records = settings.unsigned("recordcount");
+        let operations = match settings.unsigned("operationcount") {
+            0 if has_duration => None,
+            0 => Some(DEFAULT_OPERATIONS),
+            given => Some(given),
+        };
+        let max_scan = match settings.unsigned("maxscanlength") {
+            0 => preset.max_scan,
+            given => given,
+        };
+        let scans = (settings.unsigned("minscanlength"), max_scan);
+        let scan_records = match settings.text("scanlengthdistribution") {
+            "zipfian" => Lengths::Zipfian(scans.0, scans.1),
+            _ => Lengths::Uniform(scans.0, scans.1),
+        };
+        if scans.0 > scans.1 {
+            return Err(format!(
+                "minscanlength={} is more than the {} of maxscanlength",
+                scans.0, scans.1
+            ));
+        }
+        let expected = operations.unwrap_or_default();
+        let keyspace = ycsb_keyspace(records, expected, proportions[kinds::INSERT]);
+        Ok(Self {
+            records,
+            operations,
+            shape: shape(settings)?,
+            read_all_fields: settings.boolean("readallfields"),
+            proportions,
+            request: request(settings, &preset, keyspace),
+            scan_records,
+            load_batch: settings.unsigned("loadbatchsize"),
+        })
+    }
+
+    /// Whether operations of a kind are done at all.
+    pub(super) fn does(&self, kind: usize) -> bool {
+        self.proportions[kind] > 0.0
+    }
+
+    /// Whether records that are there are written anew.
+    pub(super) fn renews(&self) -> bool {
+        self.does(kinds::UPDATE) || self.does(kinds::READ_MODIFY_WRITE)
+    }
+
+    /// The items that are chosen from: YCSB's uniform, sequential and hotspot stay with those that
+    /// were loaded.
+    pub(super) fn among(&self, growing: Items) -> Items {
+        match self.request {
+            Distribution::Uniform | Distribution::Sequential | Distribution::Hotspot { .. } => {
+                Items::Fixed(self.records)
+            }
+            _ => growing,
+        }
+    }
+
+    /// How many operations one worker does; `None` where only time ends it.
+    pub(super) fn share(&self, worker: u32, workers: u32) -> Option<u64> {
+        let from = |worker| Some(share_start(self.operations?, worker, workers));
+        Some(from(worker + 1)? - from(worker)?)
+    }
+
+    /// How many inserts there will be, about; 0 where that cannot be told.
+    pub(super) fn expected_inserts(&self) -> u64 {
+        let operations = self.operations.unwrap_or_default() as f64;
+        (operations * self.proportions[kinds::INSERT]) as u64
+    }
+}
+
+/// YCSB's `DiscreteGenerator` divides by the sum; so it need not be 1.
+fn proportions(settings: &Resolved, preset: &Preset) -> Result<[f64; kinds::COUNT], String> {
+    let mut proportions = preset.proportions;
+    for (proportion, name) in proportions.iter_mut().zip(kinds::PROPORTIONS) {
+        *proportion = settings.fraction(name).unwrap_or(*proportion);
+    }
+    let sum: f64 = proportions.iter().sum();
+    if sum <= 0.0 {
+        let names = kinds::PROPORTIONS.join(", ");
+        return Err(format!("no operation has a share; give one of {names}"));
+    }
+    Ok(proportions.map(|proportion| proportion / sum))
+}
+
+fn request(settings: &Resolved, preset: &Preset, keyspace: u64) -> Distribution {
+    let fraction = |name| settings.fraction(name).unwrap_or_default();
+    let name = match settings.text("requestdistribution") {
+        "preset" => preset.request,
+        given => given,
+    };
+    match name {
+        "zipfian" => Distribution::ScrambledZipfian { keyspace },
+        "latest" => Distribution::Latest,
+        "hotspot" => Distribution::Hotspot {
+            set_fraction: fraction("hotspotdatafraction"),
+            operation_fraction: fraction("hotspotopnfraction"),
+        },
+        "sequential" => Distribution::Sequential,
+        "exponential" => Distribution::Exponential {
+            percentile: fraction("exponential.percentile"),
+            fraction: fraction("exponential.frac"),
+        },
+        _ => Distribution::Uniform,
+    }
+}
+
+fn shape(settings: &Resolved) -> Result<Shape, String> {
+    let fields = settings.unsigned("fieldcount");
+    let (fewest, most) = (
+        settings.unsigned("minfieldlength"),
+        settings.unsigned("fieldlength"),
+    );
+    let distribution = settings.text("fieldlengthdistribution");
+    let field_bytes = match distribution {
+        "uniform" => Lengths::Uniform(fewest, most),
+        "zipfian" => Lengths::Zipfian(fewest, most),
+        _ => Lengths::Constant(most),
+    };
+    let shortest = match field_bytes {
+        Lengths::Constant(_) => most,
+        _ => fewest,
+    };
+    if shortest > most {
+        return Err(format!(
+            "minfieldlength={fewest} is more than the {most} of fieldlength"
+        ));
+    }
+    if fields.saturating_mul(shortest) < MIN_VALUE_BYTES as u64 {
+        return Err(format!(
+            "{fields} fields of {shortest} bytes leave no room for the {MIN_VALUE_BYTES} bytes by \
+             which a record is checked; give more or longer ones"
+        ));
+    }
+    let padding = usize::try_from(settings.unsigned("zeropadding")).unwrap_or(usize::MAX);
+    let keys = match settings.text("insertorder") {
+        "ordered" => KeyFormat::ycsb_ordered(padding),
+        _ => KeyFormat::ycsb_hashed(padding),
+    };
+    Ok(Shape {
+        fields,
+        field_bytes,
+        keys: keys.map_err(|error| error.to_string())?,
+    })
+}

@@ -1,0 +1,143 @@
+//! Versions of records, and which of them a read may find.
+//!
+//! A version is a tag for the trial and a count of the record's updates in that trial. So the counts
+//! of all records add up to the trial's updates, unless one was lost; and trials that share a load
+//! need not know of each other.
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+const COUNT_BITS: u32 = 26;
+const MAX_COUNT: u32 = (1 << COUNT_BITS) - 1;
+
+/// How many trials can follow each other on a load before its records must be written anew.
+pub(super) const GENERATIONS: u32 = (1 << (u32::BITS - COUNT_BITS)) - 1;
+
+/// The version of a record that was loaded or inserted and not updated since.
+pub(super) const FIRST: u32 = 0;
+
+/// The versions of one trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Trial {
+    tag: u32,
+}
+
+impl Trial {
+    /// Of the trial that comes after `generation` others on the same load.
+    pub(super) fn new(generation: u32) -> Self {
+        Self {
+            tag: generation % GENERATIONS + 1,
+        }
+    }
+
+    /// How many updates of this trial a version tells.
+    pub(super) fn updates(self, version: u32) -> u32 {
+        if version >> COUNT_BITS == self.tag {
+            version & MAX_COUNT
+        } else {
+            0
+        }
+    }
+
+    /// The version after this one; `None` after too many.
+    pub(super) fn next(self, version: u32) -> Option<u32> {
+        let updates = self.updates(version) + 1;
+        (updates <= MAX_COUNT).then_some((self.tag << COUNT_BITS) | updates)
+    }
+}
+
+/// What the threads of a process know of the updates of each record.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    records: Box<[Entry]>,
+    /// Whether every update of the trial is entered here: not where workers are processes.
+    complete: bool,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    begun: AtomicU32,
+    /// The most updates that a committed version tells.
+    committed: AtomicU32,
+}
+
+impl Ledger {
+    /// For the records below `records`; those beyond may have any version.
+    pub(super) fn new(records: u64, complete: bool) -> Self {
+        Self {
+            records: (0..records).map(|_| Entry::default()).collect(),
+            complete,
+        }
+    }
+
+    fn entry(&self, item: u64) -> Option<&Entry> {
+        self.records.get(usize::try_from(item).ok()?)
+    }
+
+    /// An update is about to begin.
+    pub(super) fn begin(&self, item: u64) {
+        if let Some(entry) = self.entry(item) {
+            entry.begun.fetch_add(1, SeqCst);
+        }
+    }
+
+    /// A version that tells so many updates is committed.
+    pub(super) fn commit(&self, item: u64, updates: u32) {
+        if let Some(entry) = self.entry(item) {
+            entry.committed.fetch_max(updates, SeqCst);
+        }
+    }
+
+    /// The fewest updates that a read which begins now must find.
+    pub(super) fn fewest(&self, item: u64) -> u32 {
+        self.entry(item)
+            .map_or(0, |entry| entry.committed.load(SeqCst))
+    }
+
+    /// The most updates that a read which ends now may find.
+    pub(super) fn most(&self, item: u64) -> u32 {
+        match self.entry(item) {
+            Some(entry) if self.complete => entry.begun.load(SeqCst),
+            _ => MAX_COUNT,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_trial_on_a_load_counts_from_one() {
+        let (first, second) = (Trial::new(0), Trial::new(1));
+        let once = first.next(FIRST).unwrap();
+        let twice = first.next(once).unwrap();
+        assert_eq!((first.updates(once), first.updates(twice)), (1, 2));
+        assert_eq!(second.updates(twice), 0);
+        assert_eq!(second.updates(second.next(twice).unwrap()), 1);
+        let tags: std::collections::HashSet<_> =
+            (0..GENERATIONS).map(|g| Trial::new(g).tag).collect();
+        assert_eq!(tags.len(), GENERATIONS as usize);
+        assert!(!tags.contains(&0));
+    }
+
+    #[test]
+    fn a_record_is_not_updated_beyond_what_its_version_can_tell() {
+        let trial = Trial::new(GENERATIONS - 1);
+        let last = (trial.tag << COUNT_BITS) | MAX_COUNT;
+        assert_eq!(trial.updates(last), MAX_COUNT);
+        assert_eq!(trial.next(last), None);
+    }
+
+    #[test]
+    fn a_read_finds_what_was_committed_before_it_and_nothing_that_was_not_begun() {
+        let ledger = Ledger::new(2, true);
+        ledger.begin(1);
+        assert_eq!((ledger.fewest(1), ledger.most(1)), (0, 1));
+        ledger.commit(1, 1);
+        assert_eq!((ledger.fewest(1), ledger.most(1)), (1, 1));
+        assert_eq!((ledger.fewest(0), ledger.most(0)), (0, 0));
+        // Other processes may have updated it as well.
+        assert_eq!(Ledger::new(2, false).most(0), MAX_COUNT);
+        assert_eq!(ledger.most(2), MAX_COUNT);
+    }
+}

@@ -1,7 +1,7 @@
 //! Berkeley DB: a transactional environment that several processes share.
 //!
 //! The library is loaded at run time. Its handles are structs of function pointers, so that most
-//! calls go through a shim of ours that `scripts/engines` compiles against the installed header.
+//! calls go through a shim of ours that `make engines` compiles against the installed header.
 
 mod company;
 mod environment;

@@ -30,6 +30,25 @@ fn libraries(engine: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Every engine that comes in a library.
+const IN_LIBRARIES: [&str; 7] = [
+    "rocksdb",
+    "leveldb",
+    "berkeleydb",
+    "wiredtiger",
+    "tokudb",
+    "mdbx",
+    "gtm",
+];
+
+/// What the line of a missing engine names, to install it.
+fn installed_by(engine: &str) -> &'static str {
+    match engine {
+        "tokudb" | "mdbx" => "`make engines-all`",
+        _ => "`make engines`",
+    }
+}
+
 /// A run of a short problem on the given engines, at a level that all of them have.
 fn short_run(engines: &str) -> Vec<&str> {
     let run = [
@@ -47,7 +66,7 @@ fn short_run(engines: &str) -> Vec<&str> {
 #[test]
 fn every_build_found_says_its_version_and_the_table_its_file() {
     let table = stdout(&Bench::new().run(&["engines"]));
-    for engine in ["rocksdb", "leveldb", "berkeleydb", "wiredtiger", "gtm"] {
+    for engine in IN_LIBRARIES {
         let builds = libraries(engine);
         for (library, version) in &builds {
             let row = table.lines().find(|line| line.contains(library.as_str()));
@@ -58,7 +77,7 @@ fn every_build_found_says_its_version_and_the_table_its_file() {
             let line = format!("{engine}: ");
             let said = table.lines().find(|text| text.starts_with(&line));
             assert!(
-                said.is_some_and(|said| said.contains("make engines")),
+                said.is_some_and(|said| said.contains(installed_by(engine))),
                 "{table}"
             );
         }
@@ -158,7 +177,7 @@ fn a_library_that_will_not_do_is_refused_in_one_line_before_anything_runs() {
         (foreign, "foreign.so"),
     ];
     cases.extend(no_engine().map(|path| (path, "it is no ")));
-    for engine in ["rocksdb", "leveldb", "wiredtiger", "berkeleydb", "gtm"] {
+    for engine in IN_LIBRARIES {
         for (path, words) in &cases {
             let named = format!("{engine}@{}", path.display());
             let line = refusal(&bench.run(&short_run(&named)));
@@ -220,7 +239,7 @@ fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
         let line = format!("left out: {engine} is not there: ");
         assert_eq!(text.matches(&line).count(), 1, "{text}");
         let line = text.lines().find(|text| text.starts_with(&line)).unwrap();
-        assert!(line.contains("make engines"), "{line}");
+        assert!(line.contains(installed_by(engine)), "{line}");
         let refused = format!("lmdb,{engine}");
         let mut command = bench.command(&short_run(&refused));
         let line = refusal(&command.env("XDG_DATA_HOME", &nowhere).output().unwrap());

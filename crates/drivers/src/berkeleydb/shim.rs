@@ -130,6 +130,8 @@ pub(crate) struct Flavour {
     pub(crate) prefix: &'static str,
     /// The knob that sets how much a transaction may take.
     pub(crate) room: &'static str,
+    /// The command that compiles its shim.
+    pub(crate) installed_by: &'static str,
 }
 
 const BERKELEY_DB: Flavour = Flavour {
@@ -140,6 +142,7 @@ const BERKELEY_DB: Flavour = Flavour {
     },
     prefix: "trueput_bdb_",
     room: "none_log_buffer",
+    installed_by: "make engines",
 };
 
 /// What is called of one library.
@@ -307,7 +310,10 @@ fn shim_for(
     }
     let system = shims.system;
     Err(Error::engine(match others.is_empty() {
-        true => format!("no shim for {title} ({system}); `scripts/engines` compiles it"),
+        true => format!(
+            "no shim for {title} ({system}); `{}` compiles it",
+            flavour.installed_by
+        ),
         false => format!(
             "this {title} is {major}.{minor}, and {system} was compiled for {}",
             others.join(", ")

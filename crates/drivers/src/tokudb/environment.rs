@@ -20,6 +20,7 @@ const FLAVOUR: Flavour = Flavour {
     },
     prefix: "trueput_tokudb_",
     room: "lock_memory",
+    installed_by: "make engines-all",
 };
 
 /// How an environment is opened: `struct trueput_tokudb_settings`.

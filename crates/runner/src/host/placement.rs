@@ -1,0 +1,389 @@
+//! Where workers run: their processors, their memory's nodes, their allocator. Set before a worker's
+//! first instruction, so that nothing of it lies elsewhere; then read back.
+
+use super::allocator;
+use super::numa::{Maps, Mask, Policy};
+use super::topology::{list_text, memory_nodes, online_cpus};
+use nix::libc::{SYS_sched_getaffinity, SYS_sched_setaffinity, syscall};
+use std::collections::BTreeSet;
+use std::io::{Error, ErrorKind};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use trueput_record::Conditions;
+use trueput_record::conditions::{Allocator, NumaPolicy, parse_list};
+use trueput_record::placement::{AllocatorReport, Placement};
+
+/// A condition that cannot be met here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unmet {
+    /// The plan's key for it.
+    pub key: &'static str,
+    /// What was given and what would be right.
+    pub message: String,
+}
+
+/// Checks that workers can be placed as the conditions say, by placing a thread so.
+///
+/// # Errors
+/// The first condition that cannot be met.
+pub(crate) fn check(conditions: &Conditions) -> Result<(), Unmet> {
+    let unmet = |key| move |message| Unmet { key, message };
+    if let Some(list) = &conditions.cpus {
+        check_cpus(list).map_err(unmet("cpus"))?;
+    }
+    if let Some(policy) = &conditions.numa {
+        check_numa(policy).map_err(unmet("numa"))?;
+    }
+    allocator::library(conditions.allocator).map_err(unmet("allocator"))?;
+    Ok(())
+}
+
+fn check_cpus(list: &str) -> Result<(), String> {
+    let asked = parse_list(list)?;
+    let online = online_cpus();
+    let missing = asked.iter().find(|cpu| !online.contains(cpu));
+    if let Some(cpu) = missing.filter(|_| !online.is_empty()) {
+        return Err(format!(
+            "processor {cpu} of '{list}' is not there or switched off; this machine has {}",
+            list_text(&online)
+        ));
+    }
+    let mask = Mask::of(&asked);
+    let got = in_a_thread(move || set_affinity(&mask).and_then(|()| affinity()));
+    match got {
+        Ok(got) if got == Mask::of(&asked) => Ok(()),
+        Ok(got) => Err(format!(
+            "of the processors '{list}' this process may use only {}",
+            list_text(&got.members())
+        )),
+        Err(error) => Err(format!(
+            "this process may not use the processors '{list}': {error}"
+        )),
+    }
+}
+
+fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
+    let nodes = memory_nodes();
+    let wanted = Policy::of(policy);
+    if nodes.is_empty() {
+        return Err(format!(
+            "'{policy}' cannot be: this kernel knows no NUMA nodes"
+        ));
+    }
+    if let Some(node) = wanted.nodes().iter().find(|node| !nodes.contains(node)) {
+        return Err(format!(
+            "NUMA node {node} of '{policy}' is not there or has no memory; this machine has {}",
+            list_text(&nodes)
+        ));
+    }
+    let set = wanted.clone();
+    match in_a_thread(move || set.set().and_then(|()| Policy::read())) {
+        Ok(got) if got == wanted => Ok(()),
+        Ok(got) => Err(format!(
+            "the kernel makes '{got}' of the NUMA policy '{policy}'"
+        )),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(format!(
+            "the NUMA policy '{policy}' may not be set here: {error}; a container needs the \
+             capability SYS_NICE for it"
+        )),
+        Err(error) => Err(format!("the NUMA policy '{policy}' cannot be set: {error}")),
+    }
+}
+
+/// Does something that concerns the calling thread alone, in a thread that ends with it.
+fn in_a_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let thread = std::thread::Builder::new().spawn(work)?;
+    thread
+        .join()
+        .unwrap_or_else(|_| Err(Error::other("its thread panicked")))
+}
+
+/// Has the process that `command` starts, and all that come from it, placed as the conditions say.
+///
+/// # Errors
+/// Where it cannot be; [`check`] says so earlier and better.
+pub(crate) fn place(command: &mut Command, conditions: &Conditions) -> Result<(), Error> {
+    if let Some(value) = allocator::preload(conditions.allocator).map_err(Error::other)? {
+        command.env("LD_PRELOAD", value);
+    }
+    let cpus = conditions.cpus.as_deref().map(parse_list).transpose();
+    let cpus = cpus.map_err(Error::other)?.map(|cpus| Mask::of(&cpus));
+    let policy = conditions.numa.as_ref().map(Policy::of);
+    if cpus.is_none() && policy.is_none() {
+        return Ok(());
+    }
+    let set = move || {
+        cpus.as_ref().map_or(Ok(()), set_affinity)?;
+        policy.as_ref().map_or(Ok(()), Policy::set)
+    };
+    // SAFETY: between fork and exec this makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(set) };
+    Ok(())
+}
+
+/// Confirms, before a database is opened, that this process is placed as the conditions say.
+///
+/// # Errors
+/// A sentence that says how it is placed instead.
+pub(crate) fn confirm(conditions: &Conditions) -> Result<(), String> {
+    let found = Placement {
+        cpus: cpus_of(std::process::id()),
+        numa_policy: Policy::read().map_or_else(|_| String::new(), |policy| policy.to_string()),
+        ..Placement::default()
+    };
+    match doubts(conditions, &found, &allocator::in_use()).as_slice() {
+        [] => Ok(()),
+        doubts => Err(doubts.join("; ")),
+    }
+}
+
+/// Confirms the same of another process, which this one has started.
+///
+/// # Errors
+/// As [`confirm`].
+pub(crate) fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
+    let library = allocator::library(conditions.allocator)?;
+    if library.is_some_and(|library| !allocator::maps_file(pid, &library)) {
+        let asked = conditions.allocator;
+        return Err(format!(
+            "the native program does not run with the allocator {asked}"
+        ));
+    }
+    let allocator = AllocatorReport {
+        name: conditions.allocator.name().to_owned(),
+        ..AllocatorReport::default()
+    };
+    match doubts(conditions, &observe(pid), &allocator).as_slice() {
+        [] => Ok(()),
+        doubts => Err(doubts.join("; ")),
+    }
+}
+
+/// Where a process runs and where its memory lies now.
+pub(crate) fn observe(pid: u32) -> Placement {
+    let maps = Maps::read(pid);
+    let policies: Vec<_> = maps.policies.into_iter().collect();
+    Placement {
+        cpus: cpus_of(pid),
+        numa_policy: policies.join(", "),
+        anonymous_bytes_by_node: maps.anonymous_bytes,
+        file_bytes_by_node: maps.file_bytes,
+    }
+}
+
+/// The placement of several processes together.
+pub(crate) fn together<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
+    let mut sum = Placement::default();
+    let (mut cpus, mut policies) = (BTreeSet::new(), BTreeSet::new());
+    for one in all {
+        cpus.extend(parse_list(&one.cpus).unwrap_or_default());
+        let words = one.numa_policy.split(", ").filter(|word| !word.is_empty());
+        policies.extend(words.map(str::to_owned));
+        super::numa::add(
+            &mut sum.anonymous_bytes_by_node,
+            &one.anonymous_bytes_by_node,
+        );
+        super::numa::add(&mut sum.file_bytes_by_node, &one.file_bytes_by_node);
+    }
+    sum.cpus = list_text(&cpus.into_iter().collect::<Vec<_>>());
+    sum.numa_policy = policies.into_iter().collect::<Vec<_>>().join(", ");
+    sum
+}
+
+/// Where a placement is not as the conditions say, a sentence each.
+pub(crate) fn doubts(
+    conditions: &Conditions,
+    found: &Placement,
+    allocator: &AllocatorReport,
+) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let asked = conditions.cpus.as_deref().map(parse_list);
+    if let Some(Ok(asked)) = asked.filter(|asked| *asked != parse_list(&found.cpus)) {
+        let (asked, found) = (list_text(&asked), &found.cpus);
+        doubts.push(format!(
+            "the workers could use the processors {found}, not {asked}"
+        ));
+    }
+    if let Some(policy) = conditions.numa.as_ref().map(Policy::of) {
+        let word = policy.to_string();
+        if !found.numa_policy.split(", ").any(|found| found == word) {
+            let found = &found.numa_policy;
+            doubts.push(format!(
+                "the workers' NUMA policy was '{found}', not '{word}'"
+            ));
+        }
+        let bytes = found.anonymous_bytes_by_node.iter();
+        let on_node = (0..).zip(bytes).filter(|(_, bytes)| **bytes > 0);
+        let nodes = policy.nodes();
+        let elsewhere: Vec<u32> = on_node
+            .map(|(node, _)| node)
+            .filter(|node| policy.is_strict() && !nodes.contains(node))
+            .collect();
+        if !elsewhere.is_empty() {
+            let nodes = list_text(&elsewhere);
+            doubts.push(format!(
+                "'{word}' did not keep the workers' memory off node {nodes}"
+            ));
+        }
+    }
+    let asked = conditions.allocator;
+    // What the user preloads where the plan asks for nothing is recorded and is no fault.
+    if asked != Allocator::Libc && allocator.name != asked.name() {
+        let found = &allocator.name;
+        doubts.push(format!(
+            "the workers ran with the allocator {found}, not {asked}"
+        ));
+    }
+    doubts
+}
+
+/// The processors that any thread of a process may use, as `0-3,8`.
+fn cpus_of(pid: u32) -> String {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    let mut cpus = BTreeSet::new();
+    for thread in threads.flatten() {
+        let status = std::fs::read_to_string(thread.path().join("status")).unwrap_or_default();
+        let list = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        cpus.extend(
+            list.and_then(|list| parse_list(list).ok())
+                .unwrap_or_default(),
+        );
+    }
+    list_text(&cpus.into_iter().collect::<Vec<_>>())
+}
+
+/// Lets the calling thread, and all that come from it, run on these processors only.
+fn set_affinity(cpus: &Mask) -> Result<(), Error> {
+    // SAFETY: the kernel reads as many bytes as it is told of, which the mask has; 0 is the calling
+    // thread.
+    let done = unsafe { syscall(SYS_sched_setaffinity, 0, Mask::BYTES, cpus.as_ptr()) };
+    match done {
+        0 => Ok(()),
+        _ => Err(Error::last_os_error()),
+    }
+}
+
+/// The processors that the calling thread may run on.
+fn affinity() -> Result<Mask, Error> {
+    let mut cpus = Mask::EMPTY;
+    // SAFETY: the kernel writes no more bytes than it is told of, for which there is room.
+    let bytes = unsafe { syscall(SYS_sched_getaffinity, 0, Mask::BYTES, cpus.as_mut_ptr()) };
+    match bytes {
+        0.. => Ok(cpus),
+        _ => Err(Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unmet(cpus: Option<&str>, numa: Option<&str>) -> Unmet {
+        let conditions = Conditions {
+            cpus: cpus.map(str::to_owned),
+            numa: numa.map(|policy| policy.parse().unwrap()),
+            ..Conditions::default()
+        };
+        check(&conditions).unwrap_err()
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_refused_with_those_that_are() {
+        let unmet = unmet(Some("4000"), None);
+        assert_eq!(unmet.key, "cpus");
+        let online = list_text(&online_cpus());
+        assert!(
+            unmet.message.contains("processor 4000"),
+            "{}",
+            unmet.message
+        );
+        assert!(
+            unmet.message.ends_with(&format!("has {online}")),
+            "{}",
+            unmet.message
+        );
+    }
+
+    #[test]
+    fn a_node_that_is_not_there_is_refused_with_those_that_are() {
+        let unmet = unmet(None, Some("bind:900"));
+        assert_eq!(unmet.key, "numa");
+        assert!(unmet.message.contains("node"), "{}", unmet.message);
+    }
+
+    #[test]
+    fn what_every_machine_has_is_accepted_and_this_thread_stays_where_it_is() {
+        let before = affinity().unwrap();
+        let first = before.members()[0].to_string();
+        let conditions = Conditions {
+            cpus: Some(first),
+            ..Conditions::default()
+        };
+        assert_eq!(check(&conditions), Ok(()));
+        assert_eq!(check(&Conditions::default()), Ok(()));
+        assert_eq!(affinity().unwrap(), before);
+    }
+
+    fn found(
+        cpus: &str,
+        policy: &str,
+        anonymous: &[u64],
+        name: &str,
+    ) -> (Placement, AllocatorReport) {
+        let placement = Placement {
+            cpus: cpus.to_owned(),
+            numa_policy: policy.to_owned(),
+            anonymous_bytes_by_node: anonymous.to_vec(),
+            file_bytes_by_node: vec![1, 1],
+        };
+        let allocator = AllocatorReport {
+            name: name.to_owned(),
+            ..AllocatorReport::default()
+        };
+        (placement, allocator)
+    }
+
+    #[test]
+    fn a_placement_that_is_not_as_asked_is_doubted() {
+        let asked = Conditions {
+            cpus: Some("1,0".to_owned()),
+            numa: Some("bind:1".parse().unwrap()),
+            allocator: Allocator::Jemalloc,
+            ..Conditions::default()
+        };
+        let doubts_of = |(placement, allocator)| doubts(&asked, &placement, &allocator);
+        let as_asked = found("0-1", "bind:1, interleave:0-1", &[0, 5], "jemalloc");
+        assert_eq!(doubts_of(as_asked), Vec::<String>::new());
+        for (wrong, word) in [
+            (found("0-2", "bind:1", &[], "jemalloc"), "processors 0-2"),
+            (
+                found("0-1", "default", &[], "jemalloc"),
+                "'default', not 'bind:1'",
+            ),
+            (found("0-1", "bind:1", &[7, 5], "jemalloc"), "off node 0"),
+            (found("0-1", "bind:1", &[], "libc"), "allocator libc"),
+        ] {
+            let doubts = doubts_of(wrong);
+            assert!(doubts.len() == 1 && doubts[0].contains(word), "{doubts:?}");
+        }
+    }
+
+    #[test]
+    fn processes_add_up() {
+        let (one, _) = found("0-1", "bind:1", &[1], "");
+        let (other, _) = found("1-2", "default", &[1, 2], "");
+        let sum = together([&one, &other]);
+        assert_eq!(
+            (sum.cpus.as_str(), sum.numa_policy.as_str()),
+            ("0-2", "bind:1, default")
+        );
+        assert_eq!(sum.anonymous_bytes_by_node, [2, 2]);
+        assert_eq!(sum.file_bytes_by_node, [2, 2]);
+    }
+}

@@ -6,8 +6,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 CARGO ?= cargo
 TRUEPUT := target/release/trueput
+ALLOCATORS := libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
 
-.PHONY: help run test lint bench build setup doc clean engines engines-all engines-here
+.PHONY: help run test lint bench build setup doc clean allocators numa-guest engines engines-all engines-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,15 +21,26 @@ test: setup engines-here ## Check the formatting and the lints, then run every t
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked
 
+allocators: ## Install the memory allocators that a plan can ask for, from Debian's or Ubuntu's packages.
+	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \
+	install() { $$prefix apt-get install -qy --no-install-recommends $(ALLOCATORS) >/dev/null; }; \
+	install 2>/dev/null || { $$prefix apt-get update -q >/dev/null && install; } || { \
+	  echo "the allocators could not be installed; on Debian or Ubuntu, as root: apt-get install $(ALLOCATORS)" >&2; \
+	  exit 1; }
+
+numa-guest: build ## Test NUMA policies in an emulated guest of four nodes (a minute; needs qemu).
+	scripts/numa-guest $(TRUEPUT)
+
 engines: ## Install the engines that are quick to get: prebuilt libraries and packages (minutes).
 	scripts/engines quick
 
 engines-all: ## Install those, and the engines that must be compiled.
 	scripts/engines all
 
-# The engines that are quick to get, where this user may install them. Without them everything goes
-# on: a plan leaves out what is not there, and a test says why it skips.
+# The engines and allocators that are quick to get, where this user may install them. Without them
+# everything goes on: a plan leaves out what is not there, and a test says why it skips.
 engines-here:
+	@$(MAKE) --no-print-directory allocators || true
 	@scripts/engines quick || \
 	  echo "going on without the engines that could not be installed; 'make engines' tries again"
 

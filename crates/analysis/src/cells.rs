@@ -1,4 +1,4 @@
-//! Trials grouped into cells: the repeats of one contender with one set of knobs.
+//! Trials grouped into cells: the repeats of one contender with one set of knobs and conditions.
 
 use crate::contender::ContenderNames;
 use crate::statistics::{Summary, maximum, median};
@@ -6,9 +6,10 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::trial::Settings;
-use trueput_record::{Promise, TrialRecord, Value, VerifyLevel, WorkerKind};
+use trueput_record::{Conditions, Promise, TrialRecord, Value, VerifyLevel, WorkerKind};
 
-/// One contender with one set of knobs: the median repeat, and how far the repeats differ.
+/// One contender with one set of knobs and conditions: the median repeat, and how far the repeats
+/// differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
     /// The cell's number in the plan.
@@ -29,6 +30,8 @@ pub struct Cell {
     pub worker_kind: WorkerKind,
     /// The engine's knobs.
     pub knobs: Settings,
+    /// What surrounded its trials.
+    pub conditions: Conditions,
     /// What each commit promised, as the engine put it.
     pub promise: Option<Promise>,
     /// How much of each trial was verified; the least thorough where trials differ. `None` where
@@ -124,6 +127,7 @@ pub(crate) fn cell(
         assertions: engine.and_then(|engine| engine.assertions),
         worker_kind: spec.worker_kind,
         knobs: spec.knobs.clone(),
+        conditions: spec.conditions.clone(),
         promise: engine.map(|engine| engine.promise.clone()),
         verified: repeats
             .iter()

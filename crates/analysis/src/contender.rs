@@ -4,13 +4,15 @@ use crate::builds::version_number;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use trueput_record::measurement::EngineReport;
-use trueput_record::{TrialRecord, TrialSpec};
+use trueput_record::{Conditions, TrialRecord, TrialSpec};
 
 /// Names contenders so that no two cells of a ranking have the same name: where an engine stands in
-/// it with several builds or several settings of a knob, the version or the knob is named.
+/// it with several builds or several settings of a knob, the version or the knob is named. A
+/// condition that differs anywhere in the ranking is named at every contender.
 pub(crate) struct ContenderNames {
     builds: BTreeMap<String, String>,
     varying: BTreeMap<String, BTreeSet<String>>,
+    varying_conditions: BTreeSet<&'static str>,
     several_kinds: BTreeSet<String>,
 }
 
@@ -33,9 +35,11 @@ impl ContenderNames {
                 .or_default()
                 .extend(differing.cloned());
         }
+        let conditions = trials.iter().map(|trial| &trial.spec.conditions);
         Self {
             builds: build_names(trials),
             varying,
+            varying_conditions: differing(conditions),
             several_kinds,
         }
     }
@@ -56,12 +60,32 @@ impl ContenderNames {
         if self.several_kinds.contains(&contender) {
             told_apart.push(spec.worker_kind.name().to_owned());
         }
+        let conditions = spec.conditions.named().into_iter();
+        let conditions = conditions.filter(|(name, _)| self.varying_conditions.contains(name));
+        told_apart.extend(conditions.map(|(name, value)| format!("{name}={value}")));
         let build = self.build(spec);
         match told_apart.is_empty() {
             true => build,
             false => format!("{build} ({})", told_apart.join(", ")),
         }
     }
+}
+
+/// The names of the conditions that are not the same everywhere.
+fn differing<'a>(all: impl Iterator<Item = &'a Conditions>) -> BTreeSet<&'static str> {
+    let mut first = None;
+    let mut names = BTreeSet::new();
+    for conditions in all {
+        let these = conditions.named();
+        let first = first.get_or_insert_with(|| these.clone());
+        let pairs = first.iter().zip(&these);
+        names.extend(
+            pairs
+                .filter(|(one, other)| one != other)
+                .map(|(one, _)| one.0),
+        );
+    }
+    names
 }
 
 /// By contender, the shortest name that tells the builds of its engine apart: the engine, else its

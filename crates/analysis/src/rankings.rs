@@ -1,7 +1,7 @@
 //! Cells grouped into rankings.
 //!
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
-//! workers, one durability level.
+//! workers, one durability level. Conditions that differ in it are in the contenders' names.
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::{self, Cell};

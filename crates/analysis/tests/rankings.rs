@@ -4,8 +4,11 @@ mod support;
 
 use support::{everything, failed, invalid, manifest, null, report, settings, spec, valid};
 use trueput_analysis::rankings::{Ranking, rankings};
+use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::measurement::{Check, Verification};
-use trueput_record::{Durability, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind};
+use trueput_record::{
+    Conditions, Durability, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind,
+};
 
 fn rank(trials: &[TrialRecord]) -> Vec<Ranking> {
     rankings(&manifest(trials), trials)
@@ -218,4 +221,57 @@ fn a_failed_trial_takes_no_part_in_its_cells_figures() {
     let rankings = rank(&trials);
     assert_eq!(rankings[0].cells[0].repeats, 1);
     assert_eq!(rankings[0].unranked.len(), 1);
+}
+
+fn under(cell: u32, engine: &str, change: impl Fn(&mut Conditions)) -> TrialRecord {
+    let mut spec = spec(cell, engine, Durability::Sync, 1);
+    change(&mut spec.conditions);
+    valid(spec, 1_000.0 + f64::from(cell))
+}
+
+#[test]
+fn a_condition_that_varies_tells_every_contender_apart() {
+    let trials = [
+        under(0, "lmdb", |_| {}),
+        under(1, "lmdb", |of| of.allocator = Allocator::Jemalloc),
+        under(2, "redb", |_| {}),
+        under(3, "redb", |of| of.allocator = Allocator::Jemalloc),
+    ];
+    let rankings = rank(&trials);
+    let names = [
+        "redb (allocator=jemalloc)",
+        "redb (allocator=libc)",
+        "lmdb (allocator=jemalloc)",
+        "lmdb (allocator=libc)",
+    ];
+    assert_eq!(rankings.len(), 1);
+    assert_eq!(contenders(&rankings[0]), names);
+}
+
+#[test]
+fn every_condition_can_be_told_and_one_that_does_not_vary_is_not_named() {
+    let rate = |per_s, arrival| Some(Rate { per_s, arrival });
+    let trials = [
+        under(0, "lmdb", |of| of.duration_s = Some(5.0)),
+        under(1, "lmdb", |of| {
+            of.duration_s = Some(5.0);
+            of.rate = rate(500.0, Arrival::Poisson);
+            of.start = Start::Cold;
+            of.cpus = Some("0-1".to_owned());
+            of.numa = Some(NumaPolicy::Interleave(vec![0, 1]));
+            of.memory_bytes = Some(1 << 30);
+        }),
+    ];
+    let names = [
+        "lmdb (rate=500/s poisson, start=cold, cpus=0-1, numa=interleave:0,1, memory=1 GiB)",
+        "lmdb (rate=none, start=warm, cpus=all, numa=none, memory=none)",
+    ];
+    assert_eq!(contenders(&rank(&trials)[0]), names);
+}
+
+#[test]
+fn conditions_that_are_the_same_everywhere_are_not_named() {
+    let cold = |cell, engine| under(cell, engine, |of| of.start = Start::Cold);
+    let rankings = rank(&[cold(0, "lmdb"), cold(1, "redb")]);
+    assert_eq!(contenders(&rankings[0]), ["redb", "lmdb"]);
 }

@@ -3,6 +3,7 @@
 
 use crate::filesystem::FileSystem;
 use crate::suggest::did_you_mean;
+use crate::value::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +34,6 @@ pub struct Conditions {
     /// limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-}
     /// The file system that the database lies on; `None`: the work folder's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
@@ -46,12 +46,13 @@ pub struct Conditions {
 impl Conditions {
     /// Every condition by the name and in the words of a plan.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, String); 8] {
+    pub fn named(&self) -> [(&'static str, String); 10] {
         let rate = self.rate.map(|rate| match rate.arrival {
             Arrival::Constant => format!("{}/s", rate.per_s),
             arrival => format!("{}/s {arrival}", rate.per_s),
         });
         let seconds = |time_s: f64| format!("{time_s}s");
+        let placed = |on: Option<&FileSystem>| on.cloned().unwrap_or_default().to_string();
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
         [
             ("warm_up", seconds(self.warm_up_s)),
@@ -65,6 +66,8 @@ impl Conditions {
             ("numa", or_none(self.numa.as_ref().map(ToString::to_string))),
             ("allocator", self.allocator.to_string()),
             ("memory", or_none(self.memory_bytes.map(format_bytes))),
+            ("filesystem", placed(self.file_system.as_ref())),
+            ("log_filesystem", placed(self.log_file_system.as_ref())),
         ]
     }
 
@@ -77,6 +80,7 @@ impl Conditions {
         let words = special.map(|((name, value), _)| format!("{name}={value}"));
         words.collect::<Vec<_>>().join(" ")
     }
+}
 
 /// The pace of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -327,6 +331,22 @@ mod tests {
     fn a_misspelled_choice_is_refused_with_the_nearest() {
         let message = "jemaloc".parse::<Allocator>().unwrap_err();
         assert!(message.contains("did you mean 'jemalloc'"), "{message}");
+    }
+
+    #[test]
+    fn what_is_special_is_told_and_the_default_is_not() {
+        let conditions = Conditions {
+            rate: Some(Rate {
+                per_s: 500.0,
+                arrival: Arrival::Poisson,
+            }),
+            numa: Some(NumaPolicy::Bind(vec![1])),
+            memory_bytes: Some(1 << 30),
+            ..Conditions::default()
+        };
+        let special = "rate=500/s poisson numa=bind:1 memory=1 GiB";
+        assert_eq!(conditions.special(), special);
+        assert_eq!(Conditions::default().special(), "");
     }
 
     #[test]

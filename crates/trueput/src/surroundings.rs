@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use clap::Args;
 use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds};
+use trueput_record::filesystem::{self, FileSystem, parse_image};
 use trueput_record::plan::{PlanFile, check_rate, parse_cpus, parse_memory, parse_numa};
 
 /// Reads a rate.
@@ -46,6 +47,16 @@ pub struct Surroundings {
     /// The most memory that the workers may have together, page cache included, as in 1GiB
     #[arg(long, value_name = "SIZE", value_delimiter = ',')]
     pub memory: Vec<String>,
+    /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options of its own, as in
+    /// ext4:mount=noatime, stands alone or last (see docs/FILESYSTEMS.md)
+    #[arg(long, value_name = "KIND", value_parser = filesystem::parse_list)]
+    pub filesystem: Vec<std::vec::Vec<FileSystem>>,
+    /// The file system of the engine's log, for engines with a knob log_directory
+    #[arg(long, value_name = "KIND", value_parser = filesystem::parse_list)]
+    pub log_filesystem: Vec<std::vec::Vec<FileSystem>>,
+    /// The size of the images that file systems are made in [default: as large as a trial needs]
+    #[arg(long, value_name = "SIZE", value_parser = parse_image)]
+    pub image: Option<u64>,
 }
 
 impl Surroundings {
@@ -77,8 +88,21 @@ impl Surroundings {
             .map(read)
             .collect::<Result<Vec<_>, _>>()?;
         replace(&mut conditions.memory_bytes, &memory);
+        replace(&mut conditions.file_system, &self.filesystem.concat());
+        replace(&mut conditions.log_file_system, &self.log_filesystem.concat());
+        conditions.image_bytes = self.image.or(conditions.image_bytes);
         for key in [
-            "warm_up", "duration", "rate", "arrival", "start", "cpus", "numa",
+            "warm_up",
+            "duration",
+            "rate",
+            "arrival",
+            "start",
+            "cpus",
+            "numa",
+            "allocator",
+            "memory",
+            "filesystem",
+            "log_filesystem",
         ] {
             plan.origin.forget(key);
         }

@@ -80,6 +80,7 @@ fn described(matrix: &Matrix, registry: &Registry) -> String {
         "disk, about",
         "settings",
         "knobs",
+        "conditions",
         "note",
     ];
     let mut text = table::align(header, &rows);
@@ -95,7 +96,7 @@ fn described(matrix: &Matrix, registry: &Registry) -> String {
     text
 }
 
-fn row(spec: &TrialSpec, size: u64) -> [String; 7] {
+fn row(spec: &TrialSpec, size: u64) -> [String; 8] {
     let listed = |settings: &trueput_record::trial::Settings| {
         let pairs = settings
             .iter()
@@ -109,6 +110,7 @@ fn row(spec: &TrialSpec, size: u64) -> [String; 7] {
         format_bytes(size),
         listed(&spec.settings),
         listed(&spec.knobs),
+        spec.conditions.special(),
         spec.note.clone().unwrap_or_default(),
     ]
 }

@@ -100,3 +100,49 @@ fn what_cannot_be_shown_is_told_in_one_line() {
         assert_eq!(said.lines().count(), 1, "{said}");
     }
 }
+
+#[test]
+fn the_nearest_experiments_use_settings_that_exist() {
+    let names = |command: &[&str]| -> Vec<String> {
+        let output = Bench::new().run(command);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let listed: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let names = listed.as_array().unwrap().iter();
+        names
+            .map(|one| one["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let workloads = names(&["workloads", "--json"]);
+    let mut checked = 0;
+    for id in trueput_record::published::ids() {
+        let experiment = trueput_record::published::named(id).unwrap().experiment;
+        for setting in &experiment.settings {
+            let known = match setting.name.split('.').collect::<Vec<_>>()[..] {
+                // A workload that this program does not have is said to be missing.
+                ["settings", _] if !workloads.contains(&experiment.workload) => continue,
+                ["settings", name] => {
+                    names(&["knobs", &experiment.workload, "--json"]).contains(&name.to_owned())
+                }
+                ["knobs", engine, name] => {
+                    names(&["knobs", engine, "--json"]).contains(&name.to_owned())
+                }
+                [key] => PLAN_KEYS.contains(&key),
+                _ => false,
+            };
+            assert!(known, "{id}: {}", setting.name);
+            checked += 1;
+        }
+    }
+    assert!(checked > 50, "{checked}");
+}
+
+/// The keys of a plan that the experiments use.
+const PLAN_KEYS: [&str; 7] = [
+    "engines",
+    "durability",
+    "workers",
+    "worker_kind",
+    "filesystem",
+    "numa",
+    "duration",
+];

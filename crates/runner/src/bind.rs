@@ -101,6 +101,19 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
 
 /// What stands in the place of an engine under a workload that needs none.
 ///
+/// Whether conditions differ from the default in what a process inherits, and in nothing else.
+fn suit_a_program(conditions: &Conditions) -> bool {
+    let inherited = Conditions {
+        cpus: conditions.cpus.clone(),
+        numa: conditions.numa.clone(),
+        allocator: conditions.allocator,
+        file_system: conditions.file_system.clone(),
+        log_file_system: conditions.log_file_system.clone(),
+        ..Conditions::default()
+    };
+    *conditions == inherited
+}
+
 /// # Errors
 /// One sentence, where the plan names an engine for it.
 pub(crate) fn in_an_engines_place(

@@ -2,6 +2,8 @@
 
 use crate::Registry;
 use crate::bind::{in_an_engines_place, in_words};
+use crate::host::filesystem::{self, Lacking};
+use crate::host::placement;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
@@ -17,6 +19,9 @@ use trueput_workloads::{Job, Subject, Workload};
 
 /// The most trials that a plan may have.
 pub const MAX_TRIALS: usize = 10_000;
+
+/// The knob by which an engine places its log in its folder's subfolder `log`.
+const LOG_DIRECTORY: &str = "log_directory";
 
 /// A plan, expanded.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,6 +166,69 @@ impl<'a> Expansion<'a> {
         let owner = self.plan.workload.as_str();
         self.check_each(
             "settings",
+    /// Leaves out what this machine or this user has not; other cells run, whatever the plan says
+    /// of what an engine has not.
+    fn leave_out_file_systems(&mut self, left_out: &mut Vec<String>) -> Result<(), Error> {
+        let mut possible = Vec::new();
+        for conditions in &self.conditions {
+            let wanted = [
+                ("filesystem", &conditions.file_system),
+                ("log_filesystem", &conditions.log_file_system),
+            ];
+            let mut missing = false;
+            for (key, wanted) in wanted {
+                match wanted.as_ref().map_or(Ok(()), filesystem::check) {
+                    Ok(()) => {}
+                    Err(Lacking::Wrong(why)) => return Err(self.wrong(key, why)),
+                    Err(Lacking::Missing(why)) => {
+                        missing = true;
+                        if !left_out.contains(&why) {
+                            left_out.push(why);
+                        }
+                    }
+                }
+            }
+            if !missing {
+                possible.push(conditions.clone());
+            }
+        }
+        self.conditions = possible;
+        Ok(())
+    }
+
+    /// The knobs of a trial whose log is to lie on a file system of its own: an engine that can
+    /// place it finds it in its folder's subfolder `log`. `None` where the engine cannot.
+    fn with_log_placed(
+        &self,
+        engine: &dyn Engine,
+        knobs: &Settings,
+        conditions: &Conditions,
+        left_out: &mut Vec<String>,
+    ) -> Result<Option<Settings>, Error> {
+        let mut knobs = knobs.clone();
+        if conditions.log_file_system.is_none() {
+            return Ok(Some(knobs));
+        }
+        if engine.knobs().iter().any(|knob| knob.name == LOG_DIRECTORY) {
+            knobs.insert(LOG_DIRECTORY.to_owned(), "log".into());
+            return Ok(Some(knobs));
+        }
+        let name = engine.info().name;
+        let why = format!("{name} has no knob {LOG_DIRECTORY}: its log lies with its data");
+        if !left_out.contains(&why) {
+            self.lacking("log_filesystem", why, left_out)?;
+        }
+        Ok(None)
+    }
+
+    /// Workers must be able to run where each combination of conditions places them.
+    fn check_placement(&self) -> Result<(), Error> {
+        for conditions in self.plan.conditions.combinations() {
+            placement::check(&conditions).map_err(|unmet| self.wrong(unmet.key, unmet.message))?;
+        }
+        Ok(())
+    }
+
             owner,
             self.workload.settings(),
             &self.plan.settings,
@@ -320,7 +388,14 @@ impl<'a> Expansion<'a> {
                         continue;
                     }
                     for settings in combinations(&settings) {
-                        for conditions in self.plan.conditions.combinations() {
+                        for conditions in self.conditions.clone() {
+                            let placed = self.with_log_placed(
+                                engine,
+                                knobs.as_settings(),
+                                &conditions,
+                                left_out,
+                            )?;
+                            let Some(knobs) = placed else { continue };
                             let (settings, job) = self.bound(&settings, &conditions)?;
                             job.check_workers(workers, worker_kind)
                                 .map_err(|why| self.wrong("workers", why))?;
@@ -336,7 +411,7 @@ impl<'a> Expansion<'a> {
                                 engine: contender.engine.clone(),
                                 build: contender.build.clone(),
                                 durability,
-                                knobs: knobs.as_settings().clone(),
+                                knobs,
                                 workers,
                                 worker_kind,
                                 verify: self.plan.verify,

@@ -92,6 +92,7 @@ fn check_trials(
         } else {
             needed.max(bytes)
         };
+        let bytes = host::filesystem::taken_bytes(&spec.conditions, bytes);
     }
     if ids.is_empty() {
         Err(Error::NoTrials)
@@ -346,10 +347,11 @@ fn clear(context: &mut Context<'_>, trial: &Trial) {
         trial.record.outcome,
         Outcome::Failed { .. } | Outcome::Interrupted
     );
-    if *keep_databases || (*keep_unfinished && unfinished) {
-        return;
-    }
-    if let Err(message) = context.area.remove(&trial.place) {
+    let done = match *keep_databases || (*keep_unfinished && unfinished) {
+        true => context.area.put_away(&trial.place),
+        false => context.area.remove(&trial.place),
+    };
+    if let Err(message) = done {
         context.warn(message);
     }
 }

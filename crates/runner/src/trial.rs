@@ -3,7 +3,10 @@
 use crate::assemble::{self, Named};
 use crate::bind::{Bound, bind};
 use crate::context::{Context, Halt};
-use crate::execution::{Ran, Work, execute};
+use crate::execution::{Ran, Work};
+use crate::host::filesystem::{self, Ground};
+use crate::host::{self, placement};
+use crate::limits::{self, execute_within};
 use crate::phase::alone;
 use crate::protocol::{Assignment, Concluded, EngineState, Left, Part, Report, Totals};
 use crate::{Phase, Registry};
@@ -81,7 +84,10 @@ fn attempt(
     let (directory, left) = database_folder(context, spec, &bound, trial)?;
     trial.record.resumed = left == Left::Unfinished;
     if left == Left::Nothing {
-        check_room(context, &bound, &directory)?;
+        check_room(&bound, &directory)?;
+    }
+    if left != Left::Unfinished {
+        trial.record.ceilings = ceilings(context, spec, &bound, &directory);
     }
     let generation = trial.generation;
     let assigned = |part| Assignment {
@@ -132,6 +138,38 @@ fn describe_prepared(
     context: &mut Context<'_>,
     spec: &TrialSpec,
     bound: &Bound,
+/// The ceilings of a trial, measured in its folder or taken from an earlier trial on the same file
+/// system with as many workers and such commits. Where they cannot be measured the trial goes on
+/// without.
+fn ceilings(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    bound: &Bound,
+    directory: &Path,
+) -> Option<Ceilings> {
+    if !context.options.ceilings || !bound.engine.capabilities().retains_data {
+        return None;
+    }
+    let (committers, commit_bytes) = (bound.job.sessions(spec.workers), bound.job.commit_bytes());
+    let place = format!("{:?}", spec.conditions.file_system);
+    let key = format!("{committers} {commit_bytes} {place}");
+    if let Some(known) = context.ceilings.get(&key) {
+        return Some(known.clone());
+    }
+    match ceiling::measure(directory, committers, commit_bytes) {
+        Ok(measured) => {
+            context.ceilings.insert(key, measured.clone());
+            Some(measured)
+        }
+        Err(error) => {
+            context.warn(format!(
+                "the machine's ceilings cannot be measured: {error}"
+            ));
+            None
+        }
+    }
+}
+
     directory: &Path,
     prepared: Report,
     trial: &mut Trial,
@@ -194,6 +232,15 @@ fn key_of(spec: &TrialSpec, bound: &Bound) -> Option<String> {
 }
 
 /// The folder of the trial's database, and what is in it.
+    // The load decides on which node each page of the page cache lies.
+    let Conditions {
+        cpus,
+        numa,
+        file_system,
+        log_file_system,
+        ..
+    } = &spec.conditions;
+    let place = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
 fn database_folder(
     context: &mut Context<'_>,
     spec: &TrialSpec,
@@ -204,24 +251,36 @@ fn database_folder(
         if key_of(spec, bound).is_some_and(|key| key == held.key) {
             trial.place.clone_from(&held.id);
             trial.generation = held.generation;
-            return Ok((context.area.trial(&held.id)?.0, Left::Loaded));
+            let folder = context.area.trial(&held.id)?.0;
+            return Ok((stand_on(filesystem::found(&folder), trial), Left::Loaded));
         }
         context.area.remove(&held.id)?;
     }
     let (directory, left) = context.area.trial(&spec.id)?;
-    if !left {
-        return Ok((directory, Left::Nothing));
-    }
-    if context.options.resume_databases && bound.job.is_resumable() {
+    let conditions = &spec.conditions;
+    let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();
+    if left && !apart && context.options.resume_databases && bound.job.is_resumable() {
         return Ok((directory, Left::Unfinished));
     }
-    context.area.remove(&spec.id)?;
-    Ok((context.area.trial(&spec.id)?.0, Left::Nothing))
+    if left {
+        context.area.remove(&spec.id)?;
+    }
+    let (directory, _) = context.area.trial(&spec.id)?;
+    let needed = needed_bytes(bound.job.expected_bytes());
+    let ground = filesystem::make(&directory, conditions, needed)?;
+    Ok((stand_on(ground, trial), Left::Nothing))
 }
 
-fn check_room(context: &Context<'_>, bound: &Bound, directory: &Path) -> Result<(), String> {
+/// Records the file systems of a trial, and says where its database is.
+fn stand_on(ground: Ground, trial: &mut Trial) -> PathBuf {
+    trial.record.file_system = ground.data;
+    trial.record.log_file_system = ground.log;
+    ground.database
+}
+
+fn check_room(bound: &Bound, directory: &Path) -> Result<(), String> {
     let needed = needed_bytes(bound.job.expected_bytes());
-    match context.area.free_bytes() {
+    match host::free_bytes(directory) {
         Some(free) if free < needed => Err(format!(
             "too little room in {}: {} needed, {} free",
             directory.display(),

@@ -4,12 +4,15 @@
 //! WORK/
 //!   .trueput-work     says what this folder is, and what trueput created to get here
 //!   RUN/              a folder per run, named as its run folder
+//!     .trueput-run    whose it is, while the run lasts
 //!     TRIAL/          a folder per trial: the database
 //! ```
 //!
 //! Nothing outside `WORK/RUN` is ever removed but folders that trueput created and that are empty.
 
-use crate::{Error, host};
+use crate::Error;
+use crate::host::filesystem;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +21,8 @@ const MARKER: &str = ".trueput-work";
 const MARKER_FIRST_LINE: &str =
     "This is a work folder of trueput: it makes databases here and removes them.";
 const CREATED: &str = "created: ";
+const RUN_MARKER: &str = ".trueput-run";
+const RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
 
 /// A work folder in use.
 #[derive(Debug)]
@@ -71,6 +76,16 @@ impl WorkFolder {
     /// The folder's real path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The folder at that path, if it is there and marked.
+    pub fn at(path: &Path) -> Option<Self> {
+        let path = path.canonicalize().ok()?;
+        let folder = Self { path };
+        folder
+            .is_marked()
+            .is_ok_and(|marked| marked)
+            .then_some(folder)
     }
 
     /// Removes the mark if nothing else is left, and then the folders that were created to get here
@@ -130,7 +145,12 @@ impl RunArea {
     /// [`Error::WorkFolder`].
     pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, Error> {
         let path = work.path().join(name.as_ref());
-        match make_folder(&path).and_then(|()| lock(&path)) {
+        match make_folder(&path)
+            .and_then(|()| lock(&path))
+            .and_then(|lock| {
+                RunMark::write(&path)?;
+                Ok(lock)
+            }) {
             Ok(lock) => Ok(Self {
                 work,
                 path,
@@ -151,12 +171,13 @@ impl RunArea {
         Ok((path, !empty))
     }
 
-    /// Removes a trial's folder and all that is in it.
+    /// Removes a trial's folder, the file systems that were made in it, and all that is in it.
     ///
     /// # Errors
     /// A sentence, where something cannot be removed.
     pub fn remove(&self, id: &str) -> Result<(), String> {
         let path = self.path.join(id);
+        filesystem::unmake(&path)?;
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(format!("{} cannot be removed: {error}", path.display()))
@@ -165,16 +186,90 @@ impl RunArea {
         }
     }
 
-    /// Bytes free for databases; `None` where the kernel does not say.
-    pub fn free_bytes(&self) -> Option<u64> {
-        host::free_bytes(&self.path)
+    /// Unmounts what was made for a trial whose database is kept; its image stays.
+    ///
+    /// # Errors
+    /// A sentence, where something cannot be unmounted.
+    pub fn put_away(&self, id: &str) -> Result<(), String> {
+        filesystem::put_away(&self.path.join(id))
     }
 
     /// Leaves the work folder as it was found, but for databases that are kept.
     pub fn close(self) {
+        let _ = fs::remove_file(self.path.join(RUN_MARKER));
         // Fails where a database is kept, as it should.
         let _ = fs::remove_dir(&self.path);
         self.work.release();
+    }
+}
+
+/// The mark of a run that is at work, or was killed: one that ends removes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunMark {
+    magic: String,
+    /// The folder itself: a mark that was copied elsewhere is none.
+    folder: PathBuf,
+    /// The process of the run.
+    pub pid: u32,
+}
+
+impl RunMark {
+    fn write(folder: &Path) -> Result<(), String> {
+        let mark = Self {
+            magic: RUN_MAGIC.to_owned(),
+            folder: folder.to_owned(),
+            pid: std::process::id(),
+        };
+        let text = serde_json::to_vec(&mark).map_err(|error| error.to_string())?;
+        fs::write(folder.join(RUN_MARKER), text).map_err(|error| format!("cannot be used: {error}"))
+    }
+
+    /// The mark of a run's folder; `None` where it has none.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let path = folder.join(RUN_MARKER);
+        let plain = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
+        let text = plain.then(|| fs::read(&path).ok())??;
+        let mark: Self = serde_json::from_slice(&text).ok()?;
+        (mark.magic == RUN_MAGIC && mark.folder == folder).then_some(mark)
+    }
+
+    /// Whether the run is still at work in its folder.
+    pub fn is_at_work(&self, folder: &Path) -> bool {
+        self.take(folder).is_err()
+    }
+
+    /// Locks the folder of a run that is gone.
+    ///
+    /// # Errors
+    /// A sentence, where the run is at work.
+    pub fn take(&self, folder: &Path) -> Result<fs::File, String> {
+        let lock = fs::File::open(folder).map_err(|error| error.to_string())?;
+        let at_work = || {
+            format!(
+                "{}: the run is at work (process {})",
+                folder.display(),
+                self.pid
+            )
+        };
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(fs::TryLockError::WouldBlock) => Err(at_work()),
+            // Without locks, a process of that number is taken for the run.
+            Err(fs::TryLockError::Error(_)) => {
+                let lives = Path::new(&format!("/proc/{}", self.pid)).exists();
+                (!lives).then_some(lock).ok_or_else(at_work)
+            }
+        }
+    }
+
+    /// Removes the mark.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn remove(&self, folder: &Path) -> Result<(), String> {
+        let path = folder.join(RUN_MARKER);
+        fs::remove_file(&path)
+            .map_err(|error| format!("{} cannot be removed: {error}", path.display()))
     }
 }
 

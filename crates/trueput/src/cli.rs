@@ -57,6 +57,8 @@ pub enum Command {
     Plan(cmd::plan::Arguments),
     /// Run the conformance suite on engines
     Check(cmd::check::Arguments),
+    /// List what killed runs left behind (mounts, loop devices, images, folders), and remove it
+    Clean(cmd::clean::Arguments),
     /// Make the report of a run folder again
     Report(cmd::report::Arguments),
     /// List the tables that others published, or show one with its source and caveats

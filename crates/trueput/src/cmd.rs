@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub mod check;
+pub mod clean;
 pub mod completions;
 pub mod engines;
 pub mod knobs;
@@ -30,6 +31,7 @@ pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failu
         Command::Knobs(arguments) => knobs::run(&arguments, registry),
         Command::Plan(arguments) => plan::run(&arguments, registry),
         Command::Check(arguments) => check::run(&arguments, registry),
+        Command::Clean(arguments) => clean::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Published(arguments) => published::run(&arguments, registry),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -89,7 +89,10 @@ impl Surroundings {
             .collect::<Result<Vec<_>, _>>()?;
         replace(&mut conditions.memory_bytes, &memory);
         replace(&mut conditions.file_system, &self.filesystem.concat());
-        replace(&mut conditions.log_file_system, &self.log_filesystem.concat());
+        replace(
+            &mut conditions.log_file_system,
+            &self.log_filesystem.concat(),
+        );
         conditions.image_bytes = self.image.or(conditions.image_bytes);
         for key in [
             "warm_up",

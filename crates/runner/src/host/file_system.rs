@@ -15,6 +15,12 @@ pub(crate) fn file_system(directory: &Path) -> FileSystemFacts {
     facts
 }
 
+/// Every mount of this process's namespace, in the order in which they were made.
+pub(crate) fn mounts() -> Vec<FileSystemFacts> {
+    let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    text.lines().filter_map(parse_mount).collect()
+}
+
 /// Bytes free for this user where `directory` is or would be made; `None` where the kernel does not
 /// say.
 pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
@@ -74,7 +80,7 @@ fn parse_mount(line: &str) -> Option<FileSystemFacts> {
 }
 
 /// The kernel writes blanks, tabs, newlines and backslashes as octal escapes: `\040`.
-fn unescape(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();
     while let Some(at) = rest.find('\\') {

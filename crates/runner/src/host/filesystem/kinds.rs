@@ -1,0 +1,266 @@
+//! Kinds of file systems: whether this machine can make one, and the command that does.
+
+use super::loop_device::CONTROL;
+use super::system::may_mount;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use trueput_record::filesystem::{FileSystem, FileSystemKind};
+use trueput_record::suggest::did_you_mean;
+
+/// What is known of a kind.
+struct Known {
+    name: &'static str,
+    /// The Debian package that has its mkfs.
+    package: &'static str,
+    /// Options that every mkfs of that kind gets: ask nothing, keep the image's blocks (a discard
+    /// would give them back), write now what a mounted file system would write in the background.
+    options: &'static [&'static str],
+}
+
+const EXT: &[&str] = &[
+    "-F",
+    "-q",
+    "-E",
+    "nodiscard,lazy_itable_init=0,lazy_journal_init=0",
+];
+const KNOWN: [Known; 9] = [
+    known("ext2", "e2fsprogs", EXT),
+    known("ext3", "e2fsprogs", EXT),
+    known("ext4", "e2fsprogs", EXT),
+    known("xfs", "xfsprogs", &["-f", "-q", "-K"]),
+    known("btrfs", "btrfs-progs", &["-f", "-q", "-K"]),
+    known("jfs", "jfsutils", &["-q"]),
+    known("f2fs", "f2fs-tools", &["-f", "-q", "-t", "0"]),
+    known("nilfs2", "nilfs-tools", &["-f", "-q", "-K"]),
+    known("bcachefs", "bcachefs-tools", &["--force", "--quiet"]),
+];
+
+const fn known(
+    name: &'static str,
+    package: &'static str,
+    options: &'static [&'static str],
+) -> Known {
+    Known {
+        name,
+        package,
+        options,
+    }
+}
+
+/// Why a trial cannot have its file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Lacking {
+    /// There is no such thing: the plan is wrong.
+    Wrong(String),
+    /// This machine, or this user, has it not: other trials can run.
+    Missing(String),
+}
+
+/// Whether this machine and this user can have that file system.
+///
+/// # Errors
+/// [`Lacking`], one sentence.
+pub(crate) fn check(wanted: &FileSystem) -> Result<(), Lacking> {
+    let may_mount = || {
+        let why = format!(
+            "{wanted} is mounted for its trials, which takes root (CAP_SYS_ADMIN): run trueput as \
+             root, or mount one yourself and name it as folder:/its/path"
+        );
+        may_mount().then_some(()).ok_or(Lacking::Missing(why))
+    };
+    match &wanted.kind {
+        FileSystemKind::Here => Ok(()),
+        FileSystemKind::Folder(folder) if folder.is_dir() => Ok(()),
+        FileSystemKind::Folder(folder) => Err(Lacking::Wrong(format!(
+            "{} is no folder: make it, or name one that is there",
+            folder.display()
+        ))),
+        FileSystemKind::Tmpfs => may_mount(),
+        FileSystemKind::Made(kind) => {
+            check_kind(kind)?;
+            check_journal(wanted, kind)?;
+            may_mount()?;
+            match Path::new(CONTROL).exists() {
+                true => Ok(()),
+                false => Err(Lacking::Missing(format!(
+                    "{wanted} needs a loop device, and there is no {CONTROL}: load the kernel's \
+                     module 'loop', or let the container have its devices"
+                ))),
+            }
+        }
+    }
+}
+
+fn check_kind(kind: &str) -> Result<(), Lacking> {
+    let known = KNOWN.iter().find(|known| known.name == kind);
+    let mkfs = mkfs_program(kind);
+    match (known, mkfs.is_some(), kernel_has(kind)) {
+        (_, true, true) => Ok(()),
+        (None, false, false) => {
+            let names = KNOWN.map(|known| known.name);
+            let hint = did_you_mean(kind, names);
+            Err(Lacking::Wrong(format!(
+                "no file system '{kind}'{hint}: this kernel has none of that name and there is no \
+                 mkfs.{kind}; known are here, folder:/mnt/x, tmpfs, {}",
+                names.join(", ")
+            )))
+        }
+        (_, _, false) => Err(Lacking::Missing(format!(
+            "{kind} is left out: this kernel has no driver for it, built in or as a module"
+        ))),
+        (known, false, true) => {
+            let install = known.map_or_else(
+                || "install the package that has it".to_owned(),
+                |known| format!("install {}", known.package),
+            );
+            Err(Lacking::Missing(format!(
+                "{kind} is left out: mkfs.{kind} is not there; {install}"
+            )))
+        }
+    }
+}
+
+fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), Lacking> {
+    if wanted.external_journal && !["ext3", "ext4", "xfs"].contains(&kind) {
+        let why = format!("{kind} has no external journal; ext3, ext4 and xfs have");
+        return Err(Lacking::Wrong(why));
+    }
+    Ok(())
+}
+
+/// Whether the kernel has the driver, or a module that mounting would load.
+fn kernel_has(kind: &str) -> bool {
+    let drivers = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let built_in = drivers
+        .lines()
+        .any(|line| line.split_whitespace().last() == Some(kind));
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let modules = format!("/lib/modules/{}/modules.dep", release.trim());
+    let module = format!("/{kind}.ko");
+    let modules = std::fs::read_to_string(modules).unwrap_or_default();
+    built_in
+        || modules
+            .lines()
+            .any(|line| line.split(':').next().unwrap_or_default().contains(&module))
+}
+
+fn mkfs_program(kind: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // The folders of the administrator's programs are often not in a user's path.
+    let usual = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    let mut folders = std::env::split_paths(&path).chain(usual);
+    folders
+        .find_map(|folder| Some(folder.join(format!("mkfs.{kind}"))).filter(|file| file.is_file()))
+}
+
+/// Makes a file system on a device that was attached for it, and returns the command line.
+///
+/// # Errors
+/// One sentence: what the program says.
+pub(super) fn make(
+    wanted: &FileSystem,
+    kind: &str,
+    device: &Path,
+    journal: Option<&Path>,
+) -> Result<String, String> {
+    let program = mkfs_program(kind).ok_or_else(|| format!("mkfs.{kind} is not there"))?;
+    let known = KNOWN.iter().find(|known| known.name == kind);
+    let mut words: Vec<String> = known
+        .map_or(&[][..], |known| known.options)
+        .iter()
+        .map(|&word| word.to_owned())
+        .collect();
+    words.extend(wanted.mkfs.iter().cloned());
+    if let Some(journal) = journal {
+        let journal = journal.display();
+        match kind {
+            "xfs" => words.extend(["-l".to_owned(), format!("logdev={journal}")]),
+            _ => {
+                let block = block_size(&wanted.mkfs);
+                let words = ["-F", "-q", "-b", &block, "-O", "journal_dev"].map(str::to_owned);
+                run(&program, &[&words[..], &[journal.to_string()]].concat())?;
+            }
+        }
+        if kind != "xfs" {
+            let block = block_size(&wanted.mkfs);
+            words.extend(["-b".to_owned(), block]);
+            words.extend(["-J".to_owned(), format!("device={journal}")]);
+        }
+    }
+    words.push(device.display().to_string());
+    run(&program, &words)
+}
+
+/// A journal and its file system must have blocks of one size.
+fn block_size(options: &[String]) -> String {
+    let given = options.iter().position(|word| word == "-b");
+    let given = given.and_then(|at| options.get(at + 1));
+    given.cloned().unwrap_or_else(|| "4096".to_owned())
+}
+
+fn run(program: &Path, words: &[String]) -> Result<String, String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let output = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+    if output.status.success() {
+        return Ok(format!("{name} {}", words.join(" ")));
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said = match errors.trim().is_empty() {
+        true => said,
+        false => errors,
+    };
+    let said: Vec<_> = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take(2)
+        .collect();
+    Err(format!("{name}: {}", said.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<(), Lacking> {
+        check(&text.parse().unwrap())
+    }
+
+    #[test]
+    fn a_misspelled_kind_is_wrong_and_a_known_one_without_a_driver_is_missing() {
+        match of("ext5") {
+            Err(Lacking::Wrong(why)) => assert!(why.contains("did you mean 'ext"), "{why}"),
+            other => assert!(other.is_err(), "ext5 is no file system"),
+        }
+        // Whichever kernel this runs on: a known kind is never a mistake of the plan's.
+        for known in KNOWN {
+            assert!(
+                !matches!(of(known.name), Err(Lacking::Wrong(_))),
+                "{}",
+                known.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_folder_must_be_there_and_here_always_is() {
+        assert_eq!(of("here"), Ok(()));
+        assert_eq!(of("folder:/"), Ok(()));
+        assert!(matches!(
+            of("folder:/nowhere/at/all"),
+            Err(Lacking::Wrong(_))
+        ));
+    }
+
+    #[test]
+    fn a_kind_without_an_external_journal_is_refused_one() {
+        let wanted: FileSystem = "btrfs:journal=external".parse().unwrap();
+        assert!(check_journal(&wanted, "btrfs").is_err());
+        assert_eq!(check_journal(&wanted, "xfs"), Ok(()));
+    }
+}

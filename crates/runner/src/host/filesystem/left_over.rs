@@ -1,0 +1,260 @@
+//! What killed runs left behind: found by the marks of trueput, shown, and removed.
+
+use super::marker::{Marker, Part};
+use super::{loop_device, mounting, unmake};
+use crate::host::file_system::mounts;
+use crate::work_folder::{RunMark, WorkFolder};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use trueput_record::RunFolder;
+
+/// Where control groups are.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+
+/// How deep below that a control group of trueput's can lie.
+const DEPTH: u32 = 5;
+
+/// What one run left: its folder in a work folder, or a control group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOver {
+    /// The run's folder in its work folder, or the control group.
+    pub path: PathBuf,
+    /// The process that made it, which is gone.
+    pub pid: u32,
+    /// What is there, in the order in which it is undone.
+    pub items: Vec<(What, PathBuf)>,
+}
+
+/// A kind of thing that a run leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// A mounted file system.
+    Mount,
+    /// An attached loop device.
+    LoopDevice,
+    /// An image file.
+    Image,
+    /// A folder with all that is in it.
+    Folder,
+    /// A control group.
+    ControlGroup,
+}
+
+impl What {
+    /// The kind's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mount => "mount",
+            Self::LoopDevice => "loop device",
+            Self::Image => "image",
+            Self::Folder => "folder",
+            Self::ControlGroup => "control group",
+        }
+    }
+}
+
+/// Finds what is left of runs whose process is gone: wherever a file system of theirs is mounted or
+/// an image attached, in the work folders of the runs in `results`, and in the folders `work`.
+///
+/// Nothing is found by its name alone: a run's folder has its mark, and so has each trial's folder
+/// in which something was made; only a control group is told by its name and process.
+#[must_use]
+pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<LeftOver> {
+    let mut folders: BTreeSet<PathBuf> = work.iter().filter_map(real).collect();
+    for results in results {
+        folders.extend(work_folders(results));
+    }
+    let points = mounts().into_iter().map(|mount| mount.mount_point.into());
+    let images = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let images = images
+        .filter_map(|entry| loop_device::image_of(&Path::new("/dev").join(entry.file_name())));
+    for path in points.chain(images).collect::<Vec<PathBuf>>() {
+        // The mark is in the trial's folder, and that is in the run's, in the work folder.
+        let marked = path
+            .ancestors()
+            .find(|folder| Marker::read(folder).is_some());
+        folders.extend(
+            marked
+                .and_then(|trial| trial.ancestors().nth(2))
+                .map(Path::to_owned),
+        );
+    }
+    let mut found = Vec::new();
+    for folder in folders.iter().filter_map(|folder| WorkFolder::at(folder)) {
+        let runs = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+        let mut runs: Vec<_> = runs.map(|entry| entry.path()).collect();
+        runs.sort();
+        found.extend(runs.iter().filter_map(|run| left_run(run)));
+    }
+    found.extend(control_groups(Path::new(CONTROL_GROUPS), DEPTH));
+    found
+}
+
+fn real(path: &PathBuf) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// The work folders of the runs in a folder for results.
+fn work_folders(results: &Path) -> Vec<PathBuf> {
+    let runs = fs::read_dir(results).into_iter().flatten().flatten();
+    let work = runs.map(|entry| entry.path()).filter_map(|run| {
+        let named = RunFolder::open(&run)
+            .ok()
+            .and_then(|(_, manifest)| manifest.work);
+        real(&named.unwrap_or_else(|| run.join("work")))
+    });
+    work.collect()
+}
+
+/// A run's folder whose run is gone.
+fn left_run(path: &Path) -> Option<LeftOver> {
+    let mark = RunMark::read(path)?;
+    if mark.is_at_work(path) {
+        return None;
+    }
+    let trials = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut trials: Vec<_> = trials.map(|entry| entry.path()).collect();
+    trials.sort();
+    let mut items = Vec::new();
+    for marker in trials.iter().filter_map(|trial| Marker::read(trial)) {
+        for part in marker.parts.iter().rev() {
+            items.extend(left_part(&marker, part));
+        }
+    }
+    items.push((What::Folder, path.to_owned()));
+    Some(LeftOver {
+        path: path.to_owned(),
+        pid: mark.pid,
+        items,
+    })
+}
+
+fn left_part(marker: &Marker, part: &Part) -> Vec<(What, PathBuf)> {
+    let mut items = Vec::new();
+    let at = marker.mount_point(part);
+    if mounting::source_at(&at).is_some() {
+        items.push((What::Mount, at));
+    }
+    for image in [part.image(marker.folder()), part.journal(marker.folder())] {
+        let devices = loop_device::of_image(&image);
+        items.extend(devices.into_iter().map(|device| (What::LoopDevice, device)));
+        if image.exists() {
+            items.push((What::Image, image));
+        }
+    }
+    let elsewhere = part.elsewhere.clone().filter(|folder| folder.exists());
+    items.extend(elsewhere.map(|folder| (What::Folder, folder)));
+    items
+}
+
+/// Control groups below `folder` that are named `trueput-PID-N` after a process that is gone.
+fn control_groups(folder: &Path, depth: u32) -> Vec<LeftOver> {
+    if depth == 0 {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut found = Vec::new();
+    for path in folders.map(|entry| entry.path()) {
+        found.extend(control_groups(&path, depth - 1));
+        let pid = path.file_name().and_then(|name| group_of(name.to_str()?));
+        if let Some(pid) = pid.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            found.push(LeftOver {
+                items: vec![(What::ControlGroup, path.clone())],
+                path,
+                pid,
+            });
+        }
+    }
+    found
+}
+
+fn group_of(name: &str) -> Option<u32> {
+    let (pid, number) = name.strip_prefix("trueput-")?.split_once('-')?;
+    number.parse::<u32>().ok()?;
+    pid.parse().ok()
+}
+
+/// Removes what a run left, after looking once more that its process is gone.
+///
+/// # Errors
+/// One sentence for each thing that cannot be removed; the rest is removed.
+pub fn clean(left: &LeftOver) -> Result<(), Vec<String>> {
+    if left
+        .items
+        .iter()
+        .any(|(what, _)| *what == What::ControlGroup)
+    {
+        let removed = fs::remove_dir(&left.path);
+        return removed.map_err(|error| {
+            vec![format!(
+                "{} cannot be removed: {error}",
+                left.path.display()
+            )]
+        });
+    }
+    let Some(mark) = RunMark::read(&left.path) else {
+        return Ok(());
+    };
+    let _lock = mark.take(&left.path).map_err(|why| vec![why])?;
+    let mut failures = Vec::new();
+    let trials = fs::read_dir(&left.path).into_iter().flatten().flatten();
+    for trial in trials
+        .map(|entry| entry.path())
+        .filter(|path| is_folder(path))
+    {
+        let removed = unmake(&trial).and_then(|()| {
+            fs::remove_dir_all(&trial)
+                .map_err(|error| format!("{} cannot be removed: {error}", trial.display()))
+        });
+        failures.extend(removed.err());
+    }
+    if failures.is_empty() {
+        failures.extend(mark.remove(&left.path).err());
+        let work = left.path.parent().and_then(WorkFolder::at);
+        if let (Ok(()), Some(work)) = (fs::remove_dir(&left.path), work) {
+            work.release();
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(failures),
+    }
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_groups_named_after_a_process_are_told() {
+        assert_eq!(group_of("trueput-123-4"), Some(123));
+        for name in ["trueput-123", "trueput-x-1", "trueput-1-x", "mine-1-2"] {
+            assert_eq!(group_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_group_of_a_process_that_lives_is_not_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        // No process has the highest number that there is.
+        for name in [
+            format!("trueput-{own}-1"),
+            format!("trueput-{}-1", u32::MAX),
+        ] {
+            fs::create_dir_all(folder.path().join("a").join(name)).unwrap();
+        }
+        let found = control_groups(folder.path(), 3);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].pid, u32::MAX);
+        clean(&found[0]).unwrap();
+        assert!(control_groups(folder.path(), 3).is_empty());
+    }
+}

@@ -1,0 +1,151 @@
+//! Loop devices: an image file as a block device (loop(4)).
+
+use super::system::{open_file, syscall_error};
+use nix::libc;
+use std::ffi::c_int;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+// From linux/loop.h.
+const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
+const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+
+/// How often a device is tried for that another process took in between.
+const ATTEMPTS: u32 = 64;
+
+/// The device that hands out loop devices.
+pub(super) const CONTROL: &str = "/dev/loop-control";
+
+/// An attached loop device. The kernel detaches it when the last user is gone: this, then the mount.
+#[derive(Debug)]
+pub(super) struct LoopDevice {
+    /// The block device.
+    pub path: PathBuf,
+    /// Whether the image is read and written past the page cache.
+    pub direct_io: bool,
+    _open: File,
+}
+
+/// `struct loop_info64` of linux/loop.h; only the flags are ours to say.
+#[repr(C)]
+struct LoopInfo {
+    before_flags: [u32; 13],
+    flags: u32,
+    after_flags: [u8; 176],
+}
+
+/// `struct loop_config` of linux/loop.h.
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+const _: () = assert!(size_of::<LoopInfo>() == 232 && size_of::<LoopConfig>() == 304);
+
+/// Attaches an image to a free loop device, with direct I/O where the file below allows it.
+///
+/// # Errors
+/// A sentence with what the operating system says.
+pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
+    let file = open_file(image, true)?;
+    let control = open_file(Path::new(CONTROL), true)?;
+    for _ in 0..ATTEMPTS {
+        // SAFETY: the request takes no argument, and the descriptor is open.
+        let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
+        if number < 0 {
+            return Err(syscall_error("no loop device is free"));
+        }
+        let path = PathBuf::from(format!("/dev/loop{number}"));
+        let device = open_file(&path, true)?;
+        match configure(&device, &file) {
+            Ok(()) => {
+                let direct_io = attribute(&path, "dio").is_some_and(|dio| dio == "1");
+                let _open = device;
+                return Ok(LoopDevice {
+                    path,
+                    direct_io,
+                    _open,
+                });
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+            Err(error) => {
+                return Err(format!(
+                    "{} on {}: {error}",
+                    image.display(),
+                    path.display()
+                ));
+            }
+        }
+    }
+    Err("every loop device that was free has been taken by others at once".to_owned())
+}
+
+fn configure(device: &File, image: &File) -> io::Result<()> {
+    let config = LoopConfig {
+        fd: u32::try_from(image.as_raw_fd()).unwrap_or(u32::MAX),
+        block_size: 0,
+        info: LoopInfo {
+            before_flags: [0; 13],
+            flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+            after_flags: [0; 176],
+        },
+        reserved: [0; 8],
+    };
+    // SAFETY: the structure is laid out as linux/loop.h says and lives through the call.
+    let done: c_int = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// The loop devices whose image is this file.
+pub(super) fn of_image(image: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let devices = entries.map(|entry| Path::new("/dev").join(entry.file_name()));
+    devices
+        .filter(|device| image_of(device).is_some_and(|path| path == image))
+        .collect()
+}
+
+/// The image of a loop device; `None` where the device is none or not attached.
+pub(super) fn image_of(device: &Path) -> Option<PathBuf> {
+    let backing = attribute(device, "backing_file")?;
+    // The kernel says so of a file that was removed while it was attached.
+    let backing = backing.strip_suffix(" (deleted)").unwrap_or(&backing);
+    Some(PathBuf::from(backing))
+}
+
+fn attribute(device: &Path, name: &str) -> Option<String> {
+    let device = device.file_name()?.to_str()?;
+    let text = fs::read_to_string(format!("/sys/block/{device}/loop/{name}")).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
+/// Detaches a loop device at once, or when its last user is gone.
+///
+/// # Errors
+/// A sentence with what the operating system says.
+pub(super) fn detach(device: &Path) -> Result<(), String> {
+    let open = open_file(device, true)?;
+    // SAFETY: the request takes no argument, and the descriptor is open.
+    let done = unsafe { libc::ioctl(open.as_raw_fd(), LOOP_CLR_FD) };
+    let gone = io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
+    if done == 0 || gone {
+        Ok(())
+    } else {
+        Err(syscall_error(&format!(
+            "{} cannot be detached",
+            device.display()
+        )))
+    }
+}

@@ -1,0 +1,210 @@
+//! The mark on a folder in which trueput made a file system: written before anything is made, and
+//! removed last, so that what a killed run left can be told from what is a user's.
+
+use super::system::plain;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use trueput_record::filesystem::{FileSystemKind, MountedFileSystem};
+
+/// The marker's name in a trial's folder.
+pub(super) const MARKER: &str = ".trueput-file-system";
+
+/// No file of anyone else's says this.
+const MAGIC: &str =
+    "trueput made the images and mounts in this folder for a trial, and removes them";
+
+/// Which of a trial's file systems one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    /// The database's.
+    Data,
+    /// The engine's log's.
+    Log,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// What a folder holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Marker {
+    magic: String,
+    /// The folder itself: a marker that was copied elsewhere is none.
+    folder: PathBuf,
+    /// The process of the run.
+    pub pid: u32,
+    /// In the order in which they are mounted.
+    pub parts: Vec<Part>,
+}
+
+/// One file system of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Part {
+    /// What it is for.
+    pub role: Role,
+    /// Where it comes from: `ext4`, `tmpfs`; empty for a folder of the user's.
+    pub kind: String,
+    /// A folder that was made in a folder of the user's, with a mark of its own above it.
+    pub elsewhere: Option<PathBuf>,
+    /// What is known of it so far.
+    pub report: MountedFileSystem,
+}
+
+impl Part {
+    /// A part of which nothing is made yet.
+    pub fn new(role: Role, kind: &FileSystemKind) -> Self {
+        Self {
+            role,
+            kind: match kind {
+                FileSystemKind::Made(kind) => kind.clone(),
+                FileSystemKind::Tmpfs => "tmpfs".to_owned(),
+                FileSystemKind::Here | FileSystemKind::Folder(_) => String::new(),
+            },
+            elsewhere: None,
+            report: MountedFileSystem::default(),
+        }
+    }
+
+    /// Its image in the trial's folder.
+    pub fn image(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.img", self.role.name()))
+    }
+
+    /// The image of its own journal.
+    pub fn journal(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}-journal.img", self.role.name()))
+    }
+}
+
+impl Marker {
+    /// A mark for a folder with these parts, not written yet.
+    pub fn new(folder: &Path, parts: Vec<Part>) -> Self {
+        Self {
+            magic: MAGIC.to_owned(),
+            folder: folder.to_owned(),
+            pid: std::process::id(),
+            parts,
+        }
+    }
+
+    /// Reads a folder's mark; `None` where it has none, or one that is not its own.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let path = folder.join(MARKER);
+        // A link could be planted to make a stranger's folder look like ours.
+        if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+            return None;
+        }
+        let marker: Self = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        (marker.magic == MAGIC && marker.folder == folder).then_some(marker)
+    }
+
+    /// Writes the mark, whole or not at all.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn write(&self) -> Result<(), String> {
+        let path = self.folder.join(MARKER);
+        let draft = self.folder.join(format!("{MARKER}.new"));
+        let text = serde_json::to_vec(self).map_err(|error| error.to_string())?;
+        let write = || {
+            let mut file = fs::File::create(&draft)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&draft, &path)
+        };
+        write().map_err(|error| format!("{} cannot be written: {}", path.display(), plain(&error)))
+    }
+
+    /// The folder that it marks.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the database is: on the file system that was made for it, or beside the mark.
+    pub fn database(&self) -> PathBuf {
+        let data = self.parts.iter().find(|part| part.role == Role::Data);
+        match data {
+            Some(part) => match &part.elsewhere {
+                Some(folder) => folder.clone(),
+                None => self.mount_point(part).join("database"),
+            },
+            None => self.folder.join("database"),
+        }
+    }
+
+    /// Where a part is mounted. An engine finds a log of its own in its folder's subfolder `log`.
+    pub fn mount_point(&self, part: &Part) -> PathBuf {
+        match part.role {
+            Role::Data => self.folder.join("mnt"),
+            Role::Log => self.database().join("log"),
+        }
+    }
+
+    /// Removes the mark.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn remove(&self) -> Result<(), String> {
+        let path = self.folder.join(MARKER);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
+                "{} cannot be removed: {}",
+                path.display(),
+                plain(&error)
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts() -> Vec<Part> {
+        let kind = FileSystemKind::Made("ext4".to_owned());
+        vec![Part::new(Role::Data, &kind), Part::new(Role::Log, &kind)]
+    }
+
+    #[test]
+    fn a_mark_is_read_in_its_own_folder_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let marker = Marker::new(folder.path(), parts());
+        marker.write().unwrap();
+        assert_eq!(Marker::read(folder.path()), Some(marker));
+        let other = tempfile::tempdir().unwrap();
+        fs::copy(folder.path().join(MARKER), other.path().join(MARKER)).unwrap();
+        assert_eq!(Marker::read(other.path()), None);
+    }
+
+    #[test]
+    fn a_link_and_a_stranger_s_file_are_no_marks() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(MARKER), "{\"magic\":\"mine\"}").unwrap();
+        assert_eq!(Marker::read(folder.path()), None);
+        let real = tempfile::tempdir().unwrap();
+        Marker::new(folder.path(), parts()).write().unwrap();
+        fs::rename(folder.path().join(MARKER), real.path().join(MARKER)).unwrap();
+        std::os::unix::fs::symlink(real.path().join(MARKER), folder.path().join(MARKER)).unwrap();
+        assert_eq!(Marker::read(folder.path()), None);
+    }
+
+    #[test]
+    fn the_log_is_mounted_in_the_database_s_folder() {
+        let marker = Marker::new(Path::new("/w/run/1"), parts());
+        assert_eq!(marker.database(), Path::new("/w/run/1/mnt/database"));
+        let log = marker.mount_point(&marker.parts[1]);
+        assert_eq!(log, Path::new("/w/run/1/mnt/database/log"));
+        let alone = Marker::new(Path::new("/w/run/1"), parts().split_off(1));
+        assert_eq!(alone.database(), Path::new("/w/run/1/database"));
+    }
+}

@@ -1,0 +1,415 @@
+//! File systems made for a trial: an image file, a loop device, mkfs, a mount, and all of it undone.
+//!
+//! ```text
+//! WORK/RUN/TRIAL/
+//!   .trueput-file-system   what was made here, and for whom
+//!   data.img               the image of the database's file system, on a loop device
+//!   data-journal.img       the image of its own journal, where that lies apart
+//!   mnt/database/          the mount, and the database in it
+//!   mnt/database/log/      the mount of the log's file system, where it has one of its own
+//!   log.img                the image of that
+//! ```
+//!
+//! Only a device whose image was made here is ever formatted; no plan can name a device.
+
+mod kinds;
+mod left_over;
+mod loop_device;
+mod marker;
+mod mounting;
+mod system;
+
+pub(crate) use kinds::{Lacking, check};
+pub use left_over::{LeftOver, What, clean, find};
+
+use super::file_system::{file_system, free_bytes};
+use crate::work_folder::WorkFolder;
+use loop_device::LoopDevice;
+use marker::{Marker, Part, Role};
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use system::plain;
+use trueput_record::Conditions;
+use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
+use trueput_record::value::format_bytes;
+
+/// What an image has beyond what a trial needs, and its least size: file systems keep some for
+/// themselves, and xfs and btrfs make none of less than 300 MiB.
+const SPARE_BYTES: u64 = 512 << 20;
+
+/// The size of the image of an external journal.
+const JOURNAL_BYTES: u64 = 256 << 20;
+
+/// The folder that is made in a folder of the user's.
+const ELSEWHERE: &str = "trueput-work";
+
+/// How long the kernel may take to let go of a loop device after the unmount.
+const LETTING_GO: Duration = Duration::from_secs(5);
+
+/// The size of a file system's image for a trial that needs so much room.
+fn image_bytes(wanted: &FileSystem, needed_bytes: u64) -> u64 {
+    let whole = |bytes: u64| bytes.div_ceil(1 << 20) << 20;
+    let fitting = needed_bytes.saturating_add(needed_bytes / 8) + SPARE_BYTES;
+    wanted.image_bytes.unwrap_or_else(|| whole(fitting))
+}
+
+/// How much of the work folder's file system a trial with these conditions takes that expects to
+/// need `needed_bytes` for its database.
+pub(crate) fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
+    let taken = |wanted: &FileSystem| match wanted.kind {
+        FileSystemKind::Made(_) => {
+            let journal = if wanted.external_journal {
+                JOURNAL_BYTES
+            } else {
+                0
+            };
+            image_bytes(wanted, needed_bytes).saturating_add(journal)
+        }
+        _ => 0,
+    };
+    let data = conditions.file_system.as_ref().map_or(needed_bytes, taken);
+    let log = conditions.log_file_system.as_ref().map_or(0, taken);
+    data.saturating_add(log)
+}
+
+/// A trial's file systems, mounted.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    /// Where the database is.
+    pub database: PathBuf,
+    /// The database's file system; `None` where that is the work folder's.
+    pub data: Option<MountedFileSystem>,
+    /// The log's file system; `None` where that is the database's.
+    pub log: Option<MountedFileSystem>,
+}
+
+/// Makes what the conditions ask for in a trial's empty folder; nothing where they ask for nothing.
+///
+/// # Errors
+/// One sentence; the kernel's own for an option that it does not know. What was made until then is
+/// undone by [`unmake`].
+pub(crate) fn make(
+    folder: &Path,
+    conditions: &Conditions,
+    needed_bytes: u64,
+) -> Result<Ground, String> {
+    let wanted = [
+        (Role::Data, &conditions.file_system),
+        (Role::Log, &conditions.log_file_system),
+    ];
+    let wanted: Vec<_> = wanted
+        .into_iter()
+        .filter_map(|(role, wanted)| Some((role, wanted.as_ref()?)))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(Ground {
+            database: folder.to_owned(),
+            data: None,
+            log: None,
+        });
+    }
+    for (_, wanted) in &wanted {
+        check(wanted).map_err(|lacking| match lacking {
+            Lacking::Wrong(why) | Lacking::Missing(why) => why,
+        })?;
+    }
+    let parts = wanted
+        .iter()
+        .map(|(role, wanted)| part(folder, *role, wanted))
+        .collect::<Result<_, String>>()?;
+    let mut marker = Marker::new(folder, parts);
+    marker.write()?;
+    for (index, (_, wanted)) in wanted.iter().enumerate() {
+        marker.parts[index].report = make_part(&marker, index, wanted, needed_bytes)?;
+        make_folder(&marker.database())?;
+        let at = place_of(&marker, &marker.parts[index]);
+        marker.parts[index].report.mounted = file_system(&at);
+        marker.write()?;
+    }
+    make_folder(&marker.database())?;
+    Ok(ground(&marker))
+}
+
+/// What an earlier trial of the same load left mounted in its folder.
+pub(crate) fn found(folder: &Path) -> Ground {
+    match Marker::read(folder) {
+        Some(marker) => ground(&marker),
+        None => Ground {
+            database: folder.to_owned(),
+            data: None,
+            log: None,
+        },
+    }
+}
+
+fn ground(marker: &Marker) -> Ground {
+    let report = |role| {
+        let part = marker.parts.iter().find(|part| part.role == role);
+        part.map(|part| part.report.clone())
+    };
+    Ground {
+        database: marker.database(),
+        data: report(Role::Data),
+        log: report(Role::Log),
+    }
+}
+
+fn place_of(marker: &Marker, part: &Part) -> PathBuf {
+    match &part.elsewhere {
+        Some(folder) => folder.clone(),
+        None => marker.mount_point(part),
+    }
+}
+
+/// A part as the marker has it before it is made. The folder in a user's is named after ours.
+fn part(folder: &Path, role: Role, wanted: &FileSystem) -> Result<Part, String> {
+    let mut part = Part::new(role, &wanted.kind);
+    if let FileSystemKind::Folder(theirs) = &wanted.kind {
+        let work = WorkFolder::claim(&theirs.join(ELSEWHERE)).map_err(|error| error.to_string())?;
+        let name = |path: Option<&Path>| {
+            let name = path.and_then(Path::file_name).unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        let own = match role {
+            Role::Data => name(Some(folder)),
+            Role::Log => format!("{}-log", name(Some(folder))),
+        };
+        part.elsewhere = Some(work.path().join(name(folder.parent())).join(own));
+    }
+    Ok(part)
+}
+
+fn make_part(
+    marker: &Marker,
+    index: usize,
+    wanted: &FileSystem,
+    needed_bytes: u64,
+) -> Result<MountedFileSystem, String> {
+    let part = &marker.parts[index];
+    let at = marker.mount_point(part);
+    match &wanted.kind {
+        FileSystemKind::Here => Ok(MountedFileSystem::default()),
+        FileSystemKind::Folder(_) => {
+            let theirs = part.elsewhere.clone().unwrap_or_default();
+            make_folder(&theirs)?;
+            if part.role == Role::Log {
+                make_folder(&at)?;
+                mounting::bind(&theirs, &at)?;
+            }
+            Ok(MountedFileSystem::default())
+        }
+        FileSystemKind::Tmpfs => {
+            make_folder(&at)?;
+            let size = wanted.image_bytes.map(|bytes| format!("size={bytes}"));
+            let options: Vec<_> = size.into_iter().chain(wanted.mount.clone()).collect();
+            mounting::mount("tmpfs", Path::new("trueput"), &options, &at)?;
+            Ok(MountedFileSystem::default())
+        }
+        FileSystemKind::Made(kind) => {
+            let bytes = image_bytes(wanted, needed_bytes);
+            let device = image_device(&part.image(marker.folder()), bytes)?;
+            let journal_bytes = wanted.external_journal.then_some(JOURNAL_BYTES);
+            let journal = journal_bytes
+                .map(|bytes| image_device(&part.journal(marker.folder()), bytes))
+                .transpose()?;
+            let journal_path = journal.as_ref().map(|device| device.path.as_path());
+            let mkfs = kinds::make(wanted, kind, &device.path, journal_path)?;
+            let mut options = wanted.mount.clone();
+            if let (Some(journal), "xfs") = (journal_path, kind.as_str()) {
+                options.push(format!("logdev={}", journal.display()));
+            }
+            make_folder(&at)?;
+            mounting::mount(kind, &device.path, &options, &at)?;
+            // mke2fs makes it for fsck; an engine may take it for a file of its own.
+            let _ = fs::remove_dir(at.join("lost+found"));
+            Ok(MountedFileSystem {
+                mkfs: Some(mkfs),
+                image_bytes: Some(bytes),
+                journal_bytes,
+                direct_io: Some(device.direct_io),
+                ..MountedFileSystem::default()
+            })
+        }
+    }
+}
+
+/// Makes an image file, its blocks allocated so that none has to be found while a trial runs, and
+/// attaches it to a loop device.
+fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, String> {
+    let cannot = |error: &std::io::Error| {
+        let size = format_bytes(bytes);
+        format!(
+            "an image of {size}, {}, cannot be made: {}",
+            image.display(),
+            plain(error)
+        )
+    };
+    if let Some(free) = free_bytes(image).filter(|&free| free < bytes) {
+        return Err(format!(
+            "an image of {} is larger than what is free in {}: {}; name a smaller one with image",
+            format_bytes(bytes),
+            image.parent().unwrap_or(image).display(),
+            format_bytes(free)
+        ));
+    }
+    let file = File::create_new(image).map_err(|error| cannot(&error))?;
+    allocate(&file, bytes).map_err(|error| cannot(&error))?;
+    file.sync_all().map_err(|error| cannot(&error))?;
+    loop_device::attach(image)
+}
+
+fn allocate(file: &File, bytes: u64) -> std::io::Result<()> {
+    use nix::libc;
+    let length = libc::off_t::try_from(bytes).map_err(std::io::Error::other)?;
+    // SAFETY: the descriptor is open, and the other arguments are plain numbers.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+        0 => Ok(()),
+        // A file system without the call: the image is sparse.
+        libc::EOPNOTSUPP | libc::EINVAL => file.set_len(bytes),
+        number => Err(std::io::Error::from_raw_os_error(number)),
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), String> {
+    fs::create_dir_all(path)
+        .map_err(|error| format!("{} cannot be made: {}", path.display(), plain(&error)))
+}
+
+/// Unmounts what was made in a trial's folder and detaches its devices; images stay.
+///
+/// # Errors
+/// One sentence for the first thing that cannot be undone.
+pub(crate) fn put_away(folder: &Path) -> Result<(), String> {
+    match Marker::read(folder) {
+        Some(marker) => marker
+            .parts
+            .iter()
+            .rev()
+            .try_for_each(|part| unmount_part(&marker, part)),
+        None => Ok(()),
+    }
+}
+
+/// Undoes what was made in a trial's folder, whoever made it: nothing where there is no mark.
+///
+/// # Errors
+/// One sentence for the first thing that cannot be undone. What is not ours is not touched.
+pub(crate) fn unmake(folder: &Path) -> Result<(), String> {
+    let Some(marker) = Marker::read(folder) else {
+        return refuse_strange_mounts(folder, &[]);
+    };
+    // First, so that what cannot be undone whole stays mounted, where the next attempt finds it.
+    let own = marker.parts.iter().map(|part| marker.mount_point(part));
+    refuse_strange_mounts(folder, &own.collect::<Vec<_>>())?;
+    put_away(folder)?;
+    refuse_strange_mounts(folder, &[])?;
+    for part in &marker.parts {
+        for image in [part.image(folder), part.journal(folder)] {
+            remove_file(&image)?;
+        }
+        if let Some(theirs) = &part.elsewhere {
+            remove_elsewhere(folder, theirs)?;
+        }
+    }
+    marker.remove()
+}
+
+/// A folder with a mount in it that nobody made for a trial must not be emptied.
+fn refuse_strange_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
+    let points = mounting::mount_points_in(folder);
+    match points.iter().find(|point| !own.contains(point)) {
+        None => Ok(()),
+        Some(point) => Err(format!(
+            "something that is not trueput's is mounted on {}: unmount it, then try again",
+            point.display()
+        )),
+    }
+}
+
+fn unmount_part(marker: &Marker, part: &Part) -> Result<(), String> {
+    let at = marker.mount_point(part);
+    let images = [part.image(marker.folder()), part.journal(marker.folder())];
+    let is_bound = part.kind.is_empty() && part.role == Role::Log;
+    while let Some(source) = mounting::source_at(&at) {
+        let ours = match part.kind.as_str() {
+            "tmpfs" => source == Path::new("trueput"),
+            "" => is_bound,
+            _ => loop_device::image_of(&source).as_ref() == Some(&images[0]),
+        };
+        if !ours {
+            return Err(format!(
+                "{} is mounted on {}, and not by trueput: unmount it, then try again",
+                source.display(),
+                at.display()
+            ));
+        }
+        mounting::unmount(&at)?;
+    }
+    images.iter().try_for_each(|image| let_go(image))
+}
+
+/// Waits until no loop device has the image, and detaches one that a run left before it mounted it.
+fn let_go(image: &Path) -> Result<(), String> {
+    let until = Instant::now() + LETTING_GO;
+    loop {
+        let devices = loop_device::of_image(image);
+        if devices.is_empty() {
+            return Ok(());
+        }
+        for device in &devices {
+            loop_device::detach(device)?;
+        }
+        if Instant::now() > until {
+            let device = devices[0].display();
+            return Err(format!("{device} still holds {}", image.display()));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn remove_file(path: &Path) -> Result<(), String> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
+            "{} cannot be removed: {}",
+            path.display(),
+            plain(&error)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Removes the folder that was made for a trial in a folder of the user's, where its path says that
+/// it is one: the marked work folder, the run, the trial.
+fn remove_elsewhere(folder: &Path, theirs: &Path) -> Result<(), String> {
+    let strange = || format!("{} is not as trueput made it; it is left", theirs.display());
+    let run = theirs.parent().ok_or_else(strange)?;
+    let work = run.parent().ok_or_else(strange)?;
+    let same_run = folder.parent().and_then(Path::file_name) == run.file_name();
+    if !same_run || !work.ends_with(ELSEWHERE) {
+        return Err(strange());
+    }
+    let Some(work) = WorkFolder::at(work) else {
+        return match theirs.exists() {
+            true => Err(strange()),
+            false => Ok(()),
+        };
+    };
+    refuse_strange_mounts(theirs, &[])?;
+    match fs::remove_dir_all(theirs) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(format!(
+                "{} cannot be removed: {}",
+                theirs.display(),
+                plain(&error)
+            ));
+        }
+        _ => {}
+    }
+    // Fails where another trial's folder is in it, as it should.
+    let _ = fs::remove_dir(run);
+    work.release();
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! What the operating system is asked for, and how its refusals are told.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// `what`, and what the operating system said of the last call.
+pub(super) fn syscall_error(what: &str) -> String {
+    format!("{what}: {}", plain(&io::Error::last_os_error()))
+}
+
+/// An error of the operating system without its number.
+pub(super) fn plain(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(number) => nix::errno::Errno::from_raw(number).desc().to_owned(),
+        None => error.to_string(),
+    }
+}
+
+/// Opens a file or a device.
+///
+/// # Errors
+/// A sentence with its name.
+pub(super) fn open_file(path: &Path, write: bool) -> Result<File, String> {
+    let opened = OpenOptions::new().read(true).write(write).open(path);
+    opened.map_err(|error| format!("{} cannot be opened: {}", path.display(), plain(&error)))
+}
+
+/// Whether this process may mount and attach devices: the capability CAP_SYS_ADMIN.
+pub(super) fn may_mount() -> bool {
+    const CAP_SYS_ADMIN: u32 = 21;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> CAP_SYS_ADMIN & 1 == 1)
+}

@@ -1,0 +1,106 @@
+//! `trueput clean`: removes what killed runs left behind, after showing it.
+
+use crate::failure::{FAILED, Failure};
+use crate::{output, table};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use trueput_runner::host::filesystem::{LeftOver, clean, find};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput clean                          # list what killed runs left behind
+  trueput clean --yes                    # unmount, detach and remove it
+  trueput clean --work /fast/work        # look in a work folder that a run was given, too
+
+A run that is at work is left alone, and so is whatever bears no mark of trueput.
+Databases that a run was told to keep are no left-overs.
+
+Exit codes:
+  0    nothing is left behind, or it was removed
+  1    something is left behind: listed, or not to be removed
+  2    bad input: the command line";
+
+/// What `trueput clean` is given.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Remove what is listed
+    #[arg(long)]
+    yes: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// The folder for results, whose runs' work folders are looked into
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    results: Vec<PathBuf>,
+    /// A work folder to look into
+    #[arg(long, value_name = "DIR")]
+    work: Vec<PathBuf>,
+}
+
+/// Lists what is left behind, and removes it where that was asked for.
+///
+/// # Errors
+/// Where nobody reads the list.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let found = find(&arguments.results, &arguments.work);
+    if !arguments.json {
+        list(&found)?;
+    }
+    let mut outcomes = Vec::new();
+    for left in found.iter().filter(|_| arguments.yes) {
+        let failures = clean(left).err().unwrap_or_default();
+        failures.iter().for_each(|why| output::complain(why));
+        outcomes.push(failures);
+    }
+    if arguments.json {
+        output::json(&described(&found, arguments.yes.then_some(&outcomes)))?;
+    }
+    let removed = arguments.yes && outcomes.iter().all(Vec::is_empty);
+    if !arguments.json && !found.is_empty() {
+        output::line(match (arguments.yes, removed) {
+            (false, _) => "'trueput clean --yes' with the same options removes this",
+            (true, true) => "all of it is removed",
+            (true, false) => "not all of it could be removed",
+        })?;
+    }
+    Ok(match found.is_empty() || removed {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FAILED),
+    })
+}
+
+fn list(found: &[LeftOver]) -> Result<(), Failure> {
+    if found.is_empty() {
+        return output::line("nothing is left behind");
+    }
+    let rows: Vec<_> = found
+        .iter()
+        .flat_map(|left| left.items.iter().map(move |item| (left, item)))
+        .map(|(left, (what, path))| {
+            let path = path.display().to_string();
+            [what.name().to_owned(), left.pid.to_string(), path]
+        })
+        .collect();
+    output::write(&table::align(["what", "process", "path"], &rows))
+}
+
+fn described(found: &[LeftOver], outcomes: Option<&Vec<Vec<String>>>) -> serde_json::Value {
+    let of = |(index, left): (usize, &LeftOver)| {
+        let items = left
+            .items
+            .iter()
+            .map(|(what, path)| json!({ "what": what.name(), "path": path.display().to_string() }));
+        let failures = outcomes.and_then(|outcomes| outcomes.get(index));
+        json!({
+            "path": left.path.display().to_string(),
+            "process": left.pid,
+            "items": items.collect::<Vec<_>>(),
+            "removed": failures.map(Vec::is_empty),
+            "failures": failures,
+        })
+    };
+    found.iter().enumerate().map(of).collect()
+}

@@ -1,6 +1,7 @@
 //! A trial's names and settings, bound to the engine and the workload that they mean.
 
 use crate::Registry;
+use crate::host::placement;
 use trueput_engine::{Engine, Native, Resolved, Storage, knob, storage};
 use trueput_record::{Conditions, Promise, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Subject};
@@ -82,12 +83,13 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     let native = engine.native(&knobs, workload.info().name, &settings);
     let native = native.map_err(|error| in_words(name, error))?;
-    if native.is_some() && spec.conditions != Conditions::default() {
+    if native.is_some() && !suit_a_program(&spec.conditions) {
         return Err(format!(
-            "the native program of {name} runs its share at once and whole: leave rate, warm_up, \
-             duration and what else surrounds a trial out"
+            "the native program of {name} runs its share at once and whole: it can be placed (cpus, \
+             numa, allocator); leave rate, warm_up, duration and what else surrounds a trial out"
         ));
     }
+    placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
     check_workers(&*engine, spec)?;
     check_job(&*job, spec)?;
     Ok(Bound {
@@ -99,8 +101,6 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     })
 }
 
-/// What stands in the place of an engine under a workload that needs none.
-///
 /// Whether conditions differ from the default in what a process inherits, and in nothing else.
 fn suit_a_program(conditions: &Conditions) -> bool {
     let inherited = Conditions {
@@ -114,6 +114,8 @@ fn suit_a_program(conditions: &Conditions) -> bool {
     *conditions == inherited
 }
 
+/// What stands in the place of an engine under a workload that needs none.
+///
 /// # Errors
 /// One sentence, where the plan names an engine for it.
 pub(crate) fn in_an_engines_place(

@@ -53,8 +53,9 @@ pub struct Error {
 /// that do not go together, a level or a kind of worker that an engine has not (unless the plan
 /// leaves such out), more than [`MAX_TRIALS`] trials, none at all.
 pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
-    let expansion = Expansion::new(plan, registry)?;
+    let mut expansion = Expansion::new(plan, registry)?;
     let mut left_out = Vec::new();
+    expansion.leave_out_file_systems(&mut left_out)?;
     let mut cells = Vec::new();
     for rival in expansion.rivals(&mut left_out)? {
         expansion.cells(
@@ -134,6 +135,8 @@ struct Expansion<'a> {
     plan: &'a PlanFile,
     registry: &'a Registry,
     workload: &'static dyn Workload,
+    /// The combinations of conditions that can be had here.
+    conditions: Vec<Conditions>,
 }
 
 impl<'a> Expansion<'a> {
@@ -156,16 +159,13 @@ impl<'a> Expansion<'a> {
             plan,
             registry,
             workload,
+            conditions: plan.conditions.combinations(),
         };
         expansion.check_names()?;
+        expansion.check_placement()?;
         Ok(expansion)
     }
 
-    /// Knobs and exceptions may name engines that do not compete, but none that is not there.
-    fn check_names(&self) -> Result<(), Error> {
-        let owner = self.plan.workload.as_str();
-        self.check_each(
-            "settings",
     /// Leaves out what this machine or this user has not; other cells run, whatever the plan says
     /// of what an engine has not.
     fn leave_out_file_systems(&mut self, left_out: &mut Vec<String>) -> Result<(), Error> {
@@ -229,6 +229,11 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
+    /// Knobs and exceptions may name engines that do not compete, but none that is not there.
+    fn check_names(&self) -> Result<(), Error> {
+        let owner = self.plan.workload.as_str();
+        self.check_each(
+            "settings",
             owner,
             self.workload.settings(),
             &self.plan.settings,

@@ -2,6 +2,7 @@
 
 use crate::assemble::{self, Named};
 use crate::bind::{Bound, bind};
+use crate::ceiling;
 use crate::context::{Context, Halt};
 use crate::execution::{Ran, Work};
 use crate::host::filesystem::{self, Ground};
@@ -11,9 +12,10 @@ use crate::phase::alone;
 use crate::protocol::{Assignment, Concluded, EngineState, Left, Part, Report, Totals};
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
+use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
-use trueput_record::{FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
+use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 
 /// How many times a frugal engine's size must be free before a trial: engines that copy on write or
 /// compact in the background hold several versions of a page or a level at once. Some outgrow even
@@ -45,10 +47,11 @@ impl Trial {
             spec: spec.clone(),
             outcome,
             resumed: false,
-            started_at: jiff::Timestamp::now().to_string(),
             file_system: None,
             log_file_system: None,
+            started_at: jiff::Timestamp::now().to_string(),
             engine: None,
+            ceilings: None,
             load: None,
             measurement: None,
             verification: None,
@@ -110,8 +113,11 @@ fn attempt(
         sessions: bound.job.sessions(spec.workers),
         total_units: bound.job.total_units(),
     };
-    let ran = execute(context, spec, &work)?;
+    let (ran, began) = execute_within(context, spec, &work)?;
     let totals = measure(&bound, &ran, &directory, trial)?;
+    if let Some(measurement) = &mut trial.record.measurement {
+        (measurement.cold_start, measurement.memory) = (began.cold_start, began.memory);
+    }
     if ran.interrupted {
         return Err(Halt::Interrupted);
     }
@@ -132,12 +138,6 @@ fn attempt(
     Ok(reasons_for_doubt(&bound, trial))
 }
 
-/// What the process that prepared the database says: the engine as it describes itself, and what was
-/// loaded. That a library was compiled with assertions is said once per run.
-fn describe_prepared(
-    context: &mut Context<'_>,
-    spec: &TrialSpec,
-    bound: &Bound,
 /// The ceilings of a trial, measured in its folder or taken from an earlier trial on the same file
 /// system with as many workers and such commits. Where they cannot be measured the trial goes on
 /// without.
@@ -170,6 +170,12 @@ fn ceilings(
     }
 }
 
+/// What the process that prepared the database says: the engine as it describes itself, and what was
+/// loaded. That a library was compiled with assertions is said once per run.
+fn describe_prepared(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    bound: &Bound,
     directory: &Path,
     prepared: Report,
     trial: &mut Trial,
@@ -226,12 +232,6 @@ fn key_of(spec: &TrialSpec, bound: &Bound) -> Option<String> {
     let knobs = serde_json::to_string(&spec.knobs).ok()?;
     let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
     let durability = spec.durability;
-    Some(format!(
-        "{contender} {durability} {knobs} {workload} {load} {seed}"
-    ))
-}
-
-/// The folder of the trial's database, and what is in it.
     // The load decides on which node each page of the page cache lies.
     let Conditions {
         cpus,
@@ -241,6 +241,12 @@ fn key_of(spec: &TrialSpec, bound: &Bound) -> Option<String> {
         ..
     } = &spec.conditions;
     let place = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
+    Some(format!(
+        "{contender} {durability} {knobs} {workload} {load} {seed} {place}"
+    ))
+}
+
+/// The folder of the trial's database, and what is in it.
 fn database_folder(
     context: &mut Context<'_>,
     spec: &TrialSpec,
@@ -369,6 +375,14 @@ fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
             bound.engine.info().name
         ));
     }
+    let measurement = trial.record.measurement.as_ref();
+    let found = measurement.and_then(|m| Some((m.placement.as_ref()?, m.allocator.as_ref()?)));
+    if let Some((placement, allocator)) = found {
+        let conditions = &trial.record.spec.conditions;
+        reasons.extend(placement::doubts(conditions, placement, allocator));
+    }
+    let measurement = trial.record.measurement.as_ref();
+    reasons.extend(measurement.and_then(|measured| limits::doubts(measured.cold_start)));
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
         let failures = verification.failures();
         match failures.is_empty() {

@@ -41,7 +41,7 @@ pub struct Surroundings {
     /// Where memory lies: local, interleave[:NODES], bind:NODES, preferred:NODE
     #[arg(long, value_name = "POLICY")]
     pub numa: Option<String>,
-    /// Memory allocators: libc, jemalloc, tcmalloc, mimalloc
+    /// Memory allocators, preloaded into the workers: libc, jemalloc, tcmalloc, mimalloc
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub allocator: Vec<Allocator>,
     /// The most memory that the workers may have together, page cache included, as in 1GiB
@@ -94,22 +94,29 @@ impl Surroundings {
             &self.log_filesystem.concat(),
         );
         conditions.image_bytes = self.image.or(conditions.image_bytes);
-        for key in [
-            "warm_up",
-            "duration",
-            "rate",
-            "arrival",
-            "start",
-            "cpus",
-            "numa",
-            "allocator",
-            "memory",
-            "filesystem",
-            "log_filesystem",
-        ] {
+        for key in self.given() {
             plan.origin.forget(key);
         }
         Ok(())
+    }
+
+    /// The plan's keys that these options override.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let keys = [
+            ("warm_up", self.warm_up.is_some()),
+            ("duration", self.duration.is_some()),
+            ("rate", !self.rate.is_empty()),
+            ("arrival", self.arrival.is_some()),
+            ("start", !self.start.is_empty()),
+            ("cpus", self.cpus.is_some()),
+            ("numa", self.numa.is_some()),
+            ("allocator", !self.allocator.is_empty()),
+            ("memory", !self.memory.is_empty()),
+            ("filesystem", !self.filesystem.is_empty()),
+            ("log_filesystem", !self.log_filesystem.is_empty()),
+        ];
+        keys.into_iter()
+            .filter_map(|(key, given)| given.then_some(key))
     }
 }
 

@@ -15,6 +15,10 @@ pub struct HostFacts {
     pub cores: u32,
     /// Memory, bytes.
     pub memory_bytes: u64,
+    /// Memory nodes with their processors and distances; empty in older records and where the
+    /// kernel knows no NUMA.
+    #[serde(default)]
+    pub numa_nodes: Vec<NumaNode>,
     /// Operating system, from `/etc/os-release`.
     pub operating_system: String,
     /// Kernel release and build.
@@ -31,6 +35,20 @@ pub struct HostFacts {
     pub load_at_start: [f64; 3],
     /// This program.
     pub program: ProgramFacts,
+}
+
+/// A NUMA node: processors, and memory that is near to them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumaNode {
+    /// The kernel's number of it.
+    pub node: u32,
+    /// Its processors, as `0-3,8`; empty where it has none.
+    pub cpus: String,
+    /// Its memory, bytes.
+    pub memory_bytes: u64,
+    /// What reaching each node's memory from its processors costs, in the order of the nodes; 10
+    /// stands for its own.
+    pub distances: Vec<u32>,
 }
 
 /// A mounted file system.

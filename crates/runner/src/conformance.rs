@@ -15,8 +15,9 @@ const FOLDER: &str = ".conformance";
 /// its process, so the process is.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// The failures of a trial's engine at its level and with its knobs, one sentence each. The suite
-/// runs once per run for each of them, in a process of its own: an engine that crashes has failed.
+/// The failures of a trial's engine at its level, with its knobs and its allocator, one sentence
+/// each. The suite runs once per run for each of them, in a process of its own: an engine that
+/// crashes has failed.
 ///
 /// # Errors
 /// [`Halt::Interrupted`] where the user stopped the run, [`Halt::Failed`] where there is no folder
@@ -27,7 +28,12 @@ pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Ve
         return Ok(Vec::new());
     }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
-    let key = format!("{} {} {knobs}", spec.contender(), spec.durability);
+    let allocator = spec.conditions.allocator;
+    let key = format!(
+        "{} {} {allocator} {knobs}",
+        spec.contender(),
+        spec.durability
+    );
     if let Some(known) = context.conformance.get(&key) {
         return Ok(known.clone());
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_record::measurement::Check;
+use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::{TrialSpec, Value};
 use trueput_workloads::Findings;
 
@@ -175,6 +176,10 @@ pub(crate) struct Execution {
     pub usage: Usage,
     /// Its memory at the end, the database still open.
     pub memory: Memory,
+    /// Where it ran, and where its memory lay then.
+    pub placement: Placement,
+    /// Its memory allocator.
+    pub allocator: AllocatorReport,
     /// What the engine says then.
     pub engine: EngineState,
 }

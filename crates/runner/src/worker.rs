@@ -6,7 +6,7 @@ mod pipe;
 
 use crate::Registry;
 use crate::bind::{Bound, bind};
-use crate::host::process;
+use crate::host::{placement, process};
 use crate::protocol::{
     Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals, difference,
 };
@@ -52,6 +52,7 @@ fn serve(
     reporter: &Reporter,
 ) -> Result<(), String> {
     let bound = bind(registry, &assignment.spec)?;
+    placement::confirm(&assignment.spec.conditions)?;
     match &assignment.part {
         Part::Conformance => {
             let checks = trueput_engine::conformance::run(

@@ -211,3 +211,40 @@ fn a_bad_problem_is_named_with_its_line() {
     assert!(line.contains("did you mean 'per-store'"), "{line}");
     assert_eq!(bench.snapshot(), before);
 }
+
+#[test]
+fn a_place_that_this_machine_has_not_is_refused_by_run_and_by_plan_check() {
+    let bench = with_a_run();
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["--cpus", "4000"],
+            &["processor 4000", "this machine has 0"],
+        ),
+        (
+            &["--cpus", "a"],
+            &["--cpus", "'a' is no list of processors"],
+        ),
+        (&["--numa", "bind:900"], &["'bind:900'", "node"]),
+        (&["--numa", "bind"], &["--numa", "'bind' is no NUMA policy"]),
+        (&["--allocator", "jemaloc"], &["did you mean 'jemalloc'"]),
+    ];
+    for (options, words) in cases {
+        let run = ["run", "threen1", "--engine", "lmdb"];
+        let check = ["plan", "check", "threen1", "--engine", "lmdb"];
+        for command in [&run[..], &check[..]] {
+            let arguments: Vec<_> = command.iter().chain(*options).copied().collect();
+            assert_refused(&bench, &[(&arguments, words)]);
+        }
+    }
+}
+
+#[test]
+fn a_place_that_a_plan_names_is_refused_with_its_line() {
+    let bench = with_a_run();
+    let plan = "workload = \"threen1\"\nengines = [\"lmdb\"]\nnuma = [\"bind:900\"]\n";
+    bench.write("numa.toml", plan);
+    assert_refused(
+        &bench,
+        &[(&["run", "numa.toml"], &["numa.toml:3", "bind:900"])],
+    );
+}

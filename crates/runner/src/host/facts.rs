@@ -20,6 +20,7 @@ pub fn facts(directory: &Path, command: Vec<String>) -> HostFacts {
             .to_owned(),
         cores: cores(),
         memory_bytes: memory_bytes(&text("/proc/meminfo")).unwrap_or_default(),
+        numa_nodes: super::topology::nodes(),
         operating_system: pretty_name(&text("/etc/os-release")).unwrap_or_default(),
         kernel: format!(
             "{} {}",

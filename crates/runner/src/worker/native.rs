@@ -2,12 +2,14 @@
 //! and gathered. What the two say to each other stands in [`trueput_engine::native`].
 
 use super::execute::monotonic_ns;
+use crate::host::placement;
 use crate::host::process::{self, Memory};
 use crate::meter::{Lane, Stage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use trueput_record::placement::Placement;
 use trueput_workloads::Findings;
 
 /// A program that has its database. It is killed where it is dropped before its end.
@@ -25,6 +27,8 @@ pub(super) struct Ended {
     pub findings: Findings,
     /// Its memory then.
     pub memory: Memory,
+    /// Where it ran, and where its memory lay then.
+    pub placement: Placement,
 }
 
 impl Program {
@@ -82,11 +86,13 @@ impl Program {
                 "done" => {}
                 "ended" => {
                     let memory = process::memory(self.pid()).unwrap_or_default();
+                    let placement = placement::observe(self.pid());
                     self.wait()?;
                     return Ok(Some(Ended {
                         end_ns,
                         findings,
                         memory,
+                        placement,
                     }));
                 }
                 _ => return Err(format!("the native program said '{line}'")),

@@ -18,6 +18,8 @@ macro_rules! claims {
     };
 }
 
+pub(crate) use claims;
+
 claims![
     no_worker_starts_before_all_are_ready,
     trials_run_in_the_order_of_the_plan_and_each_leaves_a_line,

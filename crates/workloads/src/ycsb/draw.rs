@@ -123,3 +123,48 @@ impl RecordLengths {
         self.fields.saturating_mul(most)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRAWS: u64 = 1_000_000;
+
+    #[test]
+    fn a_million_draws_keep_the_shares_within_four_deviations() {
+        let mut proportions = [0.0; kinds::COUNT];
+        proportions[kinds::READ] = 0.5;
+        proportions[kinds::UPDATE] = 0.25;
+        proportions[kinds::INSERT] = 0.05;
+        proportions[kinds::SCAN] = 0.2;
+        let (mix, mut random) = (Mix::new(&proportions), Random::new(1));
+        let mut counts = [0_u64; kinds::COUNT];
+        for _ in 0..DRAWS {
+            counts[mix.next(&mut random)] += 1;
+        }
+        for (count, proportion) in counts.iter().zip(proportions) {
+            let expected = proportion * DRAWS as f64;
+            let deviation = (expected * (1.0 - proportion)).sqrt();
+            let off = (*count as f64 - expected).abs();
+            assert!(off <= 4.0 * deviation, "{proportion}: {count}");
+        }
+        assert_eq!(counts[kinds::READ_MODIFY_WRITE], 0);
+    }
+
+    #[test]
+    fn lengths_lie_between_their_ends_and_have_their_mean() {
+        let ends = (10, 30);
+        for lengths in [
+            Lengths::Uniform(ends.0, ends.1),
+            Lengths::Zipfian(ends.0, ends.1),
+            Lengths::Constant(30),
+        ] {
+            let (mut chooser, mut random) = (LengthChooser::new(lengths), Random::new(1));
+            let drawn: Vec<u64> = (0..100_000).map(|_| chooser.next(&mut random)).collect();
+            assert!(drawn.iter().all(|length| (10..=30).contains(length)));
+            assert!(drawn.contains(&30), "{lengths:?}");
+            let mean = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
+            assert!((mean - chooser.mean()).abs() < 0.3, "{lengths:?}: {mean}");
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Runs the job in this process, as the runner's workers do in theirs, on the reference engine.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+use trueput_engine::reference::Reference;
+use trueput_engine::{
+    Capabilities, Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, RecordVisitor,
+    Result as EngineResult, Session, Value, ValueVisitor, knob,
+};
+use trueput_record::trial::Settings;
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_workloads::ycsb::Ycsb;
+use trueput_workloads::{
+    Conclusion, Ended, Findings, Job, Load, Meter, Remains, Target, Task, Workload,
+};
+
+pub const SEED: u64 = 7;
+
+pub fn settings(given: &[(&str, &str)]) -> Settings {
+    given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
+        .collect()
+}
+
+pub fn job_of(given: &Settings, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    let resolved = knob::resolve("ycsb", Ycsb.settings(), given)?;
+    Ycsb.job(&resolved, conditions)
+}
+
+pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
+    job_of(&settings(given), &Conditions::default())
+}
+
+/// Counts like the runner's meter, and lets time run out after so many operations.
+pub struct Counter {
+    pub counts: Vec<u64>,
+    pub units: u64,
+    pub conflicts: u64,
+    pub warm_up: u64,
+    pub limit: u64,
+    done: u64,
+}
+
+impl Counter {
+    fn new(kinds: usize) -> Self {
+        Self {
+            counts: vec![0; kinds],
+            units: 0,
+            conflicts: 0,
+            warm_up: 0,
+            limit: u64::MAX,
+            done: 0,
+        }
+    }
+}
+
+impl Meter for Counter {
+    fn pace(&mut self) -> bool {
+        self.done < self.limit
+    }
+
+    fn start(&mut self) {}
+
+    fn finish(&mut self, kind: usize) {
+        if !self.warming() {
+            self.counts[kind] += 1;
+        }
+        self.done += 1;
+    }
+
+    fn warming(&self) -> bool {
+        self.done < self.warm_up
+    }
+
+    fn advance(&mut self, units: u64) {
+        self.units += units;
+    }
+
+    fn conflict(&mut self) {
+        self.conflicts += 1;
+    }
+
+    fn retract(&mut self, _kind: usize, _count: u64) {}
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// What an engine would do wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    Honest,
+    /// The put of this number, from 0, is forgotten.
+    DropsPut(u64),
+    /// A look-up shows the value that the session saw first under its key.
+    ShowsOld,
+    /// A look-up shows what stands under another key.
+    ShowsAnother,
+    /// A scan leaves out its first record.
+    SkipsFirst,
+    /// Every call of this number and its multiples is a conflict.
+    Conflicts(u64),
+}
+
+/// What was asked of an engine.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    Get(Vec<u8>),
+    Put(Vec<u8>, Vec<u8>),
+    Scan(Vec<u8>, u64),
+}
+
+struct Watched<'s> {
+    inner: Box<dyn Session + 's>,
+    fate: Fate,
+    puts: u64,
+    calls: u64,
+    first: HashMap<Vec<u8>, Vec<u8>>,
+    log: &'s Mutex<Vec<Call>>,
+}
+
+impl Watched<'_> {
+    fn meet(&mut self) -> EngineResult<()> {
+        self.calls += 1;
+        match self.fate {
+            Fate::Conflicts(every) if self.calls.is_multiple_of(every) => {
+                Err(trueput_engine::Error::Conflict("as planned".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_down(&self, call: Call) {
+        self.log.lock().unwrap().push(call);
+    }
+}
+
+impl Session for Watched<'_> {
+    fn begin(&mut self, mode: Mode) -> EngineResult<()> {
+        self.meet()?;
+        self.inner.begin(mode)
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> EngineResult<bool> {
+        self.meet()?;
+        self.write_down(Call::Get(key.to_vec()));
+        let (fate, first) = (self.fate, &mut self.first);
+        self.inner.get(key, &mut |value| match fate {
+            Fate::ShowsOld => visitor(first.entry(key.to_vec()).or_insert(value.to_vec())),
+            Fate::ShowsAnother => visitor(first.entry(Vec::new()).or_insert(value.to_vec())),
+            _ => visitor(value),
+        })
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> EngineResult<()> {
+        self.meet()?;
+        self.write_down(Call::Put(key.to_vec(), value.to_vec()));
+        self.puts += 1;
+        if self.fate == Fate::DropsPut(self.puts - 1) {
+            return Ok(());
+        }
+        self.inner.put(key, value)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> EngineResult<()> {
+        self.inner.delete(key)
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> EngineResult<u64> {
+        self.meet()?;
+        let mut skip = self.fate == Fate::SkipsFirst;
+        let shown = self.inner.scan(range, direction, &mut |key, value| {
+            if std::mem::take(&mut skip) {
+                return std::ops::ControlFlow::Continue(());
+            }
+            visitor(key, value)
+        })?;
+        if let std::ops::Bound::Included(start) = range.lower {
+            self.write_down(Call::Scan(start.to_vec(), shown));
+        }
+        Ok(shown)
+    }
+
+    fn commit(&mut self) -> EngineResult<()> {
+        if let Err(conflict) = self.meet() {
+            self.inner.abort()?;
+            return Err(conflict);
+        }
+        self.inner.commit()
+    }
+
+    fn abort(&mut self) -> EngineResult<()> {
+        self.inner.abort()
+    }
+}
+
+/// A database with a job on it.
+pub struct Bench {
+    pub job: Box<dyn Job>,
+    database: Box<dyn Database>,
+    capabilities: Capabilities,
+    pub workers: u32,
+    pub generation: u32,
+    pub warm_up: u64,
+    /// Operations after which each worker's time is up.
+    pub limit: u64,
+    pub log: Mutex<Vec<Call>>,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new(workers: u32, given: &[(&str, &str)]) -> Self {
+        Self::with(workers, job(given).unwrap())
+    }
+
+    pub fn with(workers: u32, job: Box<dyn Job>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = OpenSpec {
+            directory: folder.path(),
+            durability: Durability::None,
+            knobs: &knob::resolve("reference", Reference.knobs(), &Settings::new()).unwrap(),
+            sessions: workers + 2,
+        };
+        Self {
+            job,
+            database: Reference.open(&spec).unwrap(),
+            capabilities: Reference.capabilities(),
+            workers,
+            generation: 0,
+            warm_up: 0,
+            limit: u64::MAX,
+            log: Mutex::default(),
+            folder,
+        }
+    }
+
+    fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
+        with(&Target {
+            database: &*self.database,
+            directory: self.folder.path(),
+            capabilities: self.capabilities,
+            workers: self.workers,
+            threads: 1,
+            generation: self.generation,
+            seed: SEED,
+            progress: &|_| {},
+        })
+    }
+
+    pub fn prepare(&self, remains: Remains) -> Option<Load> {
+        self.target(|target| self.job.prepare(target, remains))
+            .unwrap()
+    }
+
+    /// One worker, on the calling thread.
+    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, Findings) {
+        let mut session = Watched {
+            inner: self.database.session().unwrap(),
+            fate,
+            puts: 0,
+            calls: 0,
+            first: HashMap::new(),
+            log: &self.log,
+        };
+        let mut meter = Counter::new(self.job.kinds().len());
+        (meter.warm_up, meter.limit) = (self.warm_up, self.limit);
+        let mut task = Task {
+            session: &mut session,
+            directory: self.folder.path(),
+            meter: &mut meter,
+            capabilities: self.capabilities,
+            worker,
+            workers: self.workers,
+            worker_kind: WorkerKind::Threads,
+            verify: VerifyLevel::Full,
+            generation: self.generation,
+            seed: SEED,
+        };
+        let found = self.job.execute(&mut task).unwrap();
+        (meter, found)
+    }
+
+    /// All workers at once.
+    pub fn work_together(&self, fate: Fate) -> Ended {
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let start = |worker| scope.spawn(move || self.work(worker, fate));
+            let threads: Vec<_> = (0..self.workers).map(start).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        let mut ended = Ended {
+            counts: vec![0; self.job.kinds().len()],
+            conflicts: 0,
+            findings: Vec::new(),
+            resumed: false,
+            verify: VerifyLevel::Full,
+        };
+        for (meter, found) in outcomes {
+            for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {
+                *sum += count;
+            }
+            ended.conflicts += meter.conflicts;
+            ended.findings.push(found);
+        }
+        ended
+    }
+
+    pub fn conclude(&self, ended: &Ended) -> Conclusion {
+        self.target(|target| self.job.conclude(target, ended))
+            .unwrap()
+    }
+
+    /// Load, run and checks; what was asked during the run is in the log.
+    pub fn run(&self, fate: Fate) -> (Ended, Conclusion) {
+        self.prepare(Remains::Nothing);
+        let ended = self.work_together(fate);
+        let conclusion = self.conclude(&ended);
+        (ended, conclusion)
+    }
+
+    pub fn calls(&self) -> Vec<Call> {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Changes records behind the workload's back.
+    pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
+        let mut session = self.database.session().unwrap();
+        session.begin(Mode::Write).unwrap();
+        with(&mut *session);
+        session.commit().unwrap();
+    }
+}
+
+pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
+    let failed = conclusion.checks.iter().filter(|check| !check.passed);
+    failed
+        .map(|check| (check.name.clone(), check.detail.clone()))
+        .collect()
+}
+
+/// Asserts that there were checks and all passed.
+pub fn assert_right(conclusion: &Conclusion) {
+    assert!(!conclusion.checks.is_empty());
+    assert_eq!(failures(conclusion), BTreeMap::new());
+}

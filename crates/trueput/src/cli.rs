@@ -47,6 +47,8 @@ pub enum Command {
     Run(cmd::run::Arguments),
     /// Solve 3n+1 problems read from standard input, as the original program does
     Threen1(cmd::threen1::Arguments),
+    /// Run YCSB's core workload as its property files say
+    Ycsb(cmd::ycsb::Arguments),
     /// List the engines: version, workers, durability levels
     Engines(cmd::engines::Arguments),
     /// List the workloads and their settings

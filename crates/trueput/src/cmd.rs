@@ -12,6 +12,7 @@ pub mod report;
 pub mod run;
 pub mod threen1;
 pub mod workloads;
+pub mod ycsb;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -26,6 +27,7 @@ pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failu
     match command {
         Command::Run(arguments) => run::run(&arguments, registry),
         Command::Threen1(arguments) => threen1::run(&arguments, registry),
+        Command::Ycsb(arguments) => ycsb::run(&arguments, registry),
         Command::Engines(arguments) => engines::run(&arguments, registry),
         Command::Workloads(arguments) => workloads::run(&arguments, registry),
         Command::Knobs(arguments) => knobs::run(&arguments, registry),

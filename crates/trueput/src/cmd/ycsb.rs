@@ -1,0 +1,94 @@
+//! `trueput ycsb`: runs the workload ycsb as YCSB's property files say it.
+
+mod properties;
+
+use crate::choices::{Choices, Places};
+use crate::cli::EXIT_CODES;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{execute, output};
+use clap::Args;
+use properties::Asked;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use trueput_record::plan::PlanFile;
+use trueput_record::{RunFolder, RunManifest};
+use trueput_runner::{Options, Registry, matrix};
+
+const WORKLOAD: &str = "ycsb";
+
+const EXAMPLES: &str = "\
+Each -P file is read in turn, then each -p; the last to set a property counts, and the options below
+stand above them all. threadcount, target and maxexecutiontime are the plan's workers, rate and
+duration. One transaction is one operation; the load is a phase of its own before each run.
+
+Examples:
+  trueput ycsb -P workloads/workloada --engine lmdb
+  trueput ycsb -P workloads/workloadb -p recordcount=1000000 -p threadcount=4 --engine present
+  trueput ycsb -P workloads/workloadc -p target=5000 -p maxexecutiontime=60 --engine lmdb,rocksdb
+  trueput ycsb --engine sqlite --set workload=a,b,c --durability process";
+
+/// What `trueput ycsb` is given.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Arguments {
+    /// A property file of YCSB
+    #[arg(short = 'P', value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A property of YCSB
+    #[arg(short = 'p', value_name = "NAME=VALUE", value_parser = properties::parse_one)]
+    properties: Vec<(String, String)>,
+    /// Write every event as one JSON line to standard output, and nothing else
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    choices: Choices,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// Runs what the properties ask for and says how it went.
+///
+/// # Errors
+/// A usage error for whatever is wrong with a file or a property, before anything runs.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let options = execute::options(&arguments.places)?;
+    let (folder, manifest) = create(arguments, &options, registry)?;
+    let mut progress = if arguments.json {
+        Progress::json()
+    } else {
+        Progress::for_people()
+    };
+    let observer = &mut |event: &_| progress.observe(event);
+    let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
+    if !arguments.json {
+        execute::report(&folder)?;
+    }
+    Ok(execute::exit_code(&summary))
+}
+
+fn create(
+    arguments: &Arguments,
+    options: &Options,
+    registry: &Registry,
+) -> Result<(RunFolder, RunManifest), Failure> {
+    let asked = Asked::read(&arguments.files, &arguments.properties)?;
+    for warning in &asked.warnings {
+        output::complain(warning);
+    }
+    let mut plan = PlanFile::for_workload(WORKLOAD);
+    asked.apply(&mut plan);
+    arguments.choices.apply(&mut plan)?;
+    let matrix = matrix::expand(&plan, registry)?;
+    let created = trueput_runner::create_run(
+        &plan.name,
+        &plan.about,
+        matrix.trials,
+        matrix.left_out,
+        &arguments.places.results,
+        options,
+        registry,
+        execute::command_line(),
+    )?;
+    Ok(created)
+}

@@ -1,0 +1,327 @@
+//! What YCSB's properties mean for a plan.
+
+use crate::failure::Failure;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use trueput_engine::knob::resolve;
+use trueput_record::Value;
+use trueput_record::plan::{MAX_WORKERS, PlanFile, check_count, check_rate};
+use trueput_record::suggest::did_you_mean;
+use trueput_record::trial::Settings;
+use trueput_workloads::Workload;
+use trueput_workloads::ycsb::{Ycsb, parse_properties};
+
+/// Properties of YCSB's client and core workload that mean nothing here: how YCSB itself measures
+/// and reports, what only other bindings look at, and what is always so with us (every read is
+/// checked). All of them are named in one line.
+const WITHOUT_MEANING: [&str; 33] = [
+    "core_workload_insertion_retry_interval",
+    "core_workload_insertion_retry_limit",
+    "dataintegrity",
+    "db",
+    "debug.pause",
+    "discardscannedrecord",
+    "exporter",
+    "exportfile",
+    "fieldlengthhistogram",
+    "fieldnameprefix",
+    "hdrhistogram.fileoutput",
+    "hdrhistogram.output.path",
+    "hdrhistogram.percentiles",
+    "histogram.buckets",
+    "keylengthdistribution",
+    "label",
+    "maxscanrate",
+    "measurement.histogram.verbose",
+    "measurement.interval",
+    "measurement.raw.no_summary",
+    "measurement.raw.output_file",
+    "measurement.trackjvm",
+    "measurementtype",
+    "readallfieldsbyname",
+    "reportlatencyforeacherror",
+    "scanoptimelimit",
+    "status",
+    "status.interval",
+    "statusinterval",
+    "table",
+    "timeseries.granularity",
+    "jdbc.fetchsize",
+    "latencytrackederrors",
+];
+
+/// The workload class of YCSB that this is.
+const CORE_WORKLOAD: &str = "CoreWorkload";
+
+/// Where a property was set.
+#[derive(Debug, Clone)]
+enum Place {
+    Line(PathBuf, usize),
+    CommandLine,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(path, line) => write!(formatter, "{}:{line}", path.display()),
+            Self::CommandLine => formatter.write_str("-p"),
+        }
+    }
+}
+
+struct Given {
+    name: String,
+    value: String,
+    place: Place,
+}
+
+/// What the properties ask for.
+#[derive(Debug, Default)]
+pub struct Asked {
+    settings: Settings,
+    workers: Option<u32>,
+    rate_per_s: Option<f64>,
+    duration_s: Option<f64>,
+    from_files: bool,
+    name: Option<String>,
+    /// What was passed over, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// Reads `NAME=VALUE` of `-p`.
+pub fn parse_one(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write NAME=VALUE, as in recordcount=1000000".to_owned()),
+    }
+}
+
+impl Asked {
+    /// Reads the files, then what stood on the command line.
+    ///
+    /// # Errors
+    /// A usage error that names the file and line of what is wrong.
+    pub fn read(files: &[PathBuf], properties: &[(String, String)]) -> Result<Self, Failure> {
+        let mut all: Vec<Given> = Vec::new();
+        let mut set = |given: Given| {
+            all.retain(|earlier| earlier.name != given.name);
+            all.push(given);
+        };
+        for path in files {
+            read_file(path)?.into_iter().for_each(&mut set);
+        }
+        for (name, value) in properties {
+            let (name, value) = (name.clone(), value.clone());
+            let place = Place::CommandLine;
+            set(Given { name, value, place });
+        }
+        let mut asked = Self {
+            from_files: !files.is_empty(),
+            name: files.last().and_then(|path| plan_name(path)),
+            ..Self::default()
+        };
+        let mut without_meaning = Vec::new();
+        for given in &all {
+            if WITHOUT_MEANING.contains(&given.name.as_str()) {
+                without_meaning.push(given.name.as_str());
+                continue;
+            }
+            let place = &given.place;
+            let taken = asked.take(&given.name, &given.value);
+            match taken.map_err(|why| Failure::usage(format!("{place}: {why}")))? {
+                true => {}
+                false => asked.warnings.push(format!(
+                    "{place}: '{}' is no property of the workload; it is passed over{}",
+                    given.name,
+                    did_you_mean(&given.name, Ycsb.settings().iter().map(|knob| knob.name))
+                )),
+            }
+        }
+        if !without_meaning.is_empty() {
+            asked.warnings.push(format!(
+                "passed over, for they mean nothing here: {}",
+                without_meaning.join(", ")
+            ));
+        }
+        Ok(asked)
+    }
+
+    /// Takes a property over; `false` where it is unknown.
+    fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
+        match name {
+            "workload" if value.rsplit('.').next() == Some(CORE_WORKLOAD) => {}
+            "workload" => {
+                return Err(format!(
+                    "workload={value} is not here; only {CORE_WORKLOAD} is"
+                ));
+            }
+            "threadcount" => {
+                let number = number(name, value)?;
+                self.workers = Some(check_count(name, number, MAX_WORKERS)?);
+            }
+            "target" => {
+                let per_s: f64 = number(name, value)?;
+                self.rate_per_s = Some(check_rate(per_s)?);
+            }
+            "maxexecutiontime" => {
+                let seconds: u32 = number(name, value)?;
+                self.duration_s = Some(f64::from(seconds)).filter(|&seconds| seconds > 0.0);
+            }
+            "dotransactions" if value != "true" => {
+                return Err("the load always comes with its run; leave dotransactions out".into());
+            }
+            "dotransactions" => {}
+            "insertstart" if value != "0" => {
+                return Err(format!(
+                    "insertstart={value}: the load begins at record 0; leave it out"
+                ));
+            }
+            "insertstart" | "insertcount" => self.take_count(name, value)?,
+            _ => return self.take_setting(name, value),
+        }
+        Ok(true)
+    }
+
+    /// A load in parts is not offered, one that is whole may be said.
+    fn take_count(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let given: i64 = number(name, value)?;
+        let records = self.settings.get("recordcount");
+        let whole = records == Some(&Value::Integer(given));
+        if name == "insertcount" && !whole {
+            return Err(format!(
+                "insertcount={value}: all records are loaded; give recordcount={value} instead"
+            ));
+        }
+        Ok(())
+    }
+
+    fn take_setting(&mut self, name: &str, value: &str) -> Result<bool, String> {
+        if !Ycsb.settings().iter().any(|knob| knob.name == name) {
+            return Ok(false);
+        }
+        let setting = (name.to_owned(), Value::parse(value));
+        resolve("ycsb", Ycsb.settings(), &Settings::from([setting.clone()]))?;
+        self.settings.extend([setting]);
+        Ok(true)
+    }
+
+    /// Puts it into a plan. What no file says stands as in YCSB: one thread, `CoreWorkload`'s own
+    /// defaults.
+    pub fn apply(&self, plan: &mut PlanFile) {
+        plan.about = "YCSB's core workload".to_owned();
+        plan.workers = vec![self.workers.unwrap_or(1)];
+        if self.from_files {
+            plan.settings
+                .insert("workload".to_owned(), vec!["core".into()]);
+        }
+        for (name, value) in &self.settings {
+            plan.settings.insert(name.clone(), vec![value.clone()]);
+        }
+        if let Some(name) = &self.name {
+            plan.name.clone_from(name);
+        }
+        if let Some(per_s) = self.rate_per_s {
+            plan.conditions.rate_per_s = vec![per_s];
+        }
+        plan.conditions.duration_s = self.duration_s.or(plan.conditions.duration_s);
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
+    value
+        .parse()
+        .map_err(|_| format!("{name}={value} is not a number that it can be"))
+}
+
+fn read_file(path: &Path) -> Result<Vec<Given>, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let found = parse_properties(&text);
+    let found = found.map_err(|error| Failure::usage(format!("{name}, {error}")))?;
+    let given = found.into_iter().map(|property| Given {
+        name: property.name,
+        value: property.value,
+        place: Place::Line(path.to_owned(), property.line),
+    });
+    Ok(given.collect())
+}
+
+/// The run is named after the file, where that can name a folder.
+fn plan_name(path: &Path) -> Option<String> {
+    let name = format!("ycsb-{}", path.file_stem()?.to_str()?);
+    trueput_record::plan::check_name(&name)
+        .is_ok()
+        .then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str, properties: &[(&str, &str)]) -> Result<Asked, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("workloadx");
+        std::fs::write(&path, text).unwrap();
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let properties: Vec<_> = properties.iter().map(owned).collect();
+        Asked::read(&[path], &properties).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn threads_target_and_time_become_workers_rate_and_duration() {
+        let text = "threadcount=3\ntarget=500\nmaxexecutiontime=60\nreadproportion=1\n";
+        let mut plan = PlanFile::for_workload(WORKLOAD_NAME);
+        asked(text, &[("threadcount", "5")])
+            .unwrap()
+            .apply(&mut plan);
+        assert_eq!(plan.workers, [5]);
+        assert_eq!(plan.conditions.rate_per_s, [500.0]);
+        assert_eq!(plan.conditions.duration_s, Some(60.0));
+        assert_eq!(plan.settings["workload"], ["core".into()]);
+        assert_eq!(plan.settings["readproportion"], [Value::Integer(1)]);
+        assert_eq!(plan.name, "ycsb-workloadx");
+    }
+
+    const WORKLOAD_NAME: &str = "ycsb";
+
+    #[test]
+    fn what_is_passed_over_is_named_once() {
+        let text = "table=t\nmeasurementtype=raw\nmongodb.url=x\nrecordcont=4\n";
+        let warnings = asked(text, &[]).unwrap().warnings;
+        assert_eq!(warnings.len(), 3, "{warnings:?}");
+        assert!(warnings[0].contains(":3: 'mongodb.url' is no property"));
+        assert!(warnings[1].contains("did you mean 'recordcount'"));
+        assert!(warnings[2].ends_with("mean nothing here: table, measurementtype"));
+    }
+
+    #[test]
+    fn a_bad_value_is_refused_with_its_file_and_line() {
+        for (text, words) in [
+            (
+                "\nreadproportion=2\n",
+                ":2: ycsb.readproportion: 2 is out of range (0 to 1)",
+            ),
+            (
+                "requestdistribution=zipf",
+                ":1: ycsb.requestdistribution: no such choice",
+            ),
+            ("threadcount=none", ":1: threadcount=none is not a number"),
+            (
+                "workload=site.ycsb.workloads.RestWorkload",
+                "only CoreWorkload is",
+            ),
+            ("insertstart=5", "the load begins at record 0"),
+            ("recordcount=9\ninsertcount=5", "give recordcount=5 instead"),
+            ("a=\\u12", "line 1: "),
+        ] {
+            let message = asked(text, &[]).unwrap_err();
+            assert!(message.contains(words), "{message}");
+            assert!(message.contains("workloadx"), "{message}");
+        }
+        let message = asked("", &[("fieldcount", "no")]).unwrap_err();
+        assert!(message.starts_with("-p: ycsb.fieldcount"), "{message}");
+    }
+}

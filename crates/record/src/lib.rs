@@ -4,13 +4,16 @@
 //!
 //! `docs/FORMAT.md` describes the files for people and for other programs.
 
+pub mod accounting;
+pub mod ceiling;
 pub mod conditions;
 pub mod durability;
+pub mod filesystem;
 pub mod folder;
 pub mod histogram;
-pub mod filesystem;
 pub mod host;
 pub mod measurement;
+pub mod placement;
 pub mod plan;
 pub mod published;
 pub mod suggest;
@@ -21,7 +24,7 @@ pub use conditions::Conditions;
 pub use durability::{Durability, Promise, Survival, Window};
 pub use folder::{RunFolder, RunManifest};
 pub use host::HostFacts;
-pub use measurement::{Outcome, TrialRecord};
+pub use measurement::{Measurement, Outcome, TrialRecord};
 pub use plan::PlanFile;
 pub use trial::{TrialSpec, VerifyLevel, WorkerKind};
 pub use value::Value;

@@ -4,6 +4,7 @@ use crate::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use crate::filesystem::MountedFileSystem;
 use crate::placement::{AllocatorReport, Placement};
 use crate::{Promise, TrialSpec, Value, VerifyLevel};
+use crate::ceiling::Ceilings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +32,10 @@ pub struct TrialRecord {
     /// The engine as it described itself; absent if it never opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineReport>,
+    /// What the machine could do at most for so many workers and such commits, measured in this run
+    /// on the same file system; absent where that was not asked for or could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceilings: Option<Ceilings>,
     /// What was loaded before the workers started, where the workload says so; absent where nothing
     /// was, and where the database of the trial before was used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,6 +127,10 @@ pub struct Measurement {
     pub elapsed_s: f64,
     /// Per kind of operation, in the workload's order.
     pub operations: Vec<OperationSummary>,
+    /// Commits that the workload made, each of which the level of durability speaks of; absent where
+    /// the workload does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
     /// How an open loop kept its rate; absent for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoop>,
@@ -131,8 +140,40 @@ pub struct Measurement {
     pub conflicts: u64,
     /// What the workers' processes used between start and end, summed.
     pub resources: Resources,
+    /// Where they ran and where their memory lay; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// Their memory allocator; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocator: Option<AllocatorReport>,
     /// The database's size on disk after the workers ended.
     pub database: DatabaseSize,
+    /// Bytes of keys and values that the workers asked of the engine; absent where the workload
+    /// does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_read_bytes: Option<u64>,
+    /// Bytes of keys and values that the workers handed to the engine; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_written_bytes: Option<u64>,
+    /// Bytes of keys and values that the database held when the workers had ended; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_user_bytes: Option<u64>,
+    /// What the database's block device did between release and end; absent where its file system
+    /// is on none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
+    /// What the machine's tasks waited for meanwhile; absent where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
+    /// What others used of the machine's processors meanwhile; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
+    /// How the trial got along with its memory limit; absent where it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
+    /// How cold it started; absent where it started warm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_start: Option<ColdStart>,
     /// One entry per second of the run, and one for the remainder.
     pub timeline: Vec<TimelineSecond>,
     /// Per worker.
@@ -146,12 +187,6 @@ impl Measurement {
         self.operations
             .iter()
             .find(|operation| operation.kind == kind)
-    }
-
-    /// User and system CPU seconds of all workers.
-    #[must_use]
-    pub fn cpu_s(&self) -> f64 {
-        self.resources.user_cpu_s + self.resources.system_cpu_s
     }
 }
 
@@ -242,6 +277,11 @@ pub struct Resources {
     pub peak_pss_bytes: u64,
     /// Highest sum over the workers of resident set size, bytes: shared pages counted each time.
     pub peak_rss_bytes: u64,
+    /// Sum over the worker processes of the highest resident set size that each ever had, its
+    /// opening of the database included, bytes: what `/usr/bin/time -v` prints as maximum resident
+    /// set size.
+    #[serde(default)]
+    pub max_rss_bytes: u64,
     /// Bytes fetched from the storage layer (`read_bytes` of `/proc/PID/io`).
     pub storage_read_bytes: u64,
     /// Bytes sent to the storage layer (`write_bytes` of `/proc/PID/io`), page-cache write-back
@@ -251,6 +291,12 @@ pub struct Resources {
     pub read_call_bytes: u64,
     /// Bytes through write-like system calls (`wchar`), cached or not.
     pub write_call_bytes: u64,
+    /// Read-like system calls (`syscr`).
+    #[serde(default)]
+    pub read_calls: u64,
+    /// Write-like system calls (`syscw`).
+    #[serde(default)]
+    pub write_calls: u64,
 }
 
 /// Size of a database folder.
@@ -279,6 +325,49 @@ pub struct TimelineSecond {
     pub storage_written_bytes: u64,
     /// Bytes fetched from the storage layer in it.
     pub storage_read_bytes: u64,
+    /// Sum of the workers' resident set sizes at its end, bytes; 0 where it was not sampled.
+    #[serde(default)]
+    pub rss_bytes: u64,
+    /// Times in it that a worker's thread gave up the processor to wait.
+    #[serde(default)]
+    pub voluntary_context_switches: u64,
+    /// Times in it that a worker's thread was made to give up the processor.
+    #[serde(default)]
+    pub involuntary_context_switches: u64,
+    /// Page faults in it that needed no I/O.
+    #[serde(default)]
+    pub minor_page_faults: u64,
+    /// Page faults in it that needed I/O.
+    #[serde(default)]
+    pub major_page_faults: u64,
+    /// Read-like system calls in it.
+    #[serde(default)]
+    pub read_calls: u64,
+    /// Write-like system calls in it.
+    #[serde(default)]
+    pub write_calls: u64,
+    /// Bytes through read-like system calls in it.
+    #[serde(default)]
+    pub read_call_bytes: u64,
+    /// Bytes through write-like system calls in it.
+    #[serde(default)]
+    pub write_call_bytes: u64,
+    /// Blocks that the file system had given to the database's files at its end, bytes; absent
+    /// where it was not sampled, or the files are too many to look at every second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database_allocated_bytes: Option<u64>,
+    /// What the database's block device did in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
+    /// What the machine's tasks waited for in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
+    /// What others used of the machine's processors in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
+    /// Tasks of the whole machine that ran or could have run at its end, the sampler included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runnable_tasks: Option<u32>,
 }
 
 /// One worker's part.

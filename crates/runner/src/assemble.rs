@@ -1,11 +1,13 @@
 //! Puts a trial's measurement together from what its workers handed back.
 
 use crate::execution::Ran;
-use crate::host::process::{Cpu, Memory};
+use crate::host::placement;
+use crate::host::process::{Cpu, Faults, Memory, Switches};
 use crate::protocol::{Execution, LoadDone, Share, Usage};
 use crate::sampler::Sample;
 use crate::timeline::timeline;
 use hdrhistogram::Histogram;
+use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use trueput_record::measurement::{
@@ -13,7 +15,7 @@ use trueput_record::measurement::{
     ResponseSummary, WorkerReport,
 };
 use trueput_record::{Conditions, histogram};
-use trueput_workloads::Job;
+use trueput_workloads::{Job, Volume};
 
 /// Histograms by name: service times by kind of operation, then response times by kind of unit.
 pub(crate) type Named = Vec<(String, Histogram<u64>)>;
@@ -40,36 +42,54 @@ pub(crate) fn measurement(
         .iter()
         .map(|part| counts(kinds.len(), part))
         .collect();
-    let operations = kinds
-        .iter()
-        .zip(&histograms)
-        .enumerate()
-        .map(|(kind, (name, latencies))| {
-            let count = finals.iter().map(|counts| counts[kind]).sum();
-            let per_s = if elapsed_s > 0.0 {
-                count as f64 / elapsed_s
-            } else {
-                0.0
-            };
-            let latency = summary(latencies);
-            OperationSummary {
-                kind: (*name).to_owned(),
-                count,
-                per_s,
-                latency,
-            }
-        });
-    let total = total(&ran.executions);
+    let total = Sample {
+        machine: ran.machine,
+        ..total(&ran.executions)
+    };
+    let totals: Vec<u64> = (0..kinds.len())
+        .map(|kind| finals.iter().map(|counts| counts[kind]).sum())
+        .collect();
+    let operations =
+        kinds
+            .iter()
+            .zip(&histograms)
+            .zip(&totals)
+            .map(|((name, latencies), &count)| {
+                let per_s = if elapsed_s > 0.0 {
+                    count as f64 / elapsed_s
+                } else {
+                    0.0
+                };
+                let latency = summary(latencies);
+                OperationSummary {
+                    kind: (*name).to_owned(),
+                    count,
+                    per_s,
+                    latency,
+                }
+            });
     let (open_loop, responses) = match open_loop(job, conditions, ran)? {
         Some((open_loop, responses)) => (Some(open_loop), responses),
         None => (None, Vec::new()),
     };
+    let user = user_bytes(&job.volumes(), &totals);
     let measurement = Measurement {
+        commits: job.commits(&totals),
+        user_read_bytes: user.map(|(read, _)| read),
+        user_written_bytes: user.map(|(_, written)| written),
+        live_user_bytes: job.live_bytes(&totals),
+        device: ran.machine.device,
+        pressure: ran.machine.pressure,
+        neighbours: ran.machine.neighbours,
         open_loop,
         elapsed_s,
         operations: operations.collect(),
         conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
         resources: resources(ran, &total),
+        placement: Some(placement::together(
+            ran.executions.iter().map(|part| &part.placement),
+        )),
+        allocator: ran.executions.first().map(|part| part.allocator.clone()),
         timeline: timeline(elapsed_s, &ran.seconds, &finals, &ran.samples, &total),
         workers: workers(ran)
             .map(|(pid, share)| report(pid, share))
@@ -80,6 +100,19 @@ pub(crate) fn measurement(
     let mut named: Named = services.zip(histograms).collect();
     named.extend(responses);
     Ok((measurement, named))
+}
+
+/// Bytes of keys and values that operations of these counts have read and written; `None` where a
+/// volume is not known.
+fn user_bytes(volumes: &[Volume], counts: &[u64]) -> Option<(u64, u64)> {
+    let known = !counts.is_empty() && volumes.len() == counts.len();
+    let sum = |of: fn(&Volume) -> f64| {
+        let each = volumes.iter().zip(counts);
+        each.map(|(volume, &count)| of(volume) * count as f64)
+            .sum::<f64>()
+            .round() as u64
+    };
+    known.then(|| (sum(|one| one.read_bytes), sum(|one| one.written_bytes)))
 }
 
 /// How the open loop of the trial kept its rate, and its response times by name.
@@ -138,24 +171,44 @@ pub(crate) fn load(done: &LoadDone, database: DatabaseSize) -> LoadReport {
 /// # Errors
 /// What the operating system says; a file that goes meanwhile is no error.
 pub(crate) fn database_size(directory: &Path) -> std::io::Result<DatabaseSize> {
-    let mut size = DatabaseSize::default();
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
-        let metadata = match entry.metadata() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            metadata => metadata?,
+    Ok(database_size_within(directory, u64::MAX)?.unwrap_or_default())
+}
+
+/// As [`database_size`], but gives up with `None` at more than `files` files.
+///
+/// # Errors
+/// Likewise.
+pub(crate) fn database_size_within(
+    directory: &Path,
+    files: u64,
+) -> std::io::Result<Option<DatabaseSize>> {
+    let (mut size, mut seen) = (DatabaseSize::default(), 0);
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == NotFound && folder != directory => continue,
+            entries => entries?,
         };
-        if metadata.is_dir() {
-            let below = database_size(&entry.path())?;
-            size.allocated_bytes += below.allocated_bytes;
-            size.apparent_bytes += below.apparent_bytes;
-        } else {
-            // st_blocks counts units of 512 bytes whatever the file system's block is (stat(2)).
-            size.allocated_bytes += metadata.blocks() * 512;
-            size.apparent_bytes += metadata.len();
+        for entry in entries {
+            let entry = entry?;
+            let metadata = match entry.metadata() {
+                Err(error) if error.kind() == NotFound => continue,
+                metadata => metadata?,
+            };
+            seen += 1;
+            if seen > files {
+                return Ok(None);
+            }
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else {
+                // st_blocks counts units of 512 bytes whatever the file system's block is (stat(2)).
+                size.allocated_bytes += metadata.blocks() * 512;
+                size.apparent_bytes += metadata.len();
+            }
         }
     }
-    Ok(size)
+    Ok(Some(size))
 }
 
 fn workers(ran: &Ran) -> impl Iterator<Item = (u32, &Share)> {
@@ -234,9 +287,19 @@ fn total(executions: &[Execution]) -> Sample {
             system_s: total.cpu.system_s + usage.system_cpu_s,
         };
         total.io = total.io.plus(&usage.io);
-        total.memory = Memory {
-            pss_bytes: total.memory.pss_bytes + memory.pss_bytes,
-            rss_bytes: total.memory.rss_bytes + memory.rss_bytes,
+        total.switches = Switches {
+            voluntary: total.switches.voluntary + usage.voluntary_context_switches,
+            involuntary: total.switches.involuntary + usage.involuntary_context_switches,
+        };
+        total.faults = Faults {
+            minor: total.faults.minor + usage.minor_page_faults,
+            major: total.faults.major + usage.major_page_faults,
+        };
+        let sum = total.moment.memory;
+        total.moment.memory = Memory {
+            pss_bytes: sum.pss_bytes + memory.pss_bytes,
+            rss_bytes: sum.rss_bytes + memory.rss_bytes,
+            max_rss_bytes: sum.max_rss_bytes + memory.max_rss_bytes,
         };
     }
     total
@@ -247,7 +310,7 @@ fn resources(ran: &Ran, total: &Sample) -> Resources {
         ran.samples
             .iter()
             .chain([total])
-            .map(|sample| sample.memory)
+            .map(|Sample { moment, .. }| moment.memory)
     };
     let usages: Vec<_> = ran
         .executions
@@ -263,6 +326,7 @@ fn resources(ran: &Ran, total: &Sample) -> Resources {
             .map(|memory| memory.rss_bytes)
             .max()
             .unwrap_or_default(),
+        max_rss_bytes: total.moment.memory.max_rss_bytes,
     };
     used(&usages, peak)
 }
@@ -280,10 +344,13 @@ fn used(usages: &[Usage], peak: Memory) -> Resources {
         major_page_faults: count(|usage| usage.major_page_faults),
         peak_pss_bytes: peak.pss_bytes,
         peak_rss_bytes: peak.rss_bytes,
+        max_rss_bytes: peak.max_rss_bytes,
         storage_read_bytes: count(|usage| usage.io.storage_read_bytes),
         storage_written_bytes: count(|usage| usage.io.storage_written_bytes),
         read_call_bytes: count(|usage| usage.io.read_call_bytes),
         write_call_bytes: count(|usage| usage.io.write_call_bytes),
+        read_calls: count(|usage| usage.io.read_calls),
+        write_calls: count(|usage| usage.io.write_calls),
     }
 }
 
@@ -321,6 +388,29 @@ mod tests {
         let size = database_size(folder.path()).unwrap();
         assert_eq!(size.apparent_bytes, 1 << 30);
         assert!(size.allocated_bytes < 1 << 20, "{size:?}");
+    }
+
+    #[test]
+    fn a_folder_of_too_many_files_has_no_size() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c"] {
+            std::fs::write(folder.path().join(name), name).unwrap();
+        }
+        let within = |files| database_size_within(folder.path(), files).unwrap();
+        assert_eq!(within(3).map(|size| size.apparent_bytes), Some(3));
+        assert_eq!(within(2), None);
+    }
+
+    #[test]
+    fn the_users_bytes_are_volumes_by_counts() {
+        let volume = |read_bytes, written_bytes| Volume {
+            read_bytes,
+            written_bytes,
+        };
+        let volumes = [volume(116.0, 0.0), volume(0.5, 10.0)];
+        assert_eq!(user_bytes(&volumes, &[10, 3]), Some((1_162, 30)));
+        assert_eq!(user_bytes(&volumes[..1], &[10, 3]), None);
+        assert_eq!(user_bytes(&[], &[]), None);
     }
 
     #[test]

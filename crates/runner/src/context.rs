@@ -5,6 +5,7 @@ use crate::{Event, Options, Registry};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use trueput_record::ceiling::Ceilings;
 
 /// What the parts of a run share.
 pub(crate) struct Context<'a> {
@@ -20,6 +21,8 @@ pub(crate) struct Context<'a> {
     pub hashes: HashMap<PathBuf, String>,
     /// What the conformance suite found, by engine, build, level and knobs.
     pub conformance: HashMap<String, Vec<String>>,
+    /// What the machine could do at most, by file system, committers and bytes per commit.
+    pub ceilings: HashMap<String, Ceilings>,
     /// The database that the last trial left for the next one.
     pub held: Option<Held>,
 }

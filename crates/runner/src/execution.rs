@@ -2,10 +2,11 @@
 //! watch them, and gather what they measured.
 
 use crate::context::{Context, Halt};
+use crate::host::cgroup::MemoryGroup;
 use crate::phase::{TICK, start};
 use crate::process::{GRACE, Heard, Pool};
 use crate::protocol::{Assignment, Done, Execution, Order, Part, Report};
-use crate::sampler::{Sample, Sampler};
+use crate::sampler::{Machine, Sample, Sampler};
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ pub(crate) struct Ran {
     pub seconds: Vec<Vec<Done>>,
     /// What they used, per second.
     pub samples: Vec<Sample>,
+    /// What the machine did between release and end.
+    pub machine: Machine,
     /// Whether the user stopped them.
     pub interrupted: bool,
 }
@@ -42,7 +45,7 @@ pub(crate) struct Work<'a> {
     pub total_units: u64,
 }
 
-/// Runs the workers of a trial.
+/// Runs the workers of a trial, in that control group where there is one.
 ///
 /// # Errors
 /// [`Halt::Failed`] names the worker that failed or died and why; the others have been stopped.
@@ -51,8 +54,9 @@ pub(crate) fn execute(
     context: &mut Context<'_>,
     spec: &TrialSpec,
     work: &Work<'_>,
+    group: Option<&MemoryGroup>,
 ) -> Result<Ran, Halt> {
-    let mut pool = Pool::new();
+    let mut pool = Pool::within(group);
     let processes = match spec.worker_kind {
         WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
         WorkerKind::Threads => vec![(0, work.sessions)],
@@ -71,7 +75,7 @@ pub(crate) fn execute(
     watch.pool.tell_all(&Order::Go);
     let measured_from = watch.wait_for_warm_up();
     let started_at = jiff::Timestamp::now().to_string();
-    let mut sampler = Sampler::new(&watch.pool.pids(), &watch.natives);
+    let mut sampler = Sampler::new(&watch.pool.pids(), &watch.natives, work.directory);
     watch.follow(measured_from, &mut sampler)?;
     let Watch {
         pool,
@@ -88,13 +92,15 @@ pub(crate) fn execute(
     let Some(executions) = executions else {
         return Err(Halt::Interrupted);
     };
-    let (pids, samples) = (pool.pids(), sampler.into_samples());
+    let (samples, machine) = sampler.into_samples();
+    let pids = pool.pids();
     Ok(Ran {
         started_at,
         executions,
         pids,
         seconds,
         samples,
+        machine,
         interrupted,
     })
 }
@@ -192,6 +198,10 @@ impl<'a, 'b> Watch<'a, 'b> {
             .iter_mut()
             .for_each(|part| part.heard_at = released);
         while !self.pool.all_closed() {
+            if self.parts.iter().all(|part| part.execution.is_some()) {
+                // What closing the database does is no part of the measurement.
+                sampler.finish();
+            }
             let now = Instant::now();
             let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
             let next = released + next_s;

@@ -4,12 +4,14 @@
 
 mod assemble;
 mod bind;
+mod ceiling;
 mod conformance;
 mod context;
 pub mod error;
 pub mod event;
 mod execution;
 pub mod host;
+mod limits;
 pub mod matrix;
 pub mod meter;
 mod pace;
@@ -110,6 +112,9 @@ pub struct Options {
     /// Continue an unfinished trial in its database where that is still there, and run failed trials
     /// again. Otherwise such a database is removed and its trial starts afresh.
     pub resume_databases: bool,
+    /// Measure what the machine could do at most, once for each file system, number of workers and
+    /// size of a commit; it takes about two seconds each time.
+    pub ceilings: bool,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, what was
     /// measured is kept.
     pub stop: Arc<AtomicBool>,

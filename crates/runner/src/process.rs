@@ -1,10 +1,12 @@
 //! Worker processes from the runner's side: starting them, hearing them, their deaths.
 
+use crate::host::cgroup::MemoryGroup;
+use crate::host::placement;
 use crate::protocol::{Assignment, Order, Report};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,6 +44,8 @@ struct Process {
 /// The worker processes of one phase of a trial. Those that still run when it is dropped are killed.
 pub(crate) struct Pool {
     processes: Vec<Process>,
+    /// Takes the numbers of processes that are to enter a control group; `None` where none is.
+    group_entry: Option<PathBuf>,
     sender: Sender<(usize, Heard)>,
     heard: Receiver<(usize, Heard)>,
 }
@@ -49,27 +53,43 @@ pub(crate) struct Pool {
 impl Pool {
     /// No process yet.
     pub fn new() -> Self {
+        Self::within(None)
+    }
+
+    /// No process yet; each will work in that control group, and what it starts too.
+    pub fn within(group: Option<&MemoryGroup>) -> Self {
         let (sender, heard) = channel();
         Self {
             processes: Vec::new(),
+            group_entry: group.map(MemoryGroup::entry),
             sender,
             heard,
         }
     }
 
-    /// Starts `program worker` and assigns it its part.
+    /// Starts `program worker`, placed as its trial's conditions say, and assigns it its part.
     ///
     /// # Errors
     /// What the operating system says.
     pub fn start(&mut self, program: &Path, assignment: Assignment) -> std::io::Result<()> {
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .arg("worker")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // A group of its own: a terminal's Ctrl-C reaches the runner alone.
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        placement::place(&mut command, &assignment.spec.conditions)?;
+        let mut child = command.spawn()?;
+        if let Some(entry) = &self.group_entry {
+            // It waits for its assignment, so that all it uses it uses in the group.
+            if let Err(error) = std::fs::write(entry, child.id().to_string()) {
+                child.kill()?;
+                child.wait()?;
+                return Err(error);
+            }
+        }
         let index = self.processes.len();
         let tail = Arc::new(Mutex::new(VecDeque::new()));
         if let Some(errors) = child.stderr.take() {

@@ -77,6 +77,7 @@ fn check_trials(
 ) -> Result<u64, Error> {
     let mut ids = HashSet::new();
     let mut needed: u64 = 0;
+    let mut limits = HashSet::new();
     for spec in trials {
         let refuse = |message| Error::Trial {
             id: spec.id.clone(),
@@ -86,13 +87,17 @@ fn check_trials(
         if !ids.insert(&spec.id) {
             return Err(refuse("another trial has the same id".to_owned()));
         }
+        let limit = spec.conditions.memory_bytes;
+        if let Some(limit) = limit.filter(|limit| limits.insert(*limit)) {
+            host::cgroup::check(limit).map_err(refuse)?;
+        }
         let bytes = needed_bytes(bound.job.expected_bytes());
+        let bytes = host::filesystem::taken_bytes(&spec.conditions, bytes);
         needed = if options.keep_databases {
             needed.saturating_add(bytes)
         } else {
             needed.max(bytes)
         };
-        let bytes = host::filesystem::taken_bytes(&spec.conditions, bytes);
     }
     if ids.is_empty() {
         Err(Error::NoTrials)
@@ -130,12 +135,14 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// By workload, the kind of operation that its contenders are ranked by.
+/// By workload, the kind of operation that its contenders are ranked by; none where that is the first
+/// one that the settings leave.
 fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let names = trials.iter().map(|spec| spec.workload.as_str());
     let known = names.filter_map(|name| Some((name, registry.workload(name).ok()?)));
     known
         .map(|(name, workload)| (name.to_owned(), workload.info().headline.to_owned()))
+        .filter(|(_, headline)| !headline.is_empty())
         .collect()
 }
 
@@ -155,6 +162,7 @@ pub fn run(
     observer: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
     let _lock = folder.lock()?;
+    host::cgroup::remove_leftovers();
     let stored = folder.trials()?;
     let mut ended: HashMap<String, Outcome> = HashMap::new();
     for record in stored.trials {
@@ -189,6 +197,7 @@ pub fn run(
         area,
         hashes,
         conformance,
+        ceilings: HashMap::new(),
         held: None,
     };
     let run = run_trials(&mut context, folder, &to_do, &mut ended);

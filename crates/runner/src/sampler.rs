@@ -1,22 +1,66 @@
-//! Once a second, what the worker processes use.
+//! Once a second, what the worker processes use, and what the machine does meanwhile.
+//!
+//! A sample must stay cheap: the sampler competes with the workers for the processors.
 
-use crate::host::process::{self, Cpu, Io, Memory};
+use crate::assemble::database_size_within;
+use crate::host::disk::Disk;
+use crate::host::pressure::{Processors, pressure, processors};
+use crate::host::process::{self, Cpu, Faults, Io, Memory, Switches, ThreadSwitches};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trueput_record::accounting::{Device, Neighbours, Pressure};
 
-/// What the worker processes of a trial used since the release, and their memory at one moment.
+/// How many files of a database are looked at every second.
+const MAX_FILES: u64 = 10_000;
+
+/// Adding up the proportional set sizes of large maps takes long: it may take this part of the time.
+const MEMORY_SHARE: u32 = 50;
+
+/// What the worker processes of a trial used since the release, and what there was at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sample {
     /// CPU seconds.
     pub cpu: Cpu,
+    /// Page faults.
+    pub faults: Faults,
+    /// Context switches.
+    pub switches: Switches,
     /// Bytes moved.
     pub io: Io,
-    /// Memory of those that live.
+    /// What the machine did meanwhile.
+    pub machine: Machine,
+    /// What there was then.
+    pub moment: Moment,
+}
+
+/// What the machine did since the release, as far as the kernel says.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Machine {
+    /// The database's device.
+    pub device: Option<Device>,
+    /// What tasks waited for.
+    pub pressure: Option<Pressure>,
+    /// What others used of the processors.
+    pub neighbours: Option<Neighbours>,
+}
+
+/// What there was at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// Memory of the processes that live.
     pub memory: Memory,
+    /// Blocks of the database's files, bytes.
+    pub database_allocated_bytes: Option<u64>,
+    /// Tasks of the machine that could run.
+    pub runnable_tasks: Option<u32>,
 }
 
 /// What is known of one process.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     cpu: Cpu,
+    faults: Faults,
+    switches: Switches,
     io: Io,
 }
 
@@ -26,34 +70,92 @@ struct Process {
     /// Whether a worker has started it. What such a one has read and written counts as the
     /// worker's, who waits for it, once it has ended.
     is_native: bool,
+    threads: ThreadSwitches,
     first: Seen,
     last: Seen,
 }
 
-/// Samples worker processes.
+impl Process {
+    fn new(pid: u32, is_native: bool) -> Self {
+        let mut process = Self {
+            pid,
+            is_native,
+            threads: ThreadSwitches::default(),
+            first: Seen::default(),
+            last: Seen::default(),
+        };
+        process.look();
+        process.first = process.last;
+        process
+    }
+
+    /// Notes where it stands; one that has gone stands where it was last seen. While it is buried
+    /// the kernel says zeros.
+    fn look(&mut self) {
+        let last = &mut self.last;
+        match process::cpu_and_faults(self.pid) {
+            Some((cpu, faults)) if faults.minor >= last.faults.minor => {
+                (last.cpu, last.faults) = (cpu, faults);
+            }
+            _ => {}
+        }
+        last.switches = self.threads.look(self.pid);
+        last.io = process::io(self.pid).unwrap_or(last.io);
+    }
+
+    /// Adds to `sample` what it has used since the release.
+    fn add_to(&self, sample: &mut Sample, lives: bool) {
+        let (first, last) = (&self.first, &self.last);
+        sample.cpu.user_s += last.cpu.user_s - first.cpu.user_s;
+        sample.cpu.system_s += last.cpu.system_s - first.cpu.system_s;
+        sample.faults.minor += last.faults.minor - first.faults.minor;
+        sample.faults.major += last.faults.major.saturating_sub(first.faults.major);
+        sample.switches.voluntary += last.switches.voluntary - first.switches.voluntary;
+        sample.switches.involuntary += last.switches.involuntary - first.switches.involuntary;
+        if lives || !self.is_native {
+            sample.io = sample.io.plus(&last.io.since(&first.io));
+        }
+    }
+}
+
+/// Counters of the machine as they stood.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counters {
+    device: Option<Device>,
+    pressure: Option<Pressure>,
+    processors: Option<Processors>,
+    /// CPU of the runner itself, seconds.
+    runner_cpu_s: f64,
+}
+
+/// Samples worker processes and the machine.
 pub(crate) struct Sampler {
     processes: Vec<Process>,
+    directory: PathBuf,
+    disk: Option<Disk>,
+    first: Counters,
     samples: Vec<Sample>,
+    /// What the machine did until the last worker had ended.
+    total: Option<Machine>,
+    /// Before this the memory is not added up again.
+    memory_due: Instant,
 }
 
 impl Sampler {
-    /// Notes where the processes `pids` and the `natives` that they have started stand at the
-    /// release.
-    pub fn new(pids: &[u32], natives: &[u32]) -> Self {
-        let stand = |pid: &u32, is_native| {
-            let seen = look(*pid, Seen::default());
-            Process {
-                pid: *pid,
-                is_native,
-                first: seen,
-                last: seen,
-            }
-        };
-        let workers = pids.iter().map(|pid| stand(pid, false));
-        let natives = natives.iter().map(|pid| stand(pid, true));
+    /// Notes where the processes `pids`, the `natives` that they have started, and the machine stand
+    /// at the release. The database is in `directory`.
+    pub fn new(pids: &[u32], natives: &[u32], directory: &Path) -> Self {
+        let workers = pids.iter().map(|pid| Process::new(*pid, false));
+        let natives = natives.iter().map(|pid| Process::new(*pid, true));
+        let disk = Disk::below(directory);
         Self {
             processes: workers.chain(natives).collect(),
+            directory: directory.to_owned(),
+            first: counters(disk.as_ref()),
+            disk,
             samples: Vec::new(),
+            total: None,
+            memory_due: Instant::now(),
         }
     }
 
@@ -65,33 +167,86 @@ impl Sampler {
     /// Takes the sample of the next whole second. A process that has ended counts with what it had
     /// used when last seen, and without memory.
     pub fn sample(&mut self) {
-        let mut sample = Sample::default();
-        for process in &mut self.processes {
-            let Process { first, last, .. } = process;
-            *last = look(process.pid, *last);
-            sample.cpu.user_s += last.cpu.user_s - first.cpu.user_s;
-            sample.cpu.system_s += last.cpu.system_s - first.cpu.system_s;
-            let memory = process::memory(process.pid);
-            if memory.is_some() || !process.is_native {
-                sample.io = sample.io.plus(&last.io.since(&first.io));
-            }
-            let memory = memory.unwrap_or_default();
-            sample.memory.pss_bytes += memory.pss_bytes;
-            sample.memory.rss_bytes += memory.rss_bytes;
-        }
+        let mut sample = self.used();
+        let now = counters(self.disk.as_ref());
+        sample.machine = self.machine(&now, &sample.cpu);
+        sample.moment.runnable_tasks = now.processors.and_then(|all| all.runnable_tasks);
+        let size = database_size_within(&self.directory, MAX_FILES);
+        // Files come and go while an engine works: a folder that cannot be read has no size.
+        let size = size.ok().flatten();
+        sample.moment.database_allocated_bytes = size.map(|size| size.allocated_bytes);
+        self.add_memory(&mut sample.moment.memory);
         self.samples.push(sample);
     }
 
-    /// The samples, one per whole second.
-    pub fn into_samples(self) -> Vec<Sample> {
-        self.samples
+    /// Notes what the machine did until now: the last worker has ended.
+    pub fn finish(&mut self) {
+        if self.total.is_none() {
+            let used = self.used();
+            let now = counters(self.disk.as_ref());
+            self.total = Some(self.machine(&now, &used.cpu));
+        }
+    }
+
+    /// The samples, one per whole second, and what the machine did between release and end.
+    pub fn into_samples(mut self) -> (Vec<Sample>, Machine) {
+        self.finish();
+        (self.samples, self.total.unwrap_or_default())
+    }
+
+    fn used(&mut self) -> Sample {
+        let mut sample = Sample::default();
+        for process in &mut self.processes {
+            process.look();
+            let rss_bytes = process::rss_bytes(process.pid);
+            process.add_to(&mut sample, rss_bytes.is_some());
+            sample.moment.memory.rss_bytes += rss_bytes.unwrap_or_default();
+        }
+        sample
+    }
+
+    fn machine(&self, now: &Counters, workers: &Cpu) -> Machine {
+        let first = &self.first;
+        let ours_s = workers.user_s + workers.system_s + now.runner_cpu_s - first.runner_cpu_s;
+        let processors = now.processors.zip(first.processors);
+        let pressure = now.pressure.zip(first.pressure);
+        let device = now.device.zip(first.device);
+        Machine {
+            device: device.map(|(now, then)| now.since(&then)),
+            pressure: pressure.map(|(now, then)| now.since(&then)),
+            neighbours: processors.map(|(now, then)| Neighbours {
+                cpu_s: (now.busy_s - then.busy_s - ours_s).max(0.0),
+                steal_s: (now.steal_s - then.steal_s).max(0.0),
+            }),
+        }
+    }
+
+    /// Adds up the proportional set sizes, unless the last time took so long that it is too early.
+    fn add_memory(&mut self, memory: &mut Memory) {
+        let began = Instant::now();
+        if began < self.memory_due {
+            return;
+        }
+        let all = self.processes.iter();
+        let all: Vec<Memory> = all.filter_map(|it| process::memory(it.pid)).collect();
+        memory.pss_bytes = all.iter().map(|one| one.pss_bytes).sum();
+        memory.rss_bytes = all.iter().map(|one| one.rss_bytes).sum();
+        self.memory_due = began + pause_after(began.elapsed());
     }
 }
 
-fn look(pid: u32, before: Seen) -> Seen {
-    Seen {
-        cpu: process::cpu(pid).unwrap_or(before.cpu),
-        io: process::io(pid).unwrap_or(before.io),
+/// From the beginning of one adding up of memory to the next, where it took that long.
+fn pause_after(took: Duration) -> Duration {
+    took * MEMORY_SHARE
+}
+
+fn counters(disk: Option<&Disk>) -> Counters {
+    let runner = process::cpu_and_faults(std::process::id()).unwrap_or_default();
+    Counters {
+        device: disk.and_then(Disk::counters),
+        pressure: pressure(),
+        processors: processors(),
+        runner_cpu_s: runner.0.user_s + runner.0.system_s,
     }
 }
 
@@ -101,17 +256,51 @@ mod tests {
 
     #[test]
     fn a_process_that_ended_keeps_what_it_had_used_and_has_no_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("data"), [1; 4096]).unwrap();
         let mut child = std::process::Command::new("sleep")
             .arg("60")
             .spawn()
             .unwrap();
-        let mut sampler = Sampler::new(&[child.id(), std::process::id()], &[]);
+        let pids = [child.id(), std::process::id()];
+        let mut sampler = Sampler::new(&pids, &[], folder.path());
         sampler.sample();
         child.kill().unwrap();
         child.wait().unwrap();
+        sampler.memory_due = Instant::now();
         sampler.sample();
-        let samples = sampler.into_samples();
-        assert!(samples[1].memory.pss_bytes > 0);
+        let (samples, machine) = sampler.into_samples();
+        assert!(samples[1].moment.memory.pss_bytes > 0);
         assert!(samples[1].cpu.user_s >= samples[0].cpu.user_s);
+        assert!(samples[1].switches.voluntary >= samples[0].switches.voluntary);
+        assert_eq!(samples[0].moment.database_allocated_bytes, Some(4096));
+        assert!(machine.neighbours.is_some());
+    }
+
+    #[test]
+    fn memory_that_took_a_fiftieth_of_a_second_is_added_up_every_second() {
+        assert_eq!(
+            pause_after(Duration::from_millis(20)),
+            Duration::from_secs(1)
+        );
+        assert!(pause_after(Duration::from_millis(200)) > Duration::from_secs(9));
+    }
+
+    /// Not a claim on seconds: it prints what a sample costs here.
+    #[test]
+    fn what_a_sample_costs_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..20 {
+            std::fs::write(folder.path().join(number.to_string()), "data").unwrap();
+        }
+        let mut sampler = Sampler::new(&[std::process::id()], &[], folder.path());
+        let (cpu, began) = (counters(None).runner_cpu_s, Instant::now());
+        for _ in 0..200 {
+            sampler.sample();
+        }
+        let elapsed_us = began.elapsed().as_micros() / 200;
+        let cpu_us = (counters(None).runner_cpu_s - cpu) * 1e6 / 200.0;
+        println!("a sample takes {elapsed_us} us, of which {cpu_us:.0} us CPU");
+        assert_eq!(sampler.seconds(), 200);
     }
 }

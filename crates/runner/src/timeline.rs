@@ -1,7 +1,8 @@
 //! The timeline of a trial, from what the workers counted and what the sampler saw.
 
 use crate::protocol::Done;
-use crate::sampler::Sample;
+use crate::sampler::{Machine, Moment, Sample};
+use trueput_record::accounting::{Device, Neighbours, Pressure};
 use trueput_record::measurement::TimelineSecond;
 
 /// Puts the timeline together: an entry for each whole second of the run, and one for the remainder,
@@ -43,7 +44,7 @@ pub(crate) fn timeline(
         };
         // A second that the runner slept through shows in the next one.
         let used = sampled.copied().unwrap_or(Sample {
-            memory: Default::default(),
+            moment: Moment::default(),
             ..before.1
         });
         let at_s = if index < whole {
@@ -58,7 +59,15 @@ pub(crate) fn timeline(
 }
 
 fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) -> TimelineSecond {
-    let io = used.io.since(&before.1.io);
+    let then = &before.1;
+    let io = used.io.since(&then.io);
+    let less = u64::saturating_sub;
+    let (switches, faults, moment) = (used.switches, used.faults, used.moment);
+    let Machine {
+        device,
+        pressure,
+        neighbours,
+    } = since(&used.machine, &then.machine);
     TimelineSecond {
         at_s,
         counts: counts
@@ -67,11 +76,40 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
             .map(|(now, then)| now - then)
             .collect(),
         // `/proc` counts in hundredths of a second: the remainder may come out a tick short.
-        user_cpu_s: (used.cpu.user_s - before.1.cpu.user_s).max(0.0),
-        system_cpu_s: (used.cpu.system_s - before.1.cpu.system_s).max(0.0),
-        pss_bytes: used.memory.pss_bytes,
+        user_cpu_s: (used.cpu.user_s - then.cpu.user_s).max(0.0),
+        system_cpu_s: (used.cpu.system_s - then.cpu.system_s).max(0.0),
+        pss_bytes: moment.memory.pss_bytes,
         storage_written_bytes: io.storage_written_bytes,
         storage_read_bytes: io.storage_read_bytes,
+        rss_bytes: moment.memory.rss_bytes,
+        voluntary_context_switches: less(switches.voluntary, then.switches.voluntary),
+        involuntary_context_switches: less(switches.involuntary, then.switches.involuntary),
+        minor_page_faults: less(faults.minor, then.faults.minor),
+        major_page_faults: less(faults.major, then.faults.major),
+        read_calls: io.read_calls,
+        write_calls: io.write_calls,
+        read_call_bytes: io.read_call_bytes,
+        write_call_bytes: io.write_call_bytes,
+        database_allocated_bytes: moment.database_allocated_bytes,
+        device,
+        pressure,
+        neighbours,
+        runnable_tasks: moment.runnable_tasks,
+    }
+}
+
+/// What the machine did between two samples. At the release all stood at nothing.
+fn since(now: &Machine, then: &Machine) -> Machine {
+    let device = then.device.unwrap_or(Device {
+        flushes: Some(0),
+        ..Device::default()
+    });
+    let pressure = then.pressure.unwrap_or_default();
+    let neighbours = then.neighbours.unwrap_or_default();
+    Machine {
+        device: now.device.map(|now| now.since(&device)),
+        pressure: now.pressure.map(|now: Pressure| now.since(&pressure)),
+        neighbours: now.neighbours.map(|now: Neighbours| now.since(&neighbours)),
     }
 }
 
@@ -123,10 +161,22 @@ mod tests {
                 storage_written_bytes: written,
                 ..Io::default()
             },
-            memory: Memory {
-                pss_bytes: 10,
-                rss_bytes: 20,
+            machine: Machine {
+                device: Some(Device {
+                    flushes: Some(written / 10),
+                    ..Device::default()
+                }),
+                ..Machine::default()
             },
+            moment: Moment {
+                memory: Memory {
+                    pss_bytes: 10,
+                    rss_bytes: 20,
+                    max_rss_bytes: 30,
+                },
+                ..Moment::default()
+            },
+            ..Sample::default()
         }
     }
 
@@ -159,6 +209,11 @@ mod tests {
             made.iter().map(|second| second.user_cpu_s).sum::<f64>(),
             1.75
         );
+        let flushes: Vec<_> = made
+            .iter()
+            .map(|second| second.device.unwrap().flushes.unwrap())
+            .collect();
+        assert_eq!(flushes, [10, 20, 10]);
     }
 
     #[test]

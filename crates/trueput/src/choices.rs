@@ -20,6 +20,9 @@ pub struct Places {
     /// Leave each trial's database where it is
     #[arg(long)]
     pub keep_databases: bool,
+    /// Do not measure what the machine could do at most (about two seconds per run)
+    #[arg(long)]
+    pub no_ceilings: bool,
 }
 
 /// What a worker is, on the command line.

@@ -23,6 +23,7 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
         keep_databases: places.keep_databases,
         keep_unfinished: false,
         resume_databases: false,
+        ceilings: !places.no_ceilings,
         stop: signals::stop_flag()?,
     })
 }

@@ -21,7 +21,11 @@ use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 /// Every workload.
 #[must_use]
 pub fn registry() -> &'static [&'static dyn Workload] {
-    &[&threen1::ThreeN1, &storage::log_flush::LogFlush, &ycsb::Ycsb]
+    &[
+        &threen1::ThreeN1,
+        &ycsb::Ycsb,
+        &storage::log_flush::LogFlush,
+    ]
 }
 
 /// What a workload does its work on.
@@ -64,6 +68,7 @@ pub struct Info {
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// The figure that contenders are ranked by: the kind of operation whose rate counts most.
+    /// Empty where that depends on the settings: it is the first of [`Job::kinds`] then.
     pub headline: &'static str,
     /// What a worker is where the plan does not say and the engine allows either.
     pub worker_kind: WorkerKind,
@@ -142,6 +147,18 @@ pub trait Job: Send + Sync {
     /// operations, in the order of [`Job::kinds`]; `None` where that is not known.
     fn live_bytes(&self, _counts: &[u64]) -> Option<u64> {
         None
+    }
+
+    /// How many commits so many operations were, by kind in the order of [`Job::kinds`]: those that
+    /// wrote something. `None` where that is not known.
+    fn commits(&self, _counts: &[u64]) -> Option<u64> {
+        None
+    }
+
+    /// Bytes of keys and values that one commit writes, about: the size of the record for which a
+    /// flush is measured as the ceiling.
+    fn commit_bytes(&self) -> u64 {
+        128
     }
 
     /// Whether an interrupted trial can be continued in its database.

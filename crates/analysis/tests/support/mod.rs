@@ -104,6 +104,9 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
         resumed: false,
         started_at: "2026-11-21T20:45:00Z".to_owned(),
         engine: Some(engine(&spec)),
+        file_system: None,
+        log_file_system: None,
+        ceilings: None,
         load: None,
         measurement: Some(measurement),
         verification: Some(Verification::from_checks(
@@ -158,6 +161,9 @@ pub fn failed(spec: TrialSpec, reason: &str) -> TrialRecord {
     };
     TrialRecord {
         outcome,
+        file_system: None,
+        log_file_system: None,
+        ceilings: None,
         load: None,
         measurement: None,
         verification: None,
@@ -207,6 +213,7 @@ pub fn host() -> HostFacts {
         cpu_model: "Model 9000".to_owned(),
         cores: 2,
         memory_bytes: 24 << 30,
+        numa_nodes: Vec::new(),
         operating_system: "Debian 12".to_owned(),
         kernel: "Linux 6.18.0".to_owned(),
         virtualisation: "kvm".to_owned(),

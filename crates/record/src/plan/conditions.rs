@@ -56,16 +56,16 @@ impl ConditionLists {
             apart.map(|wanted| wanted.with_image(self.image_bytes))
         };
         vary(&mut all, &self.file_system, |of, wanted| {
-            of.file_system = placed(wanted)
+            of.file_system = placed(wanted);
         });
         vary(&mut all, &self.log_file_system, |of, wanted| {
-            of.log_file_system = placed(wanted)
+            of.log_file_system = placed(wanted);
         });
         vary(&mut all, &self.memory_bytes, |of, memory| {
-            of.memory_bytes = *memory
+            of.memory_bytes = *memory;
         });
         vary(&mut all, &self.allocator, |of, allocator| {
-            of.allocator = *allocator
+            of.allocator = *allocator;
         });
         vary(&mut all, &self.numa, |of, numa| of.numa.clone_from(numa));
         vary(&mut all, &self.cpus, |of, cpus| of.cpus.clone_from(cpus));

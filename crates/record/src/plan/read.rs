@@ -136,7 +136,7 @@ impl Reader<'_> {
             "numa" => lists.numa = self.some(item, |one| self.read_by(one, parse_numa))?,
             "allocator" => lists.allocator = self.some(item, |one| self.parsed(one))?,
             "memory" => {
-                lists.memory_bytes = self.some(item, |one| self.read_by(one, parse_memory))?
+                lists.memory_bytes = self.some(item, |one| self.read_by(one, parse_memory))?;
             }
             "filesystem" => lists.file_system = self.some(item, |one| self.parsed(one))?,
             "log_filesystem" => lists.log_file_system = self.some(item, |one| self.parsed(one))?,

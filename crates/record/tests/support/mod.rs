@@ -3,14 +3,17 @@
 
 #![allow(dead_code, reason = "each test program uses its own part of it")]
 
+use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
+use trueput_record::ceiling::{BlockCeiling, Ceilings, FlushCeiling, MemoryCeiling};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
-use trueput_record::folder::{RunEnd, RunManifest};
 use trueput_record::filesystem::MountedFileSystem;
+use trueput_record::folder::{RunEnd, RunManifest};
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
 use trueput_record::measurement::{
     Check, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement, OpenLoop,
     OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification, WorkerReport,
 };
+use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::{
     Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec,
     Value, VerifyLevel, Window, WorkerKind,
@@ -60,8 +63,6 @@ fn conditions() -> Conditions {
         numa: Some(NumaPolicy::Interleave(vec![0, 1])),
         allocator: Allocator::Jemalloc,
         memory_bytes: Some(1 << 30),
-    }
-}
         file_system: Some("ext4:mount=noatime;size=1GiB".parse().unwrap()),
         log_file_system: Some("xfs:journal=external".parse().unwrap()),
     }
@@ -74,6 +75,8 @@ fn mounted() -> MountedFileSystem {
         journal_bytes: Some(256 << 20),
         direct_io: Some(true),
         mounted: host().file_system,
+    }
+}
 
 /// What was to run.
 pub fn manifest() -> RunManifest {
@@ -96,6 +99,12 @@ fn host() -> HostFacts {
         cpu_model: "Model 9000".to_owned(),
         cores: 2,
         memory_bytes: 24 << 30,
+        numa_nodes: vec![NumaNode {
+            node: 0,
+            cpus: "0-1".to_owned(),
+            memory_bytes: 24 << 30,
+            distances: vec![10],
+        }],
         operating_system: "Debian 12".to_owned(),
         kernel: "6.18.0".to_owned(),
         virtualisation: "kvm".to_owned(),
@@ -138,6 +147,8 @@ pub fn record() -> TrialRecord {
         outcome: Outcome::Valid,
         resumed: false,
         started_at: "2026-11-21T20:45:01Z".to_owned(),
+        file_system: Some(mounted()),
+        log_file_system: Some(mounted()),
         engine: Some(EngineReport {
             version: "0.9.70".to_owned(),
             origin: "compiled in".to_owned(),
@@ -146,9 +157,8 @@ pub fn record() -> TrialRecord {
             promise,
             settings: named([("map_size", Value::Integer(1 << 30))]),
             counters: named([("depth", Value::Integer(3))]),
-        file_system: Some(mounted()),
-        log_file_system: Some(mounted()),
         }),
+        ceilings: Some(ceilings()),
         load: Some(load()),
         measurement: Some(measurement()),
         verification: Some(Verification {
@@ -157,6 +167,32 @@ pub fn record() -> TrialRecord {
             checks: vec![Check::equal("longest sequence", &278, &278)],
             elapsed_s: 0.25,
         }),
+    }
+}
+
+fn ceilings() -> Ceilings {
+    Ceilings {
+        committers: 4,
+        commit_bytes: 32,
+        flush: Some(FlushCeiling {
+            alone_per_s: 2_000.0,
+            grouped_per_s: 7_000.0,
+            grouped_flushes_per_s: 2_500.0,
+        }),
+        blocks: Some(BlockCeiling {
+            direct: true,
+            sequential_writes_per_s: 20_000.0,
+            sequential_reads_per_s: 30_000.0,
+            random_writes_per_s: 19_000.0,
+            random_reads_per_s: 25_000.0,
+        }),
+        memory: MemoryCeiling {
+            region_bytes: 64 << 20,
+            copied_bytes_per_s: 1e10,
+            dependent_reads_per_s: 2e7,
+        },
+        harness_per_s: 9e7,
+        elapsed_s: 2.0,
     }
 }
 
@@ -209,23 +245,43 @@ fn measurement() -> Measurement {
             per_s: 130_350.0,
             latency: latency(),
         }],
+        commits: Some(43_458),
         open_loop: Some(open_loop()),
         results: named([("longest", Value::Integer(278))]),
         conflicts: 3,
         resources: resources(),
+        placement: Some(Placement {
+            cpus: "0-1".to_owned(),
+            numa_policy: "interleave:0-1".to_owned(),
+            anonymous_bytes_by_node: vec![1 << 20, 1 << 20],
+            file_bytes_by_node: vec![1 << 21, 0],
+        }),
+        allocator: Some(AllocatorReport {
+            name: "jemalloc".to_owned(),
+            path: "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2".to_owned(),
+            version: "5.3.0".to_owned(),
+        }),
         database: DatabaseSize {
             allocated_bytes: 4_096,
             apparent_bytes: 1 << 30,
         },
-        timeline: vec![TimelineSecond {
-            at_s: 1.0 / 3.0,
-            counts: vec![43_450],
-            user_cpu_s: 0.5,
-            system_cpu_s: 0.25,
-            pss_bytes: 5,
-            storage_written_bytes: 8,
-            storage_read_bytes: 7,
-        }],
+        user_read_bytes: Some(1_000),
+        user_written_bytes: Some(2_000),
+        live_user_bytes: Some(3_000),
+        device: Some(device()),
+        pressure: Some(pressure()),
+        neighbours: Some(neighbours()),
+        memory: Some(MemoryUse {
+            limit_bytes: 1 << 30,
+            peak_bytes: Some(1 << 29),
+            limit_hits: 12,
+            kills: 0,
+        }),
+        cold_start: Some(ColdStart {
+            pages: 1_000,
+            pages_left: 3,
+        }),
+        timeline: vec![second()],
         workers: vec![WorkerReport {
             index: 0,
             pid: 4_711,
@@ -233,6 +289,60 @@ fn measurement() -> Measurement {
             counts: vec![43_450],
             conflicts: 3,
         }],
+    }
+}
+
+fn device() -> Device {
+    Device {
+        read_bytes: 512,
+        written_bytes: 4_096,
+        reads: 1,
+        writes: 2,
+        flushes: Some(3),
+        busy_s: 0.125,
+    }
+}
+
+fn pressure() -> Pressure {
+    Pressure {
+        cpu_some_s: 0.5,
+        memory_some_s: 0.25,
+        memory_full_s: 0.125,
+        io_some_s: 0.0625,
+        io_full_s: 0.031_25,
+    }
+}
+
+fn neighbours() -> Neighbours {
+    Neighbours {
+        cpu_s: 0.75,
+        steal_s: 0.01,
+    }
+}
+
+fn second() -> TimelineSecond {
+    TimelineSecond {
+        at_s: 1.0 / 3.0,
+        counts: vec![43_450],
+        user_cpu_s: 0.5,
+        system_cpu_s: 0.25,
+        pss_bytes: 5,
+        storage_written_bytes: 8,
+        storage_read_bytes: 7,
+        rss_bytes: 6,
+        voluntary_context_switches: 1,
+        involuntary_context_switches: 2,
+        minor_page_faults: 3,
+        major_page_faults: 4,
+        read_calls: 11,
+        write_calls: 12,
+        read_call_bytes: 9,
+        write_call_bytes: 10,
+        database_allocated_bytes: Some(4_096),
+        device: Some(device()),
+        pressure: Some(pressure()),
+        neighbours: Some(neighbours()),
+        runnable_tasks: Some(3),
     }
 }
 
@@ -246,10 +356,13 @@ fn resources() -> Resources {
         major_page_faults: 4,
         peak_pss_bytes: 5,
         peak_rss_bytes: 6,
+        max_rss_bytes: 7,
         storage_read_bytes: 7,
         storage_written_bytes: 8,
         read_call_bytes: 9,
         write_call_bytes: 10,
+        read_calls: 11,
+        write_calls: 12,
     }
 }
 

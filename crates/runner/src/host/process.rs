@@ -1,5 +1,6 @@
-//! What `/proc` says of a process: memory, CPU and I/O.
+//! What `/proc` says of a process: memory, CPU, page faults, context switches and I/O.
 
+use std::collections::HashMap;
 use std::fs::read_to_string;
 
 /// CPU seconds of a process, all its threads, ended ones included.
@@ -9,6 +10,65 @@ pub(crate) struct Cpu {
     pub user_s: f64,
     /// Inside the kernel.
     pub system_s: f64,
+}
+
+/// Page faults of a process, all its threads, ended ones included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Faults {
+    /// Without I/O.
+    pub minor: u64,
+    /// With I/O.
+    pub major: u64,
+}
+
+/// Context switches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Switches {
+    /// A thread gave up the processor to wait.
+    pub voluntary: u64,
+    /// A thread was made to give it up.
+    pub involuntary: u64,
+}
+
+/// The context switches of a process by thread. The kernel forgets those of a thread that has
+/// ended; this remembers what was last seen.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ThreadSwitches {
+    by_thread: HashMap<String, Switches>,
+    /// Of threads whose number another one has taken.
+    replaced: Switches,
+}
+
+impl ThreadSwitches {
+    /// Looks at every thread of `pid` that lives, and sums up with those that do not.
+    pub fn look(&mut self, pid: u32) -> Switches {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+        for thread in threads.into_iter().flatten().flatten() {
+            // A thread may end between the listing and the reading.
+            let status = read_to_string(thread.path().join("status")).unwrap_or_default();
+            if let Some(switches) = parse_switches(&status) {
+                self.note(thread.file_name().to_string_lossy().into_owned(), switches);
+            }
+        }
+        self.total()
+    }
+
+    fn note(&mut self, thread: String, now: Switches) {
+        let before = self.by_thread.insert(thread, now).unwrap_or_default();
+        if now.voluntary < before.voluntary || now.involuntary < before.involuntary {
+            self.replaced.voluntary += before.voluntary;
+            self.replaced.involuntary += before.involuntary;
+        }
+    }
+
+    fn total(&self) -> Switches {
+        let mut total = self.replaced;
+        for switches in self.by_thread.values() {
+            total.voluntary += switches.voluntary;
+            total.involuntary += switches.involuntary;
+        }
+        total
+    }
 }
 
 /// Bytes that a process moved (proc(5), `/proc/PID/io`).
@@ -22,6 +82,10 @@ pub(crate) struct Io {
     pub storage_read_bytes: u64,
     /// Sent to the storage layer.
     pub storage_written_bytes: u64,
+    /// Read-like calls.
+    pub read_calls: u64,
+    /// Write-like calls.
+    pub write_calls: u64,
 }
 
 impl Io {
@@ -33,6 +97,8 @@ impl Io {
             write_call_bytes: less(self.write_call_bytes, before.write_call_bytes),
             storage_read_bytes: less(self.storage_read_bytes, before.storage_read_bytes),
             storage_written_bytes: less(self.storage_written_bytes, before.storage_written_bytes),
+            read_calls: less(self.read_calls, before.read_calls),
+            write_calls: less(self.write_calls, before.write_calls),
         }
     }
 
@@ -43,6 +109,8 @@ impl Io {
             write_call_bytes: self.write_call_bytes + other.write_call_bytes,
             storage_read_bytes: self.storage_read_bytes + other.storage_read_bytes,
             storage_written_bytes: self.storage_written_bytes + other.storage_written_bytes,
+            read_calls: self.read_calls + other.read_calls,
+            write_calls: self.write_calls + other.write_calls,
         }
     }
 }
@@ -54,10 +122,12 @@ pub(crate) struct Memory {
     pub pss_bytes: u64,
     /// Resident set size: shared pages count in full.
     pub rss_bytes: u64,
+    /// The highest resident set size that the process ever had.
+    pub max_rss_bytes: u64,
 }
 
-/// CPU seconds of `pid` so far; `None` once it is gone.
-pub(crate) fn cpu(pid: u32) -> Option<Cpu> {
+/// CPU and page faults of `pid` so far; `None` once it is gone.
+pub(crate) fn cpu_and_faults(pid: u32) -> Option<(Cpu, Faults)> {
     parse_stat(
         &read_to_string(format!("/proc/{pid}/stat")).ok()?,
         clock_ticks_per_s(),
@@ -69,12 +139,26 @@ pub(crate) fn io(pid: u32) -> Option<Io> {
     parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
 
-/// Memory of `pid` now; `None` once it is gone.
+/// Memory of `pid` now; `None` once it is gone. The kernel walks all that the process maps for it,
+/// which holds up the process's page faults meanwhile: [`rss_bytes`] costs nothing.
 pub(crate) fn memory(pid: u32) -> Option<Memory> {
-    parse_rollup(&read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
+    let rollup = read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
+    parse_memory(&rollup, &status)
 }
 
-fn clock_ticks_per_s() -> f64 {
+/// Resident set size of `pid` now, as the kernel keeps it; `None` once it is gone.
+pub(crate) fn rss_bytes(pid: u32) -> Option<u64> {
+    use nix::unistd::{SysconfVar, sysconf};
+    let pages = read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
+    let page_bytes = sysconf(SysconfVar::PAGE_SIZE).ok().flatten()?;
+    // A process that has ended and is not buried yet has no page.
+    (pages > 0).then(|| pages * page_bytes.unsigned_abs())
+}
+
+/// Ticks in which `/proc` counts processor time, per second.
+pub(super) fn clock_ticks_per_s() -> f64 {
     use nix::unistd::{SysconfVar, sysconf};
     sysconf(SysconfVar::CLK_TCK)
         .ok()
@@ -82,15 +166,28 @@ fn clock_ticks_per_s() -> f64 {
         .map_or(100.0, |ticks| ticks as f64)
 }
 
-/// Fields 14 and 15 of `/proc/PID/stat`, in clock ticks. The command, field 2, may hold blanks and
-/// parentheses, so fields are counted from the last parenthesis.
-fn parse_stat(text: &str, ticks_per_s: f64) -> Option<Cpu> {
+/// Of `/proc/PID/stat` fields 10 and 12, page faults, and 14 and 15, clock ticks. The command, field
+/// 2, may hold blanks and parentheses, so fields are counted from the last parenthesis.
+fn parse_stat(text: &str, ticks_per_s: f64) -> Option<(Cpu, Faults)> {
     let after_command = &text[text.rfind(')')? + 1..];
-    let mut fields = after_command.split_whitespace().skip(11);
-    let mut seconds = || Some(fields.next()?.parse::<f64>().ok()? / ticks_per_s);
-    Some(Cpu {
-        user_s: seconds()?,
-        system_s: seconds()?,
+    let fields: Vec<&str> = after_command.split_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    let seconds = |field: usize| Some(number(field)? as f64 / ticks_per_s);
+    let cpu = Cpu {
+        user_s: seconds(14)?,
+        system_s: seconds(15)?,
+    };
+    let faults = Faults {
+        minor: number(10)?,
+        major: number(12)?,
+    };
+    Some((cpu, faults))
+}
+
+fn parse_switches(status: &str) -> Option<Switches> {
+    Some(Switches {
+        voluntary: named_number(status, "voluntary_ctxt_switches:")?,
+        involuntary: named_number(status, "nonvoluntary_ctxt_switches:")?,
     })
 }
 
@@ -101,14 +198,19 @@ fn parse_io(text: &str) -> Option<Io> {
         write_call_bytes: field("wchar:")?,
         storage_read_bytes: field("read_bytes:")?,
         storage_written_bytes: field("write_bytes:")?,
+        read_calls: field("syscr:")?,
+        write_calls: field("syscw:")?,
     })
 }
 
-fn parse_rollup(text: &str) -> Option<Memory> {
-    let kilobytes = |name| named_number(text, name).map(|number| number * 1024);
+fn parse_memory(rollup: &str, status: &str) -> Option<Memory> {
+    let bytes = |text, name| named_number(text, name).map(|kilobytes| kilobytes * 1024);
+    let rss_bytes = bytes(rollup, "Rss:")?;
     Some(Memory {
-        pss_bytes: kilobytes("Pss:")?,
-        rss_bytes: kilobytes("Rss:")?,
+        pss_bytes: bytes(rollup, "Pss:")?,
+        rss_bytes,
+        // The kernel keeps the mark only roughly up to date.
+        max_rss_bytes: bytes(status, "VmHWM:").map_or(rss_bytes, |mark| mark.max(rss_bytes)),
     })
 }
 
@@ -124,13 +226,9 @@ mod tests {
     #[test]
     fn processor_time_is_read_past_a_command_with_blanks_and_parentheses() {
         let text = "7 (a) b (c)) S 1 7 7 0 -1 4194304 90 0 1 0 250 50 0 0 20 0 1 0 9 8 7";
-        assert_eq!(
-            parse_stat(text, 100.0),
-            Some(Cpu {
-                user_s: 2.5,
-                system_s: 0.5
-            })
-        );
+        let (cpu, faults) = parse_stat(text, 100.0).unwrap();
+        assert_eq!((cpu.user_s, cpu.system_s), (2.5, 0.5));
+        assert_eq!((faults.minor, faults.major), (90, 1));
         assert_eq!(parse_stat("nothing of the kind", 100.0), None);
     }
 
@@ -140,6 +238,7 @@ mod tests {
                     write_bytes: 8192\ncancelled_write_bytes: 0\n";
         let io = parse_io(text).unwrap();
         assert_eq!((io.read_call_bytes, io.write_call_bytes), (10, 20));
+        assert_eq!((io.read_calls, io.write_calls), (1, 2));
         assert_eq!(
             (io.storage_read_bytes, io.storage_written_bytes),
             (4096, 8192)
@@ -151,14 +250,56 @@ mod tests {
     fn the_proportional_set_size_is_not_one_of_its_parts() {
         let text = "5581-7ffc ---p 00000000 00:00 0 [rollup]\nRss:    2048 kB\nPss:    1024 kB\n\
                     Pss_Dirty:  100 kB\nPss_Anon:  90 kB\n";
-        let memory = parse_rollup(text).unwrap();
+        let memory = parse_memory(text, "VmHWM:\t    3072 kB\n").unwrap();
         assert_eq!((memory.pss_bytes, memory.rss_bytes), (1 << 20, 2 << 20));
+        assert_eq!(memory.max_rss_bytes, 3 << 20);
+    }
+
+    #[test]
+    fn voluntary_switches_are_not_the_nonvoluntary_ones() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        let switches = parse_switches(status).unwrap();
+        assert_eq!((switches.voluntary, switches.involuntary), (12, 3));
+    }
+
+    #[test]
+    fn an_ended_threads_switches_stay_in_the_sum() {
+        let mut seen = ThreadSwitches::default();
+        let own = std::process::id();
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            for _ in 0..20 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            let _ = receiver.recv();
+        });
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let before = seen.look(own);
+        assert!(before.voluntary >= 20, "{before:?}");
+        drop(sender);
+        thread.join().unwrap();
+        assert!(seen.look(own).voluntary >= before.voluntary);
+    }
+
+    #[test]
+    fn a_thread_that_takes_the_number_of_an_ended_one_adds_to_it() {
+        let mut seen = ThreadSwitches::default();
+        let switches = |voluntary| Switches {
+            voluntary,
+            involuntary: 1,
+        };
+        for voluntary in [5, 9, 2] {
+            seen.note("7".to_owned(), switches(voluntary));
+        }
+        assert_eq!(seen.total().voluntary, 11);
     }
 
     #[test]
     fn this_process_can_be_read() {
         let own = std::process::id();
-        assert!(memory(own).unwrap().rss_bytes > 0);
-        assert!(io(own).is_some() && cpu(own).is_some());
+        let memory = memory(own).unwrap();
+        assert!(memory.rss_bytes > 0 && memory.max_rss_bytes >= memory.rss_bytes);
+        assert!(rss_bytes(own).unwrap() > 0);
+        assert!(io(own).is_some() && cpu_and_faults(own).is_some());
     }
 }

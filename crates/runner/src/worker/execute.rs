@@ -4,6 +4,7 @@ use super::native;
 use super::pipe::{Control, Gate, Reporter};
 use crate::bind::Bound;
 use crate::host::process::{self, Memory};
+use crate::host::{allocator_in_use, placement};
 use crate::meter::{ClockMeter, Lane, MAX_KINDS, Pace, Responses};
 use crate::protocol::{Assignment, Done, Execution, Paced, Report, Share, Usage, difference};
 use hdrhistogram::Histogram;
@@ -15,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, Native};
+use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
 
@@ -37,6 +39,8 @@ struct Work {
     responses: Option<Responses>,
     /// Memory of its native program at its end; nothing where it has none.
     memory: Memory,
+    /// Where its native program ran and where its memory lay at its end; `None` where it has none.
+    placement: Option<Placement>,
 }
 
 /// Runs the workers with the indices `sessions`, each on a thread of its own.
@@ -98,7 +102,11 @@ pub(super) fn execute(
     for work in &works {
         memory.pss_bytes += work.memory.pss_bytes;
         memory.rss_bytes += work.memory.rss_bytes;
+        memory.max_rss_bytes += work.memory.max_rss_bytes;
     }
+    let own = placement::observe(std::process::id());
+    let placements = works.iter().filter_map(|work| work.placement.as_ref());
+    let placement = placement::together(placements.chain([&own]));
     let engine = super::state(&*database)?;
     let histograms = merge(kinds, works.iter().map(|work| work.latencies.as_slice()))?;
     let paced = paced(bound.job.paced().len(), &works)?;
@@ -109,6 +117,8 @@ pub(super) fn execute(
         paced,
         usage,
         memory,
+        placement,
+        allocator: allocator_in_use(),
         engine,
     };
     reporter.send(&Report::Executed(Box::new(execution)))
@@ -184,6 +194,7 @@ impl Crew<'_> {
             responses,
             latencies: meter.into_histograms(),
             memory: Memory::default(),
+            placement: None,
         })
     }
 
@@ -220,6 +231,7 @@ impl Crew<'_> {
         let command = program.command(&spec, index, self.assignment.spec.workers);
         let command = command.map_err(|error| format!("the native program: {error}"))?;
         let program = native::Program::start(command)?;
+        placement::confirm_child(program.pid(), &self.assignment.spec.conditions)?;
         let _ = words.send(Word::Ready(Some(program.pid())));
         let mut work = Work {
             share: Share {
@@ -229,6 +241,7 @@ impl Crew<'_> {
             latencies: Latencies::new(),
             responses: None,
             memory: Memory::default(),
+            placement: None,
         };
         if self.gate.wait() {
             work.share.start_ns = monotonic_ns()?;
@@ -236,6 +249,7 @@ impl Crew<'_> {
                 work.share.end_ns = ended.end_ns;
                 work.share.findings = ended.findings;
                 work.memory = ended.memory;
+                work.placement = Some(ended.placement);
             } else {
                 work.share.end_ns = monotonic_ns()?;
             }

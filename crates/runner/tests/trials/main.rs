@@ -7,8 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod accounting;
 mod claims;
 mod conditions;
+mod placement;
 mod support;
 mod toy;
 
@@ -42,7 +44,11 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .iter()
         .find(|argument| !argument.starts_with('-'))
         .unwrap_or(&"");
-    let all = claims::ALL.iter().chain(conditions::ALL);
+    let all = claims::ALL
+        .iter()
+        .chain(conditions::ALL)
+        .chain(placement::ALL)
+        .chain(accounting::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {
         claims.for_each(|(name, _)| println!("{name}: test"));

@@ -88,6 +88,7 @@ impl Bench {
             keep_databases: false,
             keep_unfinished: false,
             resume_databases: false,
+            ceilings: false,
             stop: Arc::new(AtomicBool::new(false)),
         };
         Self {

@@ -25,6 +25,16 @@ pub struct Toy {
 
 pub const LOG: &str = "toy.log";
 
+/// What there is in the database's folder before the workers start.
+pub const LOADED_BYTES: usize = 1 << 20;
+
+/// What the act `hoard` takes of memory.
+pub const HOARD_BYTES: usize = 256 << 20;
+
+/// What the act `flush` writes, and in how many parts it flushes that.
+pub const FLUSHED_BYTES: usize = 64 << 20;
+pub const FLUSHES: usize = 16;
+
 impl Engine for Toy {
     fn info(&self) -> Info {
         Info {
@@ -169,7 +179,7 @@ const SETTINGS: &[Knob] = &[
         kind: Kind::Choice {
             default: "store",
             choices: &[
-                "store", "abort", "exit", "fail", "panic", "wrong", "endless",
+                "store", "abort", "exit", "fail", "panic", "wrong", "endless", "hoard", "flush",
             ],
         },
         unit: "",
@@ -235,6 +245,22 @@ struct Act {
 }
 
 impl Act {
+    /// What it does to the machine rather than to the engine.
+    fn burden(&self, directory: &Path) -> std::io::Result<()> {
+        match self.act.as_str() {
+            "hoard" => drop(std::hint::black_box(vec![1_u8; HOARD_BYTES])),
+            "flush" => {
+                let mut file = std::fs::File::create(directory.join("flushed"))?;
+                for _ in 0..FLUSHES {
+                    file.write_all(&vec![1; FLUSHED_BYTES / FLUSHES])?;
+                    file.sync_all()?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn misbehave(&self, worker: u32) -> std::result::Result<(), Error> {
         match (self.act.as_str(), worker) {
             ("abort", 1) => std::process::abort(),
@@ -272,12 +298,16 @@ impl Job for Act {
         _remains: Remains,
     ) -> std::result::Result<Option<Load>, Error> {
         (target.progress)(1.0);
+        std::fs::write(target.directory.join("loaded"), [1; LOADED_BYTES])
+            .map_err(|error| Error::Workload(error.to_string()))?;
         Ok(None)
     }
 
     fn execute(&self, task: &mut Task<'_>) -> std::result::Result<Findings, Error> {
         let ends = !["endless", "abort", "exit", "fail", "panic"].contains(&self.act.as_str());
         let mut stores = 0;
+        self.burden(task.directory)
+            .map_err(|error| Error::Workload(error.to_string()))?;
         // A misbehaving act leaves the others waiting until they are told to stop.
         while (!ends || stores < STORES) && task.meter.pace() {
             task.meter.start();

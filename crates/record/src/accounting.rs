@@ -1,0 +1,251 @@
+//! What a trial cost beyond its processes: its device, its waits, its memory limit; and the ratios
+//! that are drawn from it.
+
+use crate::Measurement;
+use serde::{Deserialize, Serialize};
+
+/// What the block device that holds the database did, for whomever. Of a partition it is the whole
+/// disk: only there does the kernel count flushes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// Bytes read from it.
+    pub read_bytes: u64,
+    /// Bytes written to it.
+    pub written_bytes: u64,
+    /// Reads that it completed.
+    pub reads: u64,
+    /// Writes that it completed.
+    pub writes: u64,
+    /// Flushes that it completed; absent where the kernel does not count them (before Linux 5.5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<u64>,
+    /// Time in which it had something to do, seconds.
+    pub busy_s: f64,
+}
+
+impl Device {
+    /// What it did between `before` and this moment.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let less = u64::saturating_sub;
+        let flushes = self.flushes.zip(before.flushes);
+        Self {
+            read_bytes: less(self.read_bytes, before.read_bytes),
+            written_bytes: less(self.written_bytes, before.written_bytes),
+            reads: less(self.reads, before.reads),
+            writes: less(self.writes, before.writes),
+            flushes: flushes.map(|(now, then)| less(now, then)),
+            busy_s: passed_s(self.busy_s, before.busy_s),
+        }
+    }
+}
+
+/// Time in which tasks of the whole machine waited for want of something (PSI), seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// At least one waited for a processor.
+    pub cpu_some_s: f64,
+    /// At least one waited for memory.
+    pub memory_some_s: f64,
+    /// All that could have worked waited for memory.
+    pub memory_full_s: f64,
+    /// At least one waited for I/O.
+    pub io_some_s: f64,
+    /// All that could have worked waited for I/O.
+    pub io_full_s: f64,
+}
+
+impl Pressure {
+    /// What was waited between `before` and this moment.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            cpu_some_s: passed_s(self.cpu_some_s, before.cpu_some_s),
+            memory_some_s: passed_s(self.memory_some_s, before.memory_some_s),
+            memory_full_s: passed_s(self.memory_full_s, before.memory_full_s),
+            io_some_s: passed_s(self.io_some_s, before.io_some_s),
+            io_full_s: passed_s(self.io_full_s, before.io_full_s),
+        }
+    }
+}
+
+/// What the processors of the machine did that was not the trial's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// CPU that neither the workers nor the runner used, seconds over all processors. The kernel
+    /// counts in hundredths of a second.
+    pub cpu_s: f64,
+    /// CPU that the hypervisor gave to others, seconds over all processors.
+    pub steal_s: f64,
+}
+
+impl Neighbours {
+    /// What they used between `before` and this moment.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            cpu_s: passed_s(self.cpu_s, before.cpu_s),
+            steal_s: passed_s(self.steal_s, before.steal_s),
+        }
+    }
+}
+
+/// How a trial got along with the memory that it was allowed. The group has the workers and what
+/// they start; the page cache of what they read and write counts in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// The limit, bytes.
+    pub limit_bytes: u64,
+    /// The most that was used, page cache included, bytes; absent where the kernel does not say
+    /// (cgroup v2 before Linux 5.19).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
+    /// Times that the limit was met, so that the kernel had to free something first.
+    pub limit_hits: u64,
+    /// Processes that the kernel killed because nothing could be freed.
+    pub kills: u64,
+}
+
+/// What became of the database's pages in the page cache before a cold start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColdStart {
+    /// Pages that the database's files have.
+    pub pages: u64,
+    /// Pages of them that stayed in the page cache although they were to be dropped.
+    pub pages_left: u64,
+}
+
+impl ColdStart {
+    /// Whether no more than one page in a hundred stayed.
+    #[must_use]
+    pub fn is_cold(&self) -> bool {
+        self.pages_left.saturating_mul(100) <= self.pages
+    }
+}
+
+/// Counters of the kernel that are summed over processors may step back a little.
+fn passed_s(now_s: f64, then_s: f64) -> f64 {
+    (now_s - then_s).max(0.0)
+}
+
+impl Measurement {
+    /// User and system CPU seconds of all workers.
+    #[must_use]
+    pub fn cpu_s(&self) -> f64 {
+        self.resources.user_cpu_s + self.resources.system_cpu_s
+    }
+
+    /// CPU of all workers as a percentage of one processor: 200 where two were busy throughout.
+    /// `None` where no time passed.
+    #[must_use]
+    pub fn cpu_percent(&self) -> Option<f64> {
+        ratio(100.0 * self.cpu_s(), self.elapsed_s)
+    }
+
+    /// The database on disk and its processes in memory, bytes: what Symas's tests call the total
+    /// size.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.database.allocated_bytes + self.resources.max_rss_bytes
+    }
+
+    /// Bytes sent to the storage layer per byte that the workers handed to the engine; `None` where
+    /// that is not known or nothing.
+    #[must_use]
+    pub fn write_amplification(&self) -> Option<f64> {
+        let written = self.resources.storage_written_bytes as f64;
+        ratio(written, self.user_written_bytes? as f64)
+    }
+
+    /// Bytes fetched from the storage layer per byte that the workers asked of the engine; `None`
+    /// where that is not known or nothing.
+    #[must_use]
+    pub fn read_amplification(&self) -> Option<f64> {
+        let read = self.resources.storage_read_bytes as f64;
+        ratio(read, self.user_read_bytes? as f64)
+    }
+
+    /// Bytes on disk per byte of live keys and values; `None` where those are not known or none.
+    #[must_use]
+    pub fn space_amplification(&self) -> Option<f64> {
+        let allocated = self.database.allocated_bytes as f64;
+        ratio(allocated, self.live_user_bytes? as f64)
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::{DatabaseSize, Resources};
+
+    fn measurement() -> Measurement {
+        Measurement {
+            elapsed_s: 2.0,
+            resources: Resources {
+                user_cpu_s: 2.5,
+                system_cpu_s: 0.5,
+                storage_read_bytes: 50,
+                storage_written_bytes: 300,
+                max_rss_bytes: 1_000,
+                ..Resources::default()
+            },
+            database: DatabaseSize {
+                allocated_bytes: 400,
+                apparent_bytes: 4_000,
+            },
+            user_read_bytes: Some(100),
+            user_written_bytes: Some(200),
+            live_user_bytes: Some(320),
+            ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn amplification_is_what_the_engine_moved_over_what_the_user_did() {
+        let measured = measurement();
+        assert_eq!(measured.write_amplification(), Some(1.5));
+        assert_eq!(measured.read_amplification(), Some(0.5));
+        assert_eq!(measured.space_amplification(), Some(1.25));
+        assert_eq!(measured.cpu_percent(), Some(150.0));
+        assert_eq!(measured.total_bytes(), 1_400);
+    }
+
+    #[test]
+    fn where_the_users_bytes_are_unknown_or_none_there_is_no_amplification() {
+        let unknown = Measurement {
+            user_read_bytes: None,
+            user_written_bytes: Some(0),
+            live_user_bytes: None,
+            elapsed_s: 0.0,
+            ..measurement()
+        };
+        assert_eq!(unknown.write_amplification(), None);
+        assert_eq!(unknown.read_amplification(), None);
+        assert_eq!(unknown.space_amplification(), None);
+        assert_eq!(unknown.cpu_percent(), None);
+    }
+
+    #[test]
+    fn a_start_is_cold_when_no_more_than_a_hundredth_stayed() {
+        let start = |pages, pages_left| ColdStart { pages, pages_left };
+        assert!(start(0, 0).is_cold() && start(200, 2).is_cold());
+        assert!(!start(200, 3).is_cold());
+    }
+
+    #[test]
+    fn flushes_that_are_not_counted_stay_unknown() {
+        let counted = Device {
+            flushes: Some(7),
+            reads: 3,
+            ..Device::default()
+        };
+        let uncounted = Device::default();
+        assert_eq!(counted.since(&uncounted).flushes, None);
+        assert_eq!(counted.since(&counted).flushes, Some(0));
+        assert_eq!(uncounted.since(&counted).reads, 0);
+    }
+}

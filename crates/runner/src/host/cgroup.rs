@@ -1,0 +1,287 @@
+//! Control groups that limit the memory of a trial's workers, cgroup v1 and v2.
+
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+use trueput_record::accounting::MemoryUse;
+use trueput_record::value::format_bytes;
+
+/// Groups are named `trueput-PID-NUMBER` after the runner that made them.
+const PREFIX: &str = "trueput-";
+
+/// A group cannot be removed while processes in it are being buried: how often it is tried.
+const REMOVALS: u32 = 100;
+
+/// How long is waited before the next attempt.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
+
+/// The interfaces differ in their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// Documentation/admin-guide/cgroup-v1/memory.rst.
+    One,
+    /// Documentation/admin-guide/cgroup-v2.rst.
+    Two,
+}
+
+/// Where groups with a memory limit can be made.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    version: Version,
+    parent: PathBuf,
+}
+
+/// A control group of one trial. It is removed when this is dropped; no process may be left in it.
+#[derive(Debug)]
+pub(crate) struct MemoryGroup {
+    version: Version,
+    path: PathBuf,
+    limit_bytes: u64,
+}
+
+/// Checks that trials can be limited to `bytes`, by making such a group and removing it again.
+///
+/// # Errors
+/// One sentence: what is missing and what would be right.
+pub(crate) fn check(bytes: u64) -> Result<(), String> {
+    let asked = format_bytes(bytes);
+    let has = machine_bytes().map(|has| (has, format_bytes(has)));
+    if let Some((_, has)) = has.filter(|(has, _)| bytes > *has) {
+        return Err(format!("memory is {asked}; this machine has {has}"));
+    }
+    let made = Controller::find().and_then(|controller| controller.make(bytes).map(drop));
+    made.map_err(|why| format!("memory cannot be limited to {asked}: {why}"))
+}
+
+/// Memory of the machine; `None` where the kernel does not say.
+fn machine_bytes() -> Option<u64> {
+    use nix::unistd::{SysconfVar, sysconf};
+    let pages = sysconf(SysconfVar::_PHYS_PAGES).ok().flatten()?;
+    let page_bytes = sysconf(SysconfVar::PAGE_SIZE).ok().flatten()?;
+    Some(pages.unsigned_abs() * page_bytes.unsigned_abs())
+}
+
+/// Removes the groups of runners that were killed.
+pub(crate) fn remove_leftovers() {
+    if let Ok(controller) = Controller::find() {
+        controller.remove_leftovers(|pid| Path::new("/proc").join(pid).exists());
+    }
+}
+
+impl Controller {
+    /// Looks where this process may make groups.
+    ///
+    /// # Errors
+    /// One sentence: what is missing and what would be right.
+    pub fn find() -> Result<Self, String> {
+        let read = |path| read_to_string(path).unwrap_or_default();
+        Self::found(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+    }
+
+    /// Below this process's own group where that is possible, so that limits around it still hold.
+    fn found(mounts: &str, own: &str) -> Result<Self, String> {
+        if let Some(mount) = mount_of(mounts, |kind, options| {
+            kind == "cgroup" && options.split(',').any(|option| option == "memory")
+        }) {
+            let parent = mount.folder(own, |controllers| {
+                controllers.split(',').any(|name| name == "memory")
+            });
+            let version = Version::One;
+            return Ok(Self { version, parent });
+        }
+        let mount = mount_of(mounts, |kind, _| kind == "cgroup2").ok_or(
+            "no control groups are mounted; mount cgroup v2, or v1's memory controller, or leave \
+             memory out",
+        )?;
+        let own = mount.folder(own, str::is_empty);
+        let above = own.ancestors();
+        let mut above = above.take_while(|folder| folder.starts_with(&mount.point));
+        // A group that has processes hands nothing on to groups below it, so that the parent is
+        // mostly one further up.
+        let hands_on = |folder: &&Path| {
+            let handed = read_to_string(folder.join("cgroup.subtree_control"));
+            handed.is_ok_and(|names| names.split_whitespace().any(|name| name == "memory"))
+        };
+        let parent = above.find(hands_on).ok_or_else(|| {
+            format!(
+                "no control group from {} up to {} hands on the memory controller (its \
+                 cgroup.subtree_control lacks 'memory'); enable it there, or leave memory out",
+                own.display(),
+                mount.point.display()
+            )
+        })?;
+        Ok(Self {
+            version: Version::Two,
+            parent: parent.to_owned(),
+        })
+    }
+
+    /// Makes a group that may have that much memory, page cache included, and no swap.
+    ///
+    /// # Errors
+    /// One sentence: what is missing and what would be right.
+    pub fn make(&self, limit_bytes: u64) -> Result<MemoryGroup, String> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let refused = |error: std::io::Error| {
+            format!(
+                "no control group can be made in {} ({error}); run as root, have that folder \
+                 delegated to you, or leave memory out",
+                self.parent.display()
+            )
+        };
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let path = self.parent.join(name);
+        std::fs::create_dir(&path).map_err(refused)?;
+        let group = MemoryGroup {
+            version: self.version,
+            path,
+            limit_bytes,
+        };
+        group.limit().map_err(refused)?;
+        if self.version == Version::Two {
+            // A process moves only where its mover may write to the group above both.
+            let procs = self.parent.join("cgroup.procs");
+            let writable = nix::unistd::access(&procs, nix::unistd::AccessFlags::W_OK);
+            writable.map_err(|error| refused(error.into()))?;
+        }
+        Ok(group)
+    }
+
+    fn remove_leftovers(&self, lives: impl Fn(&str) -> bool) {
+        let entries = std::fs::read_dir(&self.parent).into_iter().flatten();
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let made_by = name.strip_prefix(PREFIX).and_then(|rest| {
+                let (pid, number) = rest.split_once('-')?;
+                let are_numbers = pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok();
+                are_numbers.then(|| pid.to_owned())
+            });
+            if made_by.is_some_and(|pid| !lives(&pid)) {
+                // One that still has processes in it stays.
+                let _ = std::fs::remove_dir(entry.path());
+            }
+        }
+    }
+}
+
+impl MemoryGroup {
+    fn limit(&self) -> std::io::Result<()> {
+        let write = |file: &str, text: &str| std::fs::write(self.path.join(file), text);
+        let bytes = self.limit_bytes.to_string();
+        match self.version {
+            Version::One => {
+                write("memory.limit_in_bytes", &bytes)?;
+                // Absent or refused where the kernel does not account for swap.
+                let _ = write("memory.swappiness", "0");
+                let _ = write("memory.memsw.limit_in_bytes", &bytes);
+            }
+            Version::Two => {
+                write("memory.max", &bytes)?;
+                // Absent where the kernel has no swap.
+                let _ = write("memory.swap.max", "0");
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that takes the number of a process that is to enter.
+    pub fn entry(&self) -> PathBuf {
+        self.path.join("cgroup.procs")
+    }
+
+    /// How its processes got along until now.
+    pub fn usage(&self) -> MemoryUse {
+        let read = |file: &str| read_to_string(self.path.join(file)).unwrap_or_default();
+        let number = |file: &str| read(file).trim().parse::<u64>().ok();
+        let event = |file: &str, name: &str| named_number(&read(file), name).unwrap_or_default();
+        let limit_bytes = self.limit_bytes;
+        match self.version {
+            Version::One => MemoryUse {
+                limit_bytes,
+                peak_bytes: number("memory.max_usage_in_bytes"),
+                // Where the limit of memory and swap together is the same it is met first.
+                limit_hits: ["memory.failcnt", "memory.memsw.failcnt"]
+                    .into_iter()
+                    .filter_map(number)
+                    .sum(),
+                kills: event("memory.oom_control", "oom_kill"),
+            },
+            Version::Two => MemoryUse {
+                limit_bytes,
+                peak_bytes: number("memory.peak"),
+                limit_hits: event("memory.events", "max"),
+                kills: event("memory.events", "oom_kill"),
+            },
+        }
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        for _ in 0..REMOVALS {
+            match std::fs::remove_dir(&self.path) {
+                Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+                    std::thread::sleep(REMOVAL_PAUSE);
+                }
+                // What cannot be removed the next run removes.
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The number in the line `NAME NUMBER`.
+fn named_number(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines.find_map(|(word, number)| (word == name).then(|| number.trim().parse().ok())?)
+}
+
+/// A mounted hierarchy of control groups.
+struct Mount {
+    /// The group that the mount point shows.
+    root: String,
+    point: PathBuf,
+}
+
+impl Mount {
+    /// The folder of this process's own group; the mount point where it lies outside of what is
+    /// mounted, as in containers that share their host's groups.
+    fn folder(&self, own: &str, is_wanted: impl Fn(&str) -> bool) -> PathBuf {
+        let mut lines = own.lines().map(|line| line.splitn(3, ':'));
+        let path = lines.find_map(|mut fields| {
+            let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+            is_wanted(controllers).then_some(path)
+        });
+        let below = path.and_then(|path| Path::new(path).strip_prefix(&self.root).ok());
+        let folder = below.map(|below| self.point.join(below));
+        folder
+            .filter(|folder| folder.is_dir())
+            .unwrap_or_else(|| self.point.clone())
+    }
+}
+
+/// The last mount of that type and those options, as in `/proc/self/mountinfo` (proc(5)).
+fn mount_of(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<Mount> {
+    let mut lines = mounts.lines().rev();
+    lines.find_map(|line| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut file_system = file_system.split(' ');
+        let (kind, _, options) = (
+            file_system.next()?,
+            file_system.next()?,
+            file_system.next()?,
+        );
+        let mut mount = mount.split(' ').skip(3);
+        let (root, point) = (mount.next()?, mount.next()?);
+        is_wanted(kind, options).then(|| Mount {
+            root: root.to_owned(),
+            point: super::file_system::unescape(point).into(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

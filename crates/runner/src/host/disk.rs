@@ -1,0 +1,120 @@
+//! The block device below a folder, and what the kernel counts of it.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use trueput_record::accounting::Device;
+
+/// The kernel counts device sectors in units of 512 bytes, whatever the device's own are
+/// (Documentation/block/stat.rst).
+const SECTOR_BYTES: u64 = 512;
+
+/// The counters of one block device.
+pub(crate) struct Disk {
+    stat: PathBuf,
+}
+
+impl Disk {
+    /// The disk below the file system of `directory`; `None` where that is on none: overlay, tmpfs,
+    /// network, and btrfs, which may be on several.
+    pub fn below(directory: &Path) -> Option<Self> {
+        let device = std::fs::metadata(directory).ok()?.dev();
+        let (major, minor) = (nix::libc::major(device), nix::libc::minor(device));
+        let entry = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+        Self::at(&entry.canonicalize().ok()?)
+    }
+
+    /// The disk of a device's folder under `/sys`. A partition's flushes are counted on its disk
+    /// alone.
+    fn at(device: &Path) -> Option<Self> {
+        let disk = match device.join("partition").exists() {
+            true => device.parent()?,
+            false => device,
+        };
+        let stat = disk.join("stat");
+        stat.exists().then_some(Self { stat })
+    }
+
+    /// What it has done since the machine started; `None` where that cannot be read.
+    pub fn counters(&self) -> Option<Device> {
+        parse_stat(&std::fs::read_to_string(&self.stat).ok()?)
+    }
+}
+
+/// `/sys/block/NAME/stat` (Documentation/block/stat.rst). Of its 17 fields the flushes are the 16th,
+/// since Linux 5.5.
+fn parse_stat(text: &str) -> Option<Device> {
+    let numbers = text.split_whitespace().map(str::parse);
+    let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().ok()?;
+    let field = |number: usize| numbers.get(number - 1).copied();
+    Some(Device {
+        reads: field(1)?,
+        read_bytes: field(3)?.saturating_mul(SECTOR_BYTES),
+        writes: field(5)?,
+        written_bytes: field(7)?.saturating_mul(SECTOR_BYTES),
+        busy_s: field(10)? as f64 / 1e3,
+        flushes: field(16),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = " 390 14 1780 77 1058 33 4375 75 0 7520 15536 73 18 441 13 21 16\n";
+
+    #[test]
+    fn counters_are_read_in_the_kernels_order() {
+        let device = parse_stat(STAT).unwrap();
+        assert_eq!((device.reads, device.read_bytes), (390, 1780 * 512));
+        assert_eq!((device.writes, device.written_bytes), (1058, 4375 * 512));
+        assert_eq!((device.flushes, device.busy_s), (Some(21), 7.52));
+    }
+
+    #[test]
+    fn an_older_kernel_counts_no_flushes_and_nonsense_is_no_counter() {
+        let old = parse_stat("390 14 1780 77 1058 33 4375 75 0 7520 15536").unwrap();
+        assert_eq!((old.reads, old.flushes), (390, None));
+        assert_eq!(parse_stat("no counters"), None);
+    }
+
+    #[test]
+    fn a_partition_counts_on_its_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let partition = folder.path().join("vda/vda1");
+        std::fs::create_dir_all(&partition).unwrap();
+        std::fs::write(folder.path().join("vda/stat"), STAT).unwrap();
+        std::fs::write(partition.join("stat"), "1 1 1 1 1 1 1 1 1 1 1").unwrap();
+        std::fs::write(partition.join("partition"), "1\n").unwrap();
+        let disk = Disk::at(&partition).unwrap();
+        assert_eq!(disk.counters().unwrap().reads, 390);
+        assert_eq!(Disk::at(folder.path()).map(|_| ()), None);
+    }
+
+    #[test]
+    fn what_is_written_and_flushed_here_shows_on_the_device() {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let Some(disk) = Disk::below(folder.path()) else {
+            eprintln!("skipped: the temporary folder is on no block device");
+            return;
+        };
+        let before = disk.counters().unwrap();
+        let file = folder.path().join("file");
+        let mut options = std::fs::OpenOptions::new();
+        let options = options.write(true).create(true).mode(0o600);
+        let mut file = options.open(file).unwrap();
+        for _ in 0..8 {
+            file.write_all(&vec![7; 1 << 20]).unwrap();
+            file.sync_all().unwrap();
+        }
+        let done = disk.counters().unwrap().since(&before);
+        assert!(done.written_bytes >= 8 << 20, "{done:?}");
+        assert!(done.writes >= 8, "{done:?}");
+        match done.flushes {
+            // A disk without a volatile cache is sent none.
+            Some(0) | None => eprintln!("skipped: this device is sent no flushes"),
+            Some(flushes) => assert!(flushes >= 8, "{done:?}"),
+        }
+    }
+}

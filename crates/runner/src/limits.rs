@@ -1,0 +1,132 @@
+//! How the workers of a trial begin: on a cold database where the plan says so, and within the
+//! memory that they may have.
+
+use crate::context::{Context, Halt};
+use crate::execution::{Ran, Work, execute};
+use crate::host::cgroup::{Controller, MemoryGroup};
+use crate::host::page_cache;
+use trueput_record::accounting::{ColdStart, MemoryUse};
+use trueput_record::conditions::Start;
+use trueput_record::value::format_bytes;
+use trueput_record::{Conditions, TrialSpec};
+
+/// How the workers began and got along.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Began {
+    /// How cold; `None` where they began warm.
+    pub cold_start: Option<ColdStart>,
+    /// What they made of their memory limit; `None` where they had none.
+    pub memory: Option<MemoryUse>,
+}
+
+/// Runs the workers of a trial, whose database no process has open, within its limits.
+///
+/// # Errors
+/// As [`execute`]; where the memory limit killed a process the reason says so.
+pub(crate) fn execute_within(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    work: &Work<'_>,
+) -> Result<(Ran, Began), Halt> {
+    let cold_start = match starts_cold(&spec.conditions) {
+        true => Some(
+            page_cache::drop_pages(work.directory)
+                .map_err(|error| format!("dropping the database's pages: {error}"))?,
+        ),
+        false => None,
+    };
+    let limit = spec.conditions.memory_bytes;
+    let group = limit.map(|bytes| Controller::find()?.make(bytes));
+    let group = group.transpose()?;
+    let ran = execute(context, spec, work, group.as_ref());
+    let memory = group.as_ref().map(MemoryGroup::usage);
+    let ran = ran.map_err(|halt| explained(halt, memory))?;
+    Ok((ran, Began { cold_start, memory }))
+}
+
+/// Pages that the load left in the page cache are charged to the group that the load ran in: with a
+/// memory limit they would come on top of it.
+fn starts_cold(conditions: &Conditions) -> bool {
+    conditions.start == Start::Cold || conditions.memory_bytes.is_some()
+}
+
+/// Says of a failure that the memory limit was its reason, where it was.
+fn explained(halt: Halt, memory: Option<MemoryUse>) -> Halt {
+    match (halt, memory) {
+        (Halt::Failed(reason), Some(memory)) if memory.kills > 0 => {
+            let limit = format_bytes(memory.limit_bytes);
+            let killed = format!("killed by the memory limit of {limit}");
+            Halt::Failed(match reason.contains("killed by SIGKILL") {
+                true => reason.replacen("killed by SIGKILL", &killed, 1),
+                false => format!("{reason}; a process was {killed}"),
+            })
+        }
+        (halt, _) => halt,
+    }
+}
+
+/// Why the figures of workers that began so must not be believed.
+pub(crate) fn doubts(cold_start: Option<ColdStart>) -> Option<String> {
+    let warm = cold_start.filter(|start| !start.is_cold())?;
+    let ColdStart { pages, pages_left } = warm;
+    Some(format!(
+        "the start was to be cold, but {pages_left} of the database's {pages} pages stayed in the \
+         page cache"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(kills: u64) -> Option<MemoryUse> {
+        Some(MemoryUse {
+            limit_bytes: 64 << 20,
+            kills,
+            ..MemoryUse::default()
+        })
+    }
+
+    fn reason(reason: &str, memory: Option<MemoryUse>) -> String {
+        match explained(Halt::Failed(reason.to_owned()), memory) {
+            Halt::Failed(reason) => reason,
+            Halt::Interrupted => String::new(),
+        }
+    }
+
+    #[test]
+    fn a_kill_by_the_memory_limit_is_named_and_no_other() {
+        let killed = "worker 0 (process 7) was killed by SIGKILL";
+        assert_eq!(
+            reason(killed, memory(1)),
+            "worker 0 (process 7) was killed by the memory limit of 64 MiB"
+        );
+        assert_eq!(reason(killed, memory(0)), killed);
+        assert_eq!(reason(killed, None), killed);
+        let other = reason("worker 0: the native program ended", memory(1));
+        assert!(other.ends_with("was killed by the memory limit of 64 MiB"));
+    }
+
+    #[test]
+    fn a_limited_trial_starts_cold_whatever_it_says() {
+        let limited = Conditions {
+            memory_bytes: Some(1 << 30),
+            ..Conditions::default()
+        };
+        assert!(starts_cold(&limited));
+        assert!(!starts_cold(&Conditions::default()));
+    }
+
+    #[test]
+    fn a_start_that_stayed_warm_is_doubted() {
+        let start = |pages_left| {
+            Some(ColdStart {
+                pages: 1_000,
+                pages_left,
+            })
+        };
+        assert!(doubts(start(500)).unwrap().contains("500 of"));
+        assert_eq!(doubts(start(10)), None);
+        assert_eq!(doubts(None), None);
+    }
+}

@@ -4,6 +4,7 @@
 //! see [`crate::berkeleydb::shim`].
 
 mod environment;
+mod folder;
 mod knobs;
 
 use crate::berkeleydb::session::BerkeleySession;

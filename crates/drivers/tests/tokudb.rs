@@ -1,7 +1,10 @@
 //! The TokuDB driver does what it promises.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 mod support;
 
+use std::path::Path;
 use support::{CRASH_COMMITS, crash, keeps_the_contract, open, read, write};
 use trueput_drivers::TokuDb;
 use trueput_engine::{Durability, Engine, Error, Mode, Value};
@@ -162,4 +165,51 @@ fn a_killed_process_loses_what_was_in_the_logs_buffer() {
     }
     let found = crash(&ENGINE, Durability::Buffered, &[]);
     assert!(found < CRASH_COMMITS, "{found}");
+}
+
+/// A copy of the folder of an open database, as a kill would leave it, without some of its files.
+fn killed_without(open: &Path, absent: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(open).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if !absent.iter().any(|end| name.ends_with(end)) {
+            std::fs::copy(entry.path(), folder.path().join(name)).unwrap();
+        }
+    }
+    folder
+}
+
+/// The files of a new environment, the last to be made first.
+const IN_TURN: [&str; 4] = [
+    ".tokudb",
+    "tokudb.directory",
+    "tokudb.environment",
+    "tokudb.rollback",
+];
+const MADE: &str = "trueput.made";
+
+#[test]
+fn a_kill_while_the_environment_is_made_leaves_a_database_that_opens() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let _whole = open(&ENGINE, folder.path(), Durability::Sync, &[]).unwrap();
+    let mut refused = 0;
+    for count in 1..=IN_TURN.len() {
+        let absent = &IN_TURN[..count];
+        let left = killed_without(folder.path(), &[absent, &[MADE]].concat());
+        let database = open(&ENGINE, left.path(), Durability::Sync, &[]);
+        let database = database.unwrap_or_else(|error| panic!("without {absent:?}: {error}"));
+        write(database.as_ref(), b"key", b"value");
+        assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
+        drop(database);
+        // One that was whole before is left alone, whatever the library says of it.
+        let damaged = killed_without(folder.path(), absent);
+        refused += u32::from(open(&ENGINE, damaged.path(), Durability::Sync, &[]).is_err());
+        let files = std::fs::read_dir(damaged.path()).unwrap().flatten();
+        let mut names = files.map(|file| file.file_name().into_string().unwrap());
+        assert!(names.any(|name| name.contains(".tokulog")));
+    }
+    assert!(refused > 0, "the control is refused");
 }

@@ -1,5 +1,6 @@
 //! RocksDB's settings that a plan may turn, and their words in RocksDB's own options string.
 
+use std::path::Path;
 use std::fmt::Write;
 use trueput_engine::{Durability, Kind, Knob, Resolved};
 
@@ -97,6 +98,17 @@ pub(super) const KNOBS: &[Knob] = &[
             max: 1 << 30,
         },
         unit: "bytes",
+    },
+    Knob {
+        name: "log_directory",
+        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which \
+                  can be a mount of another device.",
+        gives_up: "",
+        kind: Kind::Choice {
+            default: "beside",
+            choices: &["beside", "log"],
+        },
+        unit: "",
     },
     Knob {
         name: "compression",
@@ -209,6 +221,25 @@ pub(super) fn write_buffers_bytes(knobs: &Resolved) -> u64 {
     }
     let buffers = knobs.unsigned("max_write_buffer_number");
     knobs.unsigned("write_buffer_size").saturating_mul(buffers)
+}
+
+/// The option for a log in a folder of its own, which is made; empty where it lies with the data.
+///
+/// # Errors
+/// One sentence, where the folder cannot be made or its name not be written as an option.
+pub(super) fn log_option(knobs: &Resolved, directory: &Path) -> Result<String, String> {
+    if knobs.text("log_directory") != "log" {
+        return Ok(String::new());
+    }
+    let folder = directory.join("log");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    match folder.to_str().filter(|path| !path.contains(['{', '}'])) {
+        Some(path) => Ok(format!("wal_dir={{{path}}};")),
+        None => Err(format!(
+            "rocksdb takes no log folder with such a name: {}",
+            folder.display()
+        )),
+    }
 }
 
 /// The options string for these knobs; one sentence where they do not go together.

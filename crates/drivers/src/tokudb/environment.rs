@@ -1,5 +1,6 @@
 //! An open environment and its one dictionary.
 
+use super::folder::Folder;
 use super::knobs;
 use crate::berkeleydb::session::Store;
 use crate::berkeleydb::shim::{Api, Flavour, Handle, Handles, NONE};
@@ -11,6 +12,9 @@ use trueput_engine::{Durability, Error, OpenSpec, Result};
 
 /// The dictionary's name; the library names its file.
 const DICTIONARY: &CStr = c"records";
+
+/// `ENOENT`: what the library answers where the environment lacks one of its files.
+const MISSING_FILE: i64 = 2;
 
 const FLAVOUR: Flavour = Flavour {
     title: super::TITLE,
@@ -80,8 +84,22 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Opens the database of `spec`, making it if it is not there.
+    /// Opens the database of `spec`, making it if it is not there, and anew where a kill cut its
+    /// making short: the library refuses an environment that lacks one of its files.
     pub(super) fn open(engine: &'static Loaded, spec: &OpenSpec<'_>) -> Result<Self> {
+        let folder = Folder(spec.directory);
+        let opened = match Self::open_as_it_is(engine, spec) {
+            Err(Error::Engine { code, .. }) if code == MISSING_FILE && !folder.was_made() => {
+                folder.clear()?;
+                Self::open_as_it_is(engine, spec)?
+            }
+            opened => opened?,
+        };
+        folder.note_made()?;
+        Ok(opened)
+    }
+
+    fn open_as_it_is(engine: &'static Loaded, spec: &OpenSpec<'_>) -> Result<Self> {
         let Loaded { api, own } = engine;
         let folder = spec.directory.canonicalize().map_err(Error::engine)?;
         let home = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;

@@ -80,7 +80,16 @@ impl Plan {
         let has_log = settings.iter().any(|setting| setting == LOG);
         // Of one key given twice the last counts, with all its parts.
         for log in settings.iter_mut().filter(|setting| *setting == LOG) {
-            *log = format!("log=(enabled=true,file_max={})", of(knobs, "log_file_max"));
+            let path = match knobs.text("log_directory") {
+                "log" => {
+                    // WiredTiger takes a folder that is there.
+                    std::fs::create_dir_all(spec.directory.join("log")).map_err(Error::engine)?;
+                    "path=log,"
+                }
+                _ => "",
+            };
+            let size = of(knobs, "log_file_max");
+            *log = format!("log=(enabled=true,{path}file_max={size})");
         }
         settings.extend(connection(spec, has_log));
         if let Some(extension) = compressor(knobs, library) {

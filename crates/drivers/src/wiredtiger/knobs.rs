@@ -84,6 +84,17 @@ pub(super) const KNOBS: &[Knob] = &[
         unit: "bytes",
     },
     Knob {
+        name: "log_directory",
+        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which \
+                  can be a mount of another device.",
+        gives_up: "",
+        kind: Kind::Choice {
+            default: "beside",
+            choices: &["beside", "log"],
+        },
+        unit: "",
+    },
+    Knob {
         name: "eviction_threads_min",
         summary: "Threads that write out pages when the cache fills, at the least.",
         gives_up: "",

@@ -3,6 +3,7 @@
 //! [`Report::load`] reads a folder, [`Report::render`] writes it in one [`Format`]. The same
 //! [`document`] feeds the terminal and Markdown, so that both say the same.
 
+pub mod bottleneck;
 pub mod builds;
 pub mod cells;
 mod columns;
@@ -17,6 +18,7 @@ pub mod published;
 pub mod rankings;
 pub mod report;
 pub mod scaling;
+mod sections;
 pub mod statistics;
 pub mod symas;
 mod terminal;

@@ -6,6 +6,7 @@ use crate::columns::{self, plural};
 use crate::document::Block;
 use crate::rankings::{Ranking, Unranked, rankings};
 use crate::report::Report;
+use crate::sections::sections;
 use crate::statistics::FEWEST_REPEATS;
 use crate::units::{bytes, number, per_cent, separate, thousands};
 use trueput_record::folder::DamagedLine;
@@ -39,9 +40,9 @@ pub fn document(report: &Report) -> Vec<Block> {
         }
         .to_owned(),
     ));
-    for ranking in rankings(manifest, &report.trials) {
-        blocks.extend(ranking_blocks(&ranking));
-    }
+    let rankings = rankings(manifest, &report.trials);
+    blocks.extend(rankings.iter().flat_map(ranking_blocks));
+    blocks.extend(sections(report, &rankings));
     if !manifest.left_out.is_empty() {
         blocks.push(Block::Heading(2, "Asked for, but not to be had".to_owned()));
         blocks.push(Block::List(manifest.left_out.clone()));

@@ -6,6 +6,7 @@
 //!
 //! Everything here is plain data: whoever has trial records fills [`SymasRow`]s from them.
 
+mod rows;
 mod table;
 
 use serde::Serialize;
@@ -13,6 +14,7 @@ use trueput_record::Value;
 use trueput_record::published::{Error, Row, named};
 use trueput_record::trial::Settings;
 
+pub use rows::rows;
 pub use table::{document, load_ratios, load_table, run_ratios, run_table};
 
 /// The engine that the others are set against.

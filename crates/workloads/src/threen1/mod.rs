@@ -236,6 +236,23 @@ impl Job for ThreeN1Job {
         &["start"]
     }
 
+    fn commits(&self, counts: &[u64]) -> Option<u64> {
+        let of = |kind: usize| counts.get(kind).copied().unwrap_or_default();
+        let blocks = of(kinds::CLAIM) + of(kinds::FINISH);
+        Some(match self.commit {
+            Commit::Store => of(kinds::UPDATE) + blocks,
+            Commit::Start => of(kinds::COMMIT) + blocks,
+            Commit::Block => blocks,
+        })
+    }
+
+    fn commit_bytes(&self) -> u64 {
+        match self.keys {
+            Keys::Integers => 32,
+            Keys::Words => 160,
+        }
+    }
+
     fn is_resumable(&self) -> bool {
         true
     }

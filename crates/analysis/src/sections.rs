@@ -1,0 +1,289 @@
+//! What stands beside the rankings: open loops, ceilings, bottlenecks, scaling, published rows.
+
+use crate::bottleneck::{self, Setting};
+use crate::contender::ContenderNames;
+use crate::document::{Block, Column, Table};
+use crate::rankings::Ranking;
+use crate::report::Report;
+use crate::scaling::{self, Point};
+use crate::symas;
+use crate::units::{nanoseconds, number, per_cent, seconds};
+use std::collections::BTreeMap;
+use trueput_record::ceiling::{Ceilings, share_of};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Durability, TrialRecord};
+
+/// The sections that have something to say, in the order in which a reader wants them.
+pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
+    let measured: Vec<_> = report
+        .trials
+        .iter()
+        .filter_map(|trial| Some((trial, trial.measurement.as_ref()?)))
+        .collect();
+    let one_of_each = first_of_each_cell(&measured);
+    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
+    let mut blocks = Vec::new();
+    let mut section = |title: &str, text: &str, content: Vec<Block>| {
+        if !content.is_empty() {
+            blocks.push(Block::Heading(2, title.to_owned()));
+            blocks.push(Block::Text(text.to_owned()));
+            blocks.extend(content);
+        }
+    };
+    section("At a fixed rate", AT_A_RATE, open_loops(&measured, &names));
+    section(
+        "Beside the ceilings",
+        CEILINGS,
+        ceilings(&one_of_each, &names),
+    );
+    let cores = report.manifest.host.cores;
+    section(
+        "What held each trial",
+        BOTTLENECKS,
+        held(&one_of_each, &names, f64::from(cores)),
+    );
+    section("Scaling", SCALING, scaling(rankings));
+    let rows = symas::rows(&report.trials);
+    if !rows.is_empty() {
+        match symas::document(&rows) {
+            Ok(beside) => blocks.extend(beside),
+            Err(error) => blocks.push(Block::Warnings(vec![error.to_string()])),
+        }
+    }
+    blocks
+}
+
+const AT_A_RATE: &str = "Operations became due at this rate, whatever became of the others. \
+    Response time runs from when one was due, service time from when its worker began it: what a \
+    stall costs users stands in the former alone. The backlog was due and not begun at the end; it \
+    is among the responses with the time that it had waited.";
+
+const CEILINGS: &str = "Measured without any engine in this run, on the same file system, with as \
+    many threads as the trial has workers: commits over durable appends (each flushed alone, and \
+    with one flush for all that wait), reads over dependent reads of memory.";
+
+const BOTTLENECKS: &str = "Judged second by second from CPU, the device, waits and the rest of the \
+    machine. The evidence stands beside each verdict; docs/METHOD.md has the rules.";
+
+const SCALING: &str = "The Universal Scalability Law fitted to the medians over workers: σ is the \
+    share of work that only one can do at a time, κ the cost of agreeing with each other.";
+
+/// The first trial of each cell: its repeats would say the same again. JSON has all.
+fn first_of_each_cell<'a>(measured: &Measured<'a>) -> Vec<(&'a TrialRecord, &'a Measurement)> {
+    let mut seen = std::collections::BTreeSet::new();
+    let first = measured
+        .iter()
+        .filter(|(trial, _)| seen.insert(trial.spec.cell));
+    first.copied().collect()
+}
+
+type Measured<'a> = [(&'a TrialRecord, &'a Measurement)];
+
+fn column(title: &str, figures: bool, dispensable: u8) -> Column {
+    Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    }
+}
+
+fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
+    let mut rows = Vec::new();
+    for (trial, measurement) in measured {
+        let Some(open) = &measurement.open_loop else {
+            continue;
+        };
+        for response in open.responses.iter().filter(|response| response.count > 0) {
+            let service = measurement.operation(&response.kind);
+            let of_service = |value: fn(&trueput_record::measurement::LatencySummary) -> f64| {
+                service.map_or_else(|| "–".to_owned(), |kind| nanoseconds(value(&kind.latency)))
+            };
+            let times = &response.latency;
+            rows.push(vec![
+                format!("{} r{}", names.name(&trial.spec), trial.spec.repeat),
+                response.kind.clone(),
+                number(open.rate_per_s),
+                number(open.issued as f64 / measurement.elapsed_s.max(1e-9)),
+                of_service(|latency| latency.mean_ns),
+                of_service(|latency| latency.p99_ns as f64),
+                nanoseconds(times.mean_ns),
+                nanoseconds(times.p99_ns as f64),
+                nanoseconds(times.max_ns as f64),
+                open.backlog.to_string(),
+                seconds(open.oldest_wait_s),
+            ]);
+        }
+    }
+    let columns = vec![
+        column("contender", false, 0),
+        column("unit", false, 0),
+        column("asked/s", true, 0),
+        column("begun/s", true, 0),
+        column("service mean", true, 0),
+        column("service p99", true, 2),
+        column("response mean", true, 0),
+        column("response p99", true, 1),
+        column("response max", true, 3),
+        column("backlog", true, 0),
+        column("oldest waited", true, 4),
+    ];
+    table(columns, rows)
+}
+
+fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Vec<Block> {
+    match rows.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::Table(Table { columns, rows })],
+    }
+}
+
+fn ceilings(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
+    let rows = measured.iter().filter_map(|(trial, measurement)| {
+        let ceilings = trial.ceilings.as_ref()?;
+        Some(ceiling_row(trial, measurement, ceilings, names))
+    });
+    let columns = vec![
+        column("contender", false, 0),
+        column("level", false, 0),
+        column("workers", true, 0),
+        column("commits/s", true, 0),
+        column("of flushes alone", true, 0),
+        column("of grouped flushes", true, 0),
+        column("reads/s", true, 0),
+        column("of memory", true, 0),
+        column("flush alone/s", true, 3),
+        column("flush grouped/s", true, 2),
+        column("memory reads/s", true, 4),
+    ];
+    table(columns, rows.collect())
+}
+
+fn ceiling_row(
+    trial: &TrialRecord,
+    measurement: &Measurement,
+    ceilings: &Ceilings,
+    names: &ContenderNames,
+) -> Vec<String> {
+    let dash = || "–".to_owned();
+    let share = |per_s: Option<f64>, ceiling: Option<f64>| {
+        let share = per_s
+            .zip(ceiling)
+            .and_then(|(per_s, ceiling)| share_of(per_s, ceiling));
+        share.map_or_else(dash, per_cent)
+    };
+    let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
+    let commits = measurement.commits.filter(|commits| *commits > 0);
+    let commits_per_s = commits.map(|commits| commits as f64 / measurement.elapsed_s.max(1e-9));
+    // Only a level that waits for its flush can be held by one.
+    let durable = commits_per_s.filter(|_| trial.spec.durability == Durability::Sync);
+    let reads_per_s = measurement
+        .operation("read")
+        .map(|reads| reads.per_s)
+        .filter(|per_s| *per_s > 0.0);
+    let flush = ceilings.flush;
+    vec![
+        format!("{} r{}", names.name(&trial.spec), trial.spec.repeat),
+        trial.spec.durability.name().to_owned(),
+        trial.spec.workers.to_string(),
+        rate(commits_per_s),
+        share(durable, flush.map(|flush| flush.alone_per_s)),
+        share(durable, flush.map(|flush| flush.grouped_per_s)),
+        rate(reads_per_s),
+        share(reads_per_s, Some(ceilings.memory.dependent_reads_per_s)),
+        rate(flush.map(|flush| flush.alone_per_s)),
+        rate(flush.map(|flush| flush.grouped_per_s)),
+        rate(Some(ceilings.memory.dependent_reads_per_s)),
+    ]
+}
+
+/// Trials of less than this many seconds have too few samples to judge.
+const SHORTEST_S: f64 = 2.0;
+
+fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Block> {
+    let mut lines = Vec::new();
+    for (trial, measurement) in measured {
+        if measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
+            continue;
+        }
+        let harness_per_s = trial.ceilings.as_ref().map_or(0.0, |one| one.harness_per_s);
+        let running = cores.min(measurement.workers.len() as f64);
+        let setting = Setting {
+            cores,
+            workers: measurement.workers.len() as f64,
+            harness_s_per_operation: match harness_per_s > 0.0 {
+                true => running / harness_per_s,
+                false => 0.0,
+            },
+            keeps_rate: measurement
+                .open_loop
+                .as_ref()
+                .is_some_and(|open| open.backlog * 20 < open.issued),
+        };
+        let stretches = bottleneck::stretches(&measurement.timeline, &setting);
+        let Some((verdict, share)) = bottleneck::verdict(&stretches) else {
+            continue;
+        };
+        let label = format!(
+            "{}, {}, {} workers, r{}",
+            names.name(&trial.spec),
+            trial.spec.durability,
+            trial.spec.workers,
+            trial.spec.repeat
+        );
+        let mut line = format!(
+            "{label}: {} ({} of the time)",
+            verdict.words(),
+            per_cent(share)
+        );
+        if let Some(at_s) = bottleneck::turns_io_bound(&stretches) {
+            line += &format!("; it turns from CPU-bound to I/O-bound at {at_s:.0} s");
+        }
+        let evidence = stretches
+            .iter()
+            .take(MOST_STRETCHES)
+            .map(ToString::to_string);
+        line += &format!(". {}", evidence.collect::<Vec<_>>().join("; "));
+        if stretches.len() > MOST_STRETCHES {
+            line += &format!("; and {} more stretches", stretches.len() - MOST_STRETCHES);
+        }
+        lines.push(line);
+    }
+    match lines.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::List(lines)],
+    }
+}
+
+/// How many stretches of a trial are told; the JSON report has all.
+const MOST_STRETCHES: usize = 4;
+
+fn scaling(rankings: &[Ranking]) -> Vec<Block> {
+    let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    for ranking in rankings {
+        for cell in &ranking.cells {
+            let name = format!(
+                "{} {} {}",
+                cell.contender, ranking.durability, ranking.headline
+            );
+            series.entry(name).or_default().push(Point {
+                workers: f64::from(ranking.workers),
+                per_s: cell.figures.headline_per_s.median,
+            });
+        }
+    }
+    series.retain(|_, points| points.len() > 1);
+    let fits: Vec<_> = series
+        .into_iter()
+        .map(|(name, points)| (name, scaling::fit(&points)))
+        .collect();
+    if fits.is_empty() {
+        return Vec::new();
+    }
+    let said = fits
+        .iter()
+        .flat_map(|(name, fit)| scaling::sentences(name, fit));
+    vec![
+        Block::Table(scaling::table(&fits)),
+        Block::List(said.collect()),
+    ]
+}

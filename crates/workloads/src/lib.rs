@@ -25,6 +25,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &threen1::ThreeN1,
         &ycsb::Ycsb,
         &storage::log_flush::LogFlush,
+        &storage::io_thrash::IoThrash,
     ]
 }
 

@@ -4,10 +4,13 @@
 mod buffer;
 mod channel;
 mod file;
+pub mod io_thrash;
+mod log;
 pub mod log_flush;
 mod mapping;
 mod record;
 mod ring;
+mod survey;
 
 use crate::Error;
 use std::path::Path;

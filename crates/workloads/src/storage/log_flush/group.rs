@@ -2,9 +2,9 @@
 
 use super::super::buffer::Buffer;
 use super::super::channel::Channel;
+use super::super::log::Log;
 use super::super::record::Pen;
 use super::kinds;
-use super::log::Log;
 use crate::Meter;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

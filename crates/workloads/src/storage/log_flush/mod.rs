@@ -3,20 +3,19 @@
 //! `docs/workloads/log-flush.md` says what is measured and why.
 
 mod group;
-mod log;
 mod settings;
 mod verify;
 mod writer;
 
 use super::channel::Flush;
 use super::file::{Layout, lay_out};
+use super::log::{self, Log, Place};
 use super::{failed, record};
 use crate::{
     Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Subject, Target, Task, Volume,
     Workload,
 };
 use group::Group;
-use log::{Log, Place};
 use std::sync::OnceLock;
 use trueput_engine::{Knob, Resolved};
 use trueput_record::{Conditions, Durability, WorkerKind};

@@ -3,9 +3,9 @@
 use super::super::buffer::Buffer;
 use super::super::channel::Channel;
 use super::super::failed;
+use super::super::log::{self, Log, Place};
 use super::super::record::Pen;
 use super::group::Group;
-use super::log::{self, Log, Place};
 use super::{LogFlushJob, kinds};
 use crate::{Error, Findings, Meter, Task};
 use std::io;
@@ -21,7 +21,7 @@ pub(super) fn run(job: &LogFlushJob, task: &mut Task<'_>) -> Result<Findings, Er
     let opened = Channel::open(&path, job.flush, job.mapped_bytes(workers));
     let mut channel = opened.map_err(|error| failed("opening", &path, &error))?;
     let pen = Pen::new(task.seed, worker, job.log.bytes);
-    let mut left = share(job.operations, worker, workers);
+    let mut left = log::share(job.operations, worker, workers);
     let written = if job.shares_flushes() {
         let group = job.group.get_or_init(|| Group::new(job.log, workers));
         commits(task.meter, &mut left, |sequence, meter| {
@@ -36,15 +36,6 @@ pub(super) fn run(job: &LogFlushJob, task: &mut Task<'_>) -> Result<Findings, Er
     };
     let written = written.map_err(|error| failed("committing to", &path, &error))?;
     Ok(Findings::from([(WRITTEN.to_owned(), written)]))
-}
-
-/// The part of all commits that is a worker's.
-fn share(operations: u64, worker: u32, workers: u32) -> u64 {
-    if operations == u64::MAX {
-        return operations;
-    }
-    let (worker, workers) = (u64::from(worker), u64::from(workers.max(1)));
-    operations / workers + u64::from(worker < operations % workers)
 }
 
 /// Commits until the time is up or nothing is left, and says how often, the warm-up included.
@@ -168,15 +159,6 @@ impl<'a> Alone<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_shares_of_the_workers_make_the_whole() {
-        for (operations, workers) in [(1_000, 3), (7, 8), (u64::from(u32::MAX), 5)] {
-            let shares = (0..workers).map(|worker| share(operations, worker, workers));
-            assert_eq!(shares.sum::<u64>(), operations);
-        }
-        assert_eq!(share(u64::MAX, 3, 4), u64::MAX);
-    }
 
     #[test]
     fn a_record_under_way_holds_back_who_would_write_over_it() {

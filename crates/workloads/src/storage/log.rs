@@ -61,6 +61,15 @@ pub(super) fn path(directory: &Path, apart: bool, worker: u32) -> PathBuf {
     }
 }
 
+/// A worker's part of so many operations over all workers; the largest number means no limit.
+pub(super) fn share(operations: u64, worker: u32, workers: u32) -> u64 {
+    if operations == u64::MAX {
+        return operations;
+    }
+    let (worker, workers) = (u64::from(worker), u64::from(workers.max(1)));
+    operations / workers + u64::from(worker < operations % workers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +91,15 @@ mod tests {
         );
         assert_eq!(LOG.offset(28), 800);
         assert_eq!(LOG.file_bytes(4), 1_000);
+    }
+
+    #[test]
+    fn the_shares_of_the_workers_make_the_whole() {
+        for (operations, workers) in [(1_000, 3), (7, 8), (u64::from(u32::MAX), 5)] {
+            let shares = (0..workers).map(|worker| share(operations, worker, workers));
+            assert_eq!(shares.sum::<u64>(), operations);
+        }
+        assert_eq!(share(u64::MAX, 3, 4), u64::MAX);
     }
 
     #[test]

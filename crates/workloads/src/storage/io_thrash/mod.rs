@@ -1,0 +1,212 @@
+//! Several processes that do the input and output of a transaction processing database, in the
+//! manner of FIS's `io_thrash` of 2008: journal records appended one after the other, blocks of a
+//! database read and written at random, through POSIX calls.
+//!
+//! `docs/workloads/io-thrash.md` says what is measured and why.
+
+mod settings;
+mod thrash;
+mod verify;
+
+use super::failed;
+use super::file::{Layout, lay_out};
+use super::log::{Log, Place};
+use crate::{
+    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Subject, Target, Task, Volume,
+    Workload,
+};
+use std::path::{Path, PathBuf};
+use trueput_engine::{Knob, Resolved};
+use trueput_record::{Conditions, Durability, WorkerKind};
+
+/// The kinds of operation, as indexes of [`Job::kinds`].
+mod kinds {
+    pub(super) const READ: usize = 0;
+    pub(super) const WRITE: usize = 1;
+    pub(super) const JOURNAL: usize = 2;
+    pub(super) const FLUSH: usize = 3;
+    pub(super) const NAMES: [&str; 4] = ["read", "write", "journal", "flush"];
+}
+
+/// Operations where neither a number nor a duration is given.
+const DEFAULT_OPERATIONS: u64 = 100_000;
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct IoThrash;
+
+impl Workload for IoThrash {
+    fn info(&self) -> Info {
+        Info {
+            name: "io-thrash",
+            summary: "processes append to journals and read and write random blocks, without an \
+                      engine",
+            headline: "write",
+            worker_kind: WorkerKind::Processes,
+        }
+    }
+
+    fn subject(&self) -> Subject {
+        Subject::Storage
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        settings::SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+        let direct = settings.boolean("direct");
+        for name in ["block_bytes", "journal_bytes"] {
+            let bytes = settings.unsigned(name);
+            if direct && !bytes.is_multiple_of(512) {
+                return Err(format!(
+                    "direct writes are of whole blocks: {name}={bytes} is no multiple of 512 \
+                     (most file systems want 4096)"
+                ));
+            }
+        }
+        let holds = |file: &str, part: &str, least: u64| {
+            let (file_bytes, bytes) = (settings.unsigned(file), settings.unsigned(part));
+            match file_bytes / bytes {
+                count if count >= least => Ok(count),
+                _ => Err(format!(
+                    "{file}={file_bytes} is too small for {least} times {part}={bytes}"
+                )),
+            }
+        };
+        let blocks = holds("database_bytes", "block_bytes", 1)?;
+        if u32::try_from(blocks).is_err() {
+            return Err(format!(
+                "{blocks} blocks are too many: choose a larger block_bytes"
+            ));
+        }
+        let operations = match (settings.unsigned("operations"), conditions.duration_s) {
+            (0, None) => DEFAULT_OPERATIONS,
+            (given, None) => given,
+            (0, Some(_)) => u64::MAX,
+            (given, Some(_)) => {
+                return Err(format!(
+                    "operations={given} and a duration: either ends the trial, so give one of them"
+                ));
+            }
+        };
+        Ok(Box::new(IoThrashJob {
+            blocks,
+            block_bytes: settings.unsigned("block_bytes") as usize,
+            journal: Log {
+                bytes: settings.unsigned("journal_bytes") as usize,
+                records: holds("journal_file_bytes", "journal_bytes", 16)?,
+                place: Place::End,
+            },
+            journal_percent: settings.unsigned("journal_percent"),
+            read_percent: settings.unsigned("read_percent"),
+            sync_every: settings.unsigned("sync_every"),
+            epoch_every: settings.unsigned("epoch_every"),
+            direct,
+            operations,
+            warm_up: conditions.warm_up_s > 0.0,
+        }))
+    }
+}
+
+struct IoThrashJob {
+    /// Blocks of a worker's database.
+    blocks: u64,
+    block_bytes: usize,
+    journal: Log,
+    journal_percent: u64,
+    read_percent: u64,
+    sync_every: u64,
+    epoch_every: u64,
+    direct: bool,
+    /// Over all workers; as many as there is time for where it is the largest number.
+    operations: u64,
+    warm_up: bool,
+}
+
+impl IoThrashJob {
+    fn database_bytes(&self) -> u64 {
+        self.blocks * self.block_bytes as u64
+    }
+}
+
+/// The file of blocks of a worker.
+fn database_path(directory: &Path, worker: u32) -> PathBuf {
+    directory.join(format!("database-{worker:04}"))
+}
+
+/// The journal of a worker.
+fn journal_path(directory: &Path, worker: u32) -> PathBuf {
+    directory.join(format!("journal-{worker:04}"))
+}
+
+impl Job for IoThrashJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        &kinds::NAMES
+    }
+
+    fn total_units(&self) -> u64 {
+        match self.operations {
+            u64::MAX => 0,
+            operations => operations,
+        }
+    }
+
+    fn durability(&self) -> Option<Durability> {
+        Some(match self.sync_every {
+            1 => Durability::Sync,
+            _ => Durability::None,
+        })
+    }
+
+    fn paced(&self) -> &'static [&'static str] {
+        &kinds::NAMES[..kinds::FLUSH]
+    }
+
+    fn volumes(&self) -> Vec<Volume> {
+        let volume = |read: usize, written: usize| Volume {
+            read_bytes: read as f64,
+            written_bytes: written as f64,
+        };
+        vec![
+            volume(self.block_bytes, 0),
+            volume(0, self.block_bytes),
+            volume(0, self.journal.bytes),
+            volume(0, 0),
+        ]
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        // How many workers there are is not known here: room for one, and four times that is free.
+        self.database_bytes() + self.journal.file_bytes(1)
+    }
+
+    fn prepare(&self, target: &Target<'_>, _remains: Remains) -> Result<Option<Load>, Error> {
+        for worker in 0..target.workers {
+            let files = [
+                (
+                    database_path(target.directory, worker),
+                    self.database_bytes(),
+                ),
+                (
+                    journal_path(target.directory, worker),
+                    self.journal.file_bytes(1),
+                ),
+            ];
+            for (path, bytes) in files {
+                lay_out(&path, Layout::Preallocated, bytes, target.seed)
+                    .map_err(|error| failed("laying out", &path, &error))?;
+            }
+            (target.progress)(f64::from(worker + 1) / f64::from(target.workers));
+        }
+        Ok(None)
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+        thrash::run(self, task)
+    }
+
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
+        verify::conclude(self, target, ended)
+    }
+}

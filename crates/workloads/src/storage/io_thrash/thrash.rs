@@ -1,0 +1,202 @@
+//! What one worker does to its database and its journal.
+
+use super::super::buffer::Buffer;
+use super::super::failed;
+use super::super::log;
+use super::super::record::{Header, Pen, read_header};
+use super::{IoThrashJob, database_path, journal_path, kinds};
+use crate::generate::random::Random;
+use crate::{Error, Findings, Task};
+use nix::libc;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+/// The findings of a worker, those of its warm-up included.
+pub(super) const JOURNALED: &str = "journaled";
+pub(super) const WRITES: &str = "writes";
+pub(super) const READS: &str = "reads";
+pub(super) const WRONG_READS: &str = "wrong_reads";
+
+/// Of so many blocks, spread over the database, the last version is handed to the verification.
+const SAMPLED_BLOCKS: u64 = 256;
+
+/// The finding that says which version of a block was written last.
+pub(super) fn sampled(block: u64) -> String {
+    format!("block_{block}")
+}
+
+/// The distance between two sampled blocks.
+pub(super) fn sample_step(blocks: u64) -> u64 {
+    (blocks / SAMPLED_BLOCKS).max(1)
+}
+
+/// Does one worker's share.
+pub(super) fn run(job: &IoThrashJob, task: &mut Task<'_>) -> Result<Findings, Error> {
+    let paths = [
+        database_path(task.directory, task.worker),
+        journal_path(task.directory, task.worker),
+    ];
+    let [database, journal] = paths.each_ref().map(|path| {
+        let opened = open(path, job.direct);
+        opened.map_err(|error| failed("opening", path, &error))
+    });
+    let mut hand = Hand::new(job, task, database?, journal?);
+    let mut mix = Random::for_worker(task.seed, task.worker, "mix");
+    let mut left = log::share(job.operations, task.worker, task.workers);
+    let meter = &mut *task.meter;
+    meter.start();
+    while left > 0 && meter.pace() {
+        let warming = meter.warming();
+        let (kind, done) = if mix.below(100) < job.journal_percent {
+            (kinds::JOURNAL, hand.append())
+        } else if mix.below(100) < job.read_percent {
+            (kinds::READ, hand.read(mix.below(job.blocks)))
+        } else {
+            (kinds::WRITE, hand.write(mix.below(job.blocks)))
+        };
+        let path = &paths[usize::from(kind == kinds::JOURNAL)];
+        done.map_err(|error| failed(kinds::NAMES[kind], path, &error))?;
+        meter.finish(kind);
+        if let Some(file) = hand.due(kind) {
+            let flushed = file.sync_data();
+            flushed.map_err(|error| failed("flushing", path, &error))?;
+            meter.finish(kinds::FLUSH);
+        }
+        meter.respond(kind);
+        if !warming {
+            left -= 1;
+            meter.advance(1);
+        }
+    }
+    Ok(hand.findings())
+}
+
+fn open(path: &Path, direct: bool) -> io::Result<File> {
+    let flags = if direct { libc::O_DIRECT } else { 0 };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    options.custom_flags(flags).open(path)
+}
+
+/// A worker's files, and what it knows of them.
+struct Hand<'j> {
+    job: &'j IoThrashJob,
+    seed: u64,
+    worker: u32,
+    database: File,
+    journal: File,
+    pens: [Pen; 2],
+    block: Buffer,
+    /// What is read, so that what is written need not be filled anew.
+    found: Buffer,
+    record: Buffer,
+    /// By block, how often it has been written.
+    versions: Vec<u32>,
+    journaled: u64,
+    writes: u64,
+    reads: u64,
+    wrong_reads: u64,
+}
+
+impl<'j> Hand<'j> {
+    fn new(job: &'j IoThrashJob, task: &Task<'_>, database: File, journal: File) -> Self {
+        let pens = [job.block_bytes, job.journal.bytes]
+            .map(|bytes| Pen::new(task.seed, task.worker, bytes));
+        let mut block = Buffer::zeroed(job.block_bytes);
+        let mut record = Buffer::zeroed(job.journal.bytes);
+        pens[0].fill(block.bytes_mut());
+        pens[1].fill(record.bytes_mut());
+        Self {
+            job,
+            seed: task.seed,
+            worker: task.worker,
+            database,
+            journal,
+            pens,
+            block,
+            found: Buffer::zeroed(job.block_bytes),
+            record,
+            versions: vec![0; job.blocks as usize],
+            journaled: 0,
+            writes: 0,
+            reads: 0,
+            wrong_reads: 0,
+        }
+    }
+
+    fn append(&mut self) -> io::Result<()> {
+        let index = self.journaled;
+        self.pens[1].stamp(self.record.bytes_mut(), index, index);
+        let offset = self.job.journal.offset(index);
+        self.journal.write_all_at(self.record.bytes(), offset)?;
+        self.journaled += 1;
+        Ok(())
+    }
+
+    /// Writes the next version of a block.
+    fn write(&mut self, block: u64) -> io::Result<()> {
+        let version = self.versions[block as usize].wrapping_add(1);
+        self.pens[0].stamp(self.block.bytes_mut(), u64::from(version), block);
+        let offset = block * self.job.block_bytes as u64;
+        self.database.write_all_at(self.block.bytes(), offset)?;
+        self.versions[block as usize] = version;
+        self.writes += 1;
+        Ok(())
+    }
+
+    /// Reads a block and looks whether it is the version that was written last.
+    fn read(&mut self, block: u64) -> io::Result<()> {
+        let offset = block * self.job.block_bytes as u64;
+        self.database
+            .read_exact_at(self.found.bytes_mut(), offset)?;
+        self.reads += 1;
+        let version = u64::from(self.versions[block as usize]);
+        let expected = Header {
+            index: version,
+            sequence: block,
+            writer: self.worker,
+        };
+        let found = self.found.bytes();
+        let right = match version {
+            0 => is_unwritten(found),
+            _ => read_header(self.seed, found) == Some(expected),
+        };
+        self.wrong_reads += u64::from(!right);
+        Ok(())
+    }
+
+    /// The file that is to be flushed after an operation of this kind.
+    fn due(&self, kind: usize) -> Option<&File> {
+        let every = |count: u64, every: u64| every > 0 && count.is_multiple_of(every);
+        match kind {
+            kinds::JOURNAL if every(self.journaled, self.job.sync_every) => Some(&self.journal),
+            kinds::WRITE if every(self.writes, self.job.epoch_every) => Some(&self.database),
+            _ => None,
+        }
+    }
+
+    fn findings(&self) -> Findings {
+        let counts = [
+            (JOURNALED, self.journaled),
+            (WRITES, self.writes),
+            (READS, self.reads),
+            (WRONG_READS, self.wrong_reads),
+        ];
+        let mut findings: Findings = counts
+            .map(|(name, count)| (name.to_owned(), count))
+            .into_iter()
+            .collect();
+        for block in (0..self.job.blocks).step_by(sample_step(self.job.blocks) as usize) {
+            let version = self.versions[block as usize];
+            findings.insert(sampled(block), u64::from(version));
+        }
+        findings
+    }
+}
+
+/// Whether a block is as it was laid out.
+pub(super) fn is_unwritten(block: &[u8]) -> bool {
+    block.iter().all(|&byte| byte == 0)
+}

@@ -1,0 +1,152 @@
+//! Reads the databases and journals back from storage: every block is whole and is the one that
+//! belongs there, the sampled ones are the last version, the journals have every record that no
+//! later one was written over.
+
+use super::super::failed;
+use super::super::file::{each_record, open_uncached};
+use super::super::record::{Pen, read_header};
+use super::super::survey::{SAMPLE, Survey};
+use super::thrash::{JOURNALED, READS, WRITES, WRONG_READS, is_unwritten, sample_step, sampled};
+use super::{IoThrashJob, database_path, journal_path, kinds};
+use crate::{Conclusion, Ended, Error, Target};
+use std::io;
+use trueput_record::VerifyLevel;
+use trueput_record::measurement::Check;
+
+/// The results, and the checks where verification is on.
+///
+/// # Errors
+/// Where a file cannot be read.
+pub(super) fn conclude(
+    job: &IoThrashJob,
+    target: &Target<'_>,
+    ended: &Ended,
+) -> Result<Conclusion, Error> {
+    let mut conclusion = Conclusion::default();
+    for (name, count) in kinds::NAMES.iter().zip(&ended.counts) {
+        conclusion
+            .results
+            .insert(format!("{name}s"), (*count).into());
+    }
+    if ended.verify == VerifyLevel::Off {
+        return Ok(conclusion);
+    }
+    let journaled: Vec<u64> = (0..target.workers as usize)
+        .map(|worker| found(ended, worker, JOURNALED))
+        .collect();
+    let mut journals = Survey::new(job.journal, target, ended.verify);
+    let mut blocks = Blocks::default();
+    for worker in 0..target.workers {
+        let path = journal_path(target.directory, worker);
+        let own = worker as usize..worker as usize + 1;
+        open_uncached(&path)
+            .and_then(|file| journals.read_appended(&file, &journaled, own))
+            .map_err(|error| failed("reading back", &path, &error))?;
+        let path = database_path(target.directory, worker);
+        blocks
+            .read(job, target, ended, worker)
+            .map_err(|error| failed("reading back", &path, &error))?;
+        (target.progress)(f64::from(worker + 1) / f64::from(target.workers));
+    }
+    conclusion.checks = journals.checks(&journaled);
+    conclusion.checks.extend(blocks.checks());
+    conclusion.checks.extend(counted(job, ended));
+    Ok(conclusion)
+}
+
+fn found(ended: &Ended, worker: usize, name: &str) -> u64 {
+    let findings = ended.findings.get(worker);
+    let count = findings.and_then(|findings| findings.get(name));
+    count.copied().unwrap_or_default()
+}
+
+/// What the meter counted is what the workers did, the warm-up's share excepted; and every read
+/// found what was written last.
+fn counted(job: &IoThrashJob, ended: &Ended) -> Vec<Check> {
+    let sum = |name: &str| -> u64 {
+        let workers = 0..ended.findings.len();
+        workers.map(|worker| found(ended, worker, name)).sum()
+    };
+    let named = [
+        (kinds::READ, READS),
+        (kinds::WRITE, WRITES),
+        (kinds::JOURNAL, JOURNALED),
+    ];
+    let mut checks: Vec<Check> = named
+        .into_iter()
+        .map(|(kind, name)| {
+            let counted = ended.counts.get(kind).copied().unwrap_or_default();
+            let done = sum(name);
+            let right = counted == done || (job.warm_up && counted <= done);
+            let what = format!("{}s counted", kinds::NAMES[kind]);
+            Check::new(&what, right, format!("{counted} of {done}"))
+        })
+        .collect();
+    checks.push(Check::equal(
+        "reads that found another block",
+        &0,
+        &sum(WRONG_READS),
+    ));
+    checks
+}
+
+/// What was found in the databases.
+#[derive(Default)]
+struct Blocks {
+    whole: u64,
+    damaged: u64,
+    sampled: u64,
+    outdated: u64,
+}
+
+impl Blocks {
+    fn read(
+        &mut self,
+        job: &IoThrashJob,
+        target: &Target<'_>,
+        ended: &Ended,
+        worker: u32,
+    ) -> io::Result<()> {
+        let file = open_uncached(&database_path(target.directory, worker))?;
+        let pen = Pen::new(target.seed, worker, job.block_bytes);
+        let mut scratch = vec![0; job.block_bytes];
+        let step = sample_step(job.blocks);
+        each_record(&file, job.block_bytes, 0..job.blocks, &mut |at, block| {
+            let version = read_header(target.seed, block)
+                .filter(|header| (header.writer, header.sequence) == (worker, at));
+            let looked_at = ended.verify == VerifyLevel::Full || at.is_multiple_of(SAMPLE);
+            let whole = match version {
+                Some(header) => !looked_at || pen.wrote(block, header, &mut scratch),
+                None => is_unwritten(block),
+            };
+            self.whole += u64::from(whole);
+            self.damaged += u64::from(!whole);
+            if at.is_multiple_of(step) {
+                let last = found(ended, worker as usize, &sampled(at));
+                self.sampled += 1;
+                self.outdated += u64::from(version.map_or(0, |header| header.index) != last);
+            }
+        })
+    }
+
+    fn checks(self) -> [Check; 2] {
+        let Self {
+            whole,
+            damaged,
+            sampled,
+            outdated,
+        } = self;
+        [
+            Check::new(
+                "blocks read back",
+                damaged == 0,
+                format!("{whole} whole, {damaged} damaged"),
+            ),
+            Check::new(
+                "last versions",
+                outdated == 0 && sampled > 0,
+                format!("{} of {sampled} sampled blocks", sampled - outdated),
+            ),
+        ]
+    }
+}

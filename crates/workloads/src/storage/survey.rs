@@ -1,0 +1,201 @@
+//! Reads logs back and holds every record against what its writer wrote.
+
+use super::file::each_record;
+use super::log::Log;
+use super::record::{Header, Pen, read_header};
+use crate::Target;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use trueput_record::VerifyLevel;
+use trueput_record::measurement::Check;
+
+/// Where only a sample is verified, the content of one in so many records is.
+pub(super) const SAMPLE: u64 = 10;
+
+/// What was found in the logs of a trial.
+pub(super) struct Survey {
+    log: Log,
+    seed: u64,
+    full: bool,
+    pens: Vec<Pen>,
+    scratch: Vec<u8>,
+    expected: u64,
+    sound: u64,
+    /// The first few things that are wrong.
+    wrong: Vec<String>,
+}
+
+impl Survey {
+    pub(super) fn new(log: Log, target: &Target<'_>, verify: VerifyLevel) -> Self {
+        let pen = |worker| Pen::new(target.seed, worker, log.bytes);
+        Self {
+            log,
+            seed: target.seed,
+            full: verify == VerifyLevel::Full,
+            pens: (0..target.workers).map(pen).collect(),
+            scratch: vec![0; log.bytes],
+            expected: 0,
+            sound: 0,
+            wrong: Vec::new(),
+        }
+    }
+
+    /// A growing file is as long as what was appended to it.
+    pub(super) fn check_length(&mut self, length: u64, written: u64) {
+        let appended = written.min(self.log.records) * self.log.bytes as u64;
+        if length != appended {
+            self.complain(format!("the file is {length} bytes long, not {appended}"));
+        }
+    }
+
+    /// Every record that no later one has been written over, in the log's order: each index once,
+    /// and the records of each worker without a gap to its last.
+    pub(super) fn read_appended(
+        &mut self,
+        file: &File,
+        written: &[u64],
+        own: Range<usize>,
+    ) -> io::Result<()> {
+        let total: u64 = written[own.clone()].iter().sum();
+        let kept = total.min(self.log.records);
+        self.expected += kept;
+        let oldest = total - kept;
+        let mut next: Vec<Option<u64>> = vec![None; written.len()];
+        if oldest == 0 {
+            next[own.clone()].fill(Some(0));
+        }
+        // The oldest ones lie behind the newest.
+        let split = oldest % self.log.records;
+        let base = oldest - split;
+        let parts = [
+            (split..(split + kept).min(self.log.records), base),
+            (
+                0..(split + kept).saturating_sub(self.log.records),
+                base + self.log.records,
+            ),
+        ];
+        for (records, base) in parts {
+            each_record(file, self.log.bytes, records, &mut |at, record| {
+                let index = base + at;
+                let Some(header) = self.sound(record, index) else {
+                    return;
+                };
+                let expected = next.get(header.writer as usize).copied().flatten();
+                if header.index != index || expected.is_some_and(|it| it != header.sequence) {
+                    self.complain(format!(
+                        "record {index} is number {} of worker {} and says that it is {}",
+                        header.sequence, header.writer, header.index
+                    ));
+                    return;
+                }
+                next[header.writer as usize] = Some(header.sequence + 1);
+                self.sound += 1;
+            })?;
+        }
+        for worker in own {
+            let last = next[worker].unwrap_or(written[worker]);
+            if last != written[worker] {
+                self.complain(format!(
+                    "worker {worker} wrote {} records; its last one there is number {last}",
+                    written[worker]
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// In place with group commit: the last batch lies at the start, whole, and ends with the last
+    /// record; behind it lie older ones.
+    pub(super) fn read_last_batch(&mut self, file: &File, written: &[u64]) -> io::Result<()> {
+        let total: u64 = written.iter().sum();
+        let mut indexes = Vec::new();
+        let places = file.metadata()?.len() / self.log.bytes as u64;
+        let most = places.min(written.len() as u64).min(total);
+        each_record(file, self.log.bytes, 0..most, &mut |at, record| {
+            // Zeros, or an older log, lie where no batch ever reached.
+            indexes.push(self.sound_or_none(record, at).map(|header| header.index));
+        })?;
+        let first = indexes.first().copied().flatten().unwrap_or_default();
+        let run = indexes.iter().zip(first..);
+        let run = run.take_while(|(found, due)| **found == Some(*due)).count() as u64;
+        self.expected += u64::from(total > 0);
+        if total == 0 || first + run == total {
+            self.sound += u64::from(total > 0);
+        } else {
+            self.complain(format!(
+                "the last batch ends with record {}, not {total}",
+                first + run
+            ));
+        }
+        Ok(())
+    }
+
+    /// In place, each worker by itself: its last record.
+    pub(super) fn read_places(
+        &mut self,
+        file: &File,
+        written: &[u64],
+        own: Range<usize>,
+    ) -> io::Result<()> {
+        let first = own.start;
+        for worker in own.filter(|&worker| written[worker] > 0) {
+            self.expected += 1;
+            let place = (worker - first) as u64;
+            each_record(file, self.log.bytes, place..place + 1, &mut |at, record| {
+                let Some(header) = self.sound(record, at) else {
+                    return;
+                };
+                let last = written[worker] - 1;
+                if (header.writer as usize, header.sequence) == (worker, last) {
+                    self.sound += 1;
+                } else {
+                    self.complain(format!(
+                        "the place of worker {worker} holds number {} of worker {}, not {last}",
+                        header.sequence, header.writer
+                    ));
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What a record says of itself, if it is whole; said where it is not.
+    fn sound(&mut self, record: &[u8], at: u64) -> Option<Header> {
+        let header = self.sound_or_none(record, at);
+        if header.is_none() {
+            self.complain(format!("record {at} is not what was written there"));
+        }
+        header
+    }
+
+    fn sound_or_none(&mut self, record: &[u8], at: u64) -> Option<Header> {
+        let header = read_header(self.seed, record)?;
+        let pen = self.pens.get(header.writer as usize)?;
+        let looked_at = self.full || at.is_multiple_of(SAMPLE);
+        (!looked_at || pen.wrote(record, header, &mut self.scratch)).then_some(header)
+    }
+
+    fn complain(&mut self, what: String) {
+        const MOST: usize = 3;
+        if self.wrong.len() < MOST {
+            self.wrong.push(what);
+        }
+    }
+
+    pub(super) fn checks(self, written: &[u64]) -> Vec<Check> {
+        let total: u64 = written.iter().sum();
+        let found = match (self.sound == self.expected, self.wrong.is_empty()) {
+            (true, true) => format!("{} of {total} written are there, as written", self.sound),
+            _ => format!("{} of {} are there", self.sound, self.expected),
+        };
+        vec![
+            Check::new("records read back", self.sound == self.expected, found),
+            Check::new(
+                "content and order",
+                self.wrong.is_empty(),
+                self.wrong.join("; "),
+            ),
+        ]
+    }
+}

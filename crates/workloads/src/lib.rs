@@ -6,6 +6,7 @@
 //! and mixes; it never touches the clock, a process or `/proc`.
 
 pub mod generate;
+pub mod micro;
 pub mod storage;
 pub mod threen1;
 pub mod ycsb;
@@ -23,6 +24,7 @@ use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 pub fn registry() -> &'static [&'static dyn Workload] {
     &[
         &threen1::ThreeN1,
+        &micro::Micro,
         &ycsb::Ycsb,
         &storage::log_flush::LogFlush,
         &storage::io_thrash::IoThrash,

@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             json!({
                 "name": info.name,
                 "summary": info.summary,
-                "headline": info.headline,
+                "headline": (!info.headline.is_empty()).then_some(info.headline),
                 "settings": knobs::described(workload.settings()),
             })
         });
@@ -44,7 +44,11 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         let info = workload.info();
         let gap = if index == 0 { "" } else { "\n" };
         output::line(&format!("{gap}{}: {}", info.name, info.summary))?;
-        output::line(&format!("ranked by: {}s per second\n", info.headline))?;
+        let headline = match info.headline {
+            "" => "the first kind of operation that the settings leave, per second".to_owned(),
+            kind => format!("{kind}s per second"),
+        };
+        output::line(&format!("ranked by: {headline}\n"))?;
         output::write(&knobs::table(workload.settings()))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,247 @@
+//! What the database must hold at the end. Each worker's operations are a function of the seed, so
+//! they are drawn again here, as many as the worker says that it did.
+
+use super::problem::Problem;
+use super::stream::{Inserted, Operation, Stream};
+use super::tally::names;
+use super::track::{Fault, MAX_NUMBER, Sample, Seen, parts};
+use crate::{Ended, Error, Findings, Target};
+use std::collections::BTreeMap;
+
+/// Some worker's last write of a record was an update.
+const ENDS_IN_UPDATE: u8 = 1;
+/// Some worker's last write of a record was a delete.
+const ENDS_IN_DELETE: u8 = 2;
+
+/// Set in a worker's own count where its last write was a delete.
+const DELETED: u32 = 1 << 31;
+
+/// The legal final states.
+pub(super) struct Expected {
+    generation: u32,
+    records: u64,
+    sample: Sample,
+    workers: u32,
+    /// Updates and deletes of each record of the sample; empty where nobody does any.
+    totals: Vec<u32>,
+    /// The same by worker, where each numbered its own: several processes that write.
+    own: Vec<Vec<u32>>,
+    /// How the workers' last writes of each record ended; empty where nobody deletes.
+    ends: Vec<u8>,
+    /// Records that each worker inserted.
+    inserted: Vec<u64>,
+    /// Records whose last write met another under way, with the least number that they may bear.
+    unsettled: BTreeMap<u64, u32>,
+    /// Whether there were too many of those to name, so that any record may be one.
+    overflowed: bool,
+}
+
+impl Expected {
+    /// Draws all operations again.
+    ///
+    /// # Errors
+    /// Where a stream cannot be made.
+    pub(super) fn replay(
+        problem: &Problem,
+        target: &Target<'_>,
+        ended: &Ended,
+    ) -> Result<Self, Error> {
+        let sample = Sample::new(ended.verify, problem.records);
+        let mutators = problem.mutators(target.workers);
+        let is_mutator = |findings: &&Findings| mutators.contains(&worker(findings));
+        let shared = ended
+            .findings
+            .iter()
+            .filter(is_mutator)
+            .all(|findings| named(findings, names::SHARED) == 1);
+        let all = usize::try_from(problem.records).unwrap_or(usize::MAX);
+        let room = |wanted: bool, length: usize| if wanted { length } else { 0 };
+        let mut expected = Self {
+            generation: target.generation,
+            records: problem.records,
+            sample,
+            workers: target.workers,
+            totals: vec![0; room(!mutators.is_empty(), sample.len())],
+            own: Vec::new(),
+            ends: vec![0; room(problem.deletes(), all)],
+            inserted: vec![0; target.workers as usize],
+            unsettled: BTreeMap::new(),
+            overflowed: false,
+        };
+        for findings in &ended.findings {
+            let replayed = mutators.contains(&worker(findings)) || problem.inserts();
+            if replayed {
+                expected.add(problem, target, findings, shared)?;
+            }
+        }
+        Ok(expected)
+    }
+
+    fn add(
+        &mut self,
+        problem: &Problem,
+        target: &Target<'_>,
+        findings: &Findings,
+        shared: bool,
+    ) -> Result<(), Error> {
+        let worker = worker(findings);
+        let (seed, generation) = (target.seed, target.generation);
+        let mut stream = Stream::new(problem, seed, generation, worker, target.workers)?;
+        let mut own = vec![0; if shared { 0 } else { self.totals.len() }];
+        let mut ends = vec![0; self.ends.len()];
+        for _ in 0..named(findings, names::DONE) {
+            let step = stream.next_step();
+            let deletes = match step.operation {
+                Operation::Update => false,
+                Operation::Delete => true,
+                _ => continue,
+            };
+            if let Some(end) = ends.get_mut(step.item as usize) {
+                *end = if deletes {
+                    ENDS_IN_DELETE
+                } else {
+                    ENDS_IN_UPDATE
+                };
+            }
+            let Some(place) = self.sample.place(step.item) else {
+                continue;
+            };
+            self.totals[place] = self.totals[place].saturating_add(1);
+            if let Some(own) = own.get_mut(place) {
+                let deleted = if deletes { DELETED } else { 0 };
+                *own = (*own & !DELETED).saturating_add(1).min(!DELETED) | deleted;
+            }
+        }
+        self.ends
+            .iter_mut()
+            .zip(ends)
+            .for_each(|(all, one)| *all |= one);
+        if !shared {
+            self.own.push(own);
+        }
+        if let Some(inserted) = self.inserted.get_mut(worker as usize) {
+            *inserted = stream.inserted();
+        }
+        self.overflowed |= named(findings, names::OVERFLOWED) > 0;
+        for (name, floor) in findings {
+            let item = name.strip_prefix(names::UNSETTLED);
+            if let Some(item) = item.and_then(|item| item.parse().ok()) {
+                let least = self.unsettled.entry(item).or_insert(0);
+                *least = (*least).max(u32::try_from(*floor).unwrap_or(u32::MAX));
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that workers inserted.
+    pub(super) fn inserted(&self) -> u64 {
+        self.inserted.iter().sum()
+    }
+
+    /// Records whose final version cannot be told exactly.
+    pub(super) fn unsettled(&self) -> usize {
+        self.unsettled.len()
+    }
+
+    /// Whether the final version of no record can be told exactly.
+    pub(super) fn is_loose(&self) -> bool {
+        self.overflowed
+    }
+
+    /// Whether the versions of a record are followed.
+    pub(super) fn follows(&self, item: u64) -> bool {
+        item >= self.records || self.sample.place(item).is_some()
+    }
+
+    /// Judges whether a record may be absent.
+    pub(super) fn judge_absence(&self, item: u64) -> Result<(), Fault> {
+        let ends = self.ends.get(item as usize).copied().unwrap_or(0);
+        if ends & ENDS_IN_DELETE > 0 {
+            Ok(())
+        } else {
+            Err(Fault::Lost)
+        }
+    }
+
+    /// Judges whether a record may be there.
+    pub(super) fn judge_presence(&self, item: u64) -> Result<(), Fault> {
+        let legal = match Inserted::origin(item, self.records, self.workers) {
+            Some((worker, nth)) => self.inserted.get(worker).is_some_and(|count| nth < *count),
+            None => self.ends.get(item as usize) != Some(&ENDS_IN_DELETE),
+        };
+        if legal {
+            Ok(())
+        } else {
+            Err(Fault::Unexpected)
+        }
+    }
+
+    /// Judges the version of a record that is there.
+    pub(super) fn judge_version(&self, item: u64, seen: Seen) -> Result<(), Fault> {
+        let version = match seen {
+            Seen::Version(version) => version,
+            Seen::Absent => return self.judge_absence(item),
+            Seen::Foreign => return Err(Fault::Foreign),
+        };
+        if item >= self.records {
+            return if version == 0 {
+                Ok(())
+            } else {
+                Err(Fault::Unwritten)
+            };
+        }
+        let (generation, number) = parts(version);
+        if generation > self.generation {
+            return Err(Fault::Unwritten);
+        }
+        let number = if generation == self.generation {
+            number
+        } else {
+            0
+        };
+        let Some(place) = self.sample.place(item) else {
+            return Ok(());
+        };
+        match self.totals.get(place).copied().unwrap_or(0).min(MAX_NUMBER) {
+            0 if number == 0 => Ok(()),
+            0 => Err(Fault::Unwritten),
+            _ if number == 0 => Err(Fault::Stale),
+            _ if !self.own.is_empty() => self.judge_own(place, number),
+            total => self.judge_number(item, number, total),
+        }
+    }
+
+    /// Where all writes of a record are numbered together.
+    fn judge_number(&self, item: u64, number: u32, total: u32) -> Result<(), Fault> {
+        let least = match self.unsettled.get(&item) {
+            Some(floor) => (*floor).clamp(1, total),
+            None if self.overflowed => 1,
+            None => total,
+        };
+        match number {
+            _ if number < least => Err(Fault::Stale),
+            _ if number > total => Err(Fault::Unwritten),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where each writer numbers its own, the last write of all is the last one of some writer.
+    fn judge_own(&self, place: usize, number: u32) -> Result<(), Fault> {
+        let last =
+            |own: &Vec<u32>| own[place] & DELETED == 0 && own[place].min(MAX_NUMBER) == number;
+        if self.own.iter().any(last) {
+            Ok(())
+        } else {
+            Err(Fault::Stale)
+        }
+    }
+}
+
+fn worker(findings: &Findings) -> u32 {
+    u32::try_from(named(findings, names::WORKER)).unwrap_or(u32::MAX)
+}
+
+/// A finding; 0 where there is none.
+pub(super) fn named(findings: &Findings, name: &str) -> u64 {
+    findings.get(name).copied().unwrap_or(0)
+}

@@ -1,0 +1,148 @@
+//! Microbenchmarks: filling, reading, overwriting, deleting and scanning plain records, one test at
+//! a time, after `db_bench` of LevelDB and RocksDB and Symas's tests of 2014.
+//!
+//! `docs/workloads/micro.md` says what each test does, what is counted, and what is checked.
+
+mod expected;
+mod kinds;
+mod load;
+mod problem;
+mod run;
+mod scan;
+mod settings;
+mod stream;
+mod tally;
+mod track;
+mod transaction;
+mod verify;
+
+use crate::generate::value::Values;
+use crate::{
+    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Volume, Workload,
+};
+use problem::{Problem, Test};
+use settings::SETTINGS;
+use std::sync::OnceLock;
+use track::{Sample, Table};
+use trueput_engine::{Knob, Resolved};
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct Micro;
+
+impl Workload for Micro {
+    fn info(&self) -> Info {
+        Info {
+            name: "micro",
+            summary: "one kind of work at a time on plain records: fill, read, overwrite, scan",
+            headline: "",
+            worker_kind: WorkerKind::Threads,
+        }
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+        Ok(Box::new(MicroJob {
+            problem: Problem::new(settings, conditions)?,
+            values: OnceLock::new(),
+            table: OnceLock::new(),
+        }))
+    }
+}
+
+struct MicroJob {
+    problem: Problem,
+    /// Made by the first worker of a process.
+    values: OnceLock<Values>,
+    /// What the threads of a process know of each other's writes.
+    table: OnceLock<Table>,
+}
+
+impl MicroJob {
+    /// The values of a seed, which is the same for all workers of a process.
+    fn values(&self, seed: u64) -> Result<Values, Error> {
+        match self.values.get() {
+            Some(values) => Ok(values.clone()),
+            None => {
+                let values = self.problem.values(seed)?;
+                Ok(self.values.get_or_init(|| values).clone())
+            }
+        }
+    }
+
+    fn table(&self, task: &Task<'_>) -> Option<&Table> {
+        let verifies = task.verify != VerifyLevel::Off && task.capabilities.retains_data;
+        let mixes_deletes = self.problem.deletes() && self.problem.test != Test::Delete;
+        let wanted = verifies && (self.problem.updates() || mixes_deletes);
+        let make = || Table::new(Sample::new(task.verify, self.problem.records));
+        wanted.then(|| self.table.get_or_init(make))
+    }
+}
+
+impl Job for MicroJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        self.problem.kinds().names()
+    }
+
+    fn total_units(&self) -> u64 {
+        self.problem.operations.unwrap_or(0)
+    }
+
+    fn sessions(&self, workers: u32) -> u32 {
+        self.problem.sessions(workers)
+    }
+
+    fn paced(&self) -> &'static [&'static str] {
+        match self.problem.batch {
+            1 => self.problem.main_kinds().names(),
+            _ => &["batch"],
+        }
+    }
+
+    fn volumes(&self) -> Vec<Volume> {
+        let kinds = self.problem.kinds();
+        kinds.each().map(|kind| self.problem.volume(kind)).collect()
+    }
+
+    fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
+        self.problem.live_bytes(counts)
+    }
+
+    fn load_key(&self) -> Option<String> {
+        let Problem {
+            records,
+            key_bytes,
+            value_bytes,
+            compressibility,
+            ..
+        } = &self.problem;
+        let lasting = !(self.problem.fills() || self.problem.deletes() || self.problem.inserts());
+        lasting.then(|| format!("{records} x {key_bytes} + {value_bytes} to {compressibility} %"))
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        self.problem.expected_bytes()
+    }
+
+    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
+        load::check_fit(&self.problem, target)?;
+        let nothing_to_load = self.problem.fills() || !target.capabilities.retains_data;
+        if nothing_to_load || remains == Remains::Loaded {
+            return Ok(None);
+        }
+        load::load(&self.problem, target).map(Some)
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+        let values = self.values(task.seed)?;
+        run::run(&self.problem, values, self.table(task), task)
+    }
+
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
+        verify::conclude(&self.problem, target, ended)
+    }
+}

@@ -1,0 +1,448 @@
+//! The settings of a job, checked and made ready to use.
+
+use super::kinds::{Kind, Kinds};
+use super::settings::too_short_a_value;
+use crate::generate::distribution::{Distribution, share_start};
+use crate::generate::key::KeyFormat;
+use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
+use crate::{Error, Volume};
+use std::ops::Range;
+use trueput_engine::Resolved;
+use trueput_record::Conditions;
+
+/// Records per transaction of the load, and of fill-batch.
+pub(super) const LOAD_BATCH: u64 = 1_000;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Test {
+    /// Puts every record into an empty database.
+    Fill {
+        /// In a random order.
+        random: bool,
+    },
+    /// Writes records that are there.
+    Overwrite,
+    /// Looks records up, with what the settings add beside.
+    Read,
+    /// Reads all records in the order of their keys, or in the reverse order.
+    Pass {
+        /// In the reverse order.
+        reverse: bool,
+    },
+    /// Looks up keys that are not there.
+    Missing,
+    /// Looks a record up and goes on to those after it.
+    Seek,
+    /// Takes records out.
+    Delete,
+    /// Draws what it does.
+    Mix(Mix),
+}
+
+/// The percentages of a mix; what is left are reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Mix {
+    /// Updates.
+    pub update: u64,
+    /// Inserts.
+    pub insert: u64,
+    /// Deletes.
+    pub delete: u64,
+    /// Scans.
+    pub scan: u64,
+}
+
+impl Mix {
+    fn sum(self) -> u64 {
+        self.update + self.insert + self.delete + self.scan
+    }
+}
+
+/// What a worker is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// One of the plan's workers.
+    Main,
+    /// Updates beside them.
+    Writer,
+    /// Scans beside them.
+    Scanner,
+}
+
+/// A job's settings.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    pub test: Test,
+    pub records: u64,
+    /// The records that are chosen from: the first so many.
+    pub chosen_from: u64,
+    pub format: KeyFormat,
+    pub key_bytes: usize,
+    pub value_bytes: usize,
+    pub compressibility: u8,
+    pub distribution: Distribution,
+    /// Records per transaction.
+    pub batch: u64,
+    /// Operations that end the trial; `None` where time does.
+    pub operations: Option<u64>,
+    /// Whether operations are done that will not be counted.
+    pub warms_up: bool,
+    pub nexts: u64,
+    pub writers: u32,
+    pub scanners: u32,
+}
+
+impl Problem {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// A sentence, where they do not go together or not with the conditions.
+    pub(super) fn new(settings: &Resolved, conditions: &Conditions) -> Result<Self, String> {
+        let name = settings.text("test");
+        let test = test(name, settings)?;
+        let key_bytes = length(settings, "key_bytes");
+        let value_bytes = length(settings, "value_bytes");
+        if value_bytes < MIN_VALUE_BYTES {
+            return Err(too_short_a_value(value_bytes));
+        }
+        let records = records(settings, (key_bytes + value_bytes) as u64)?;
+        let or_own = |given: &str, of: &str, own: u32| match settings.unsigned(given) {
+            0 if name == of => own,
+            given => u32::try_from(given).unwrap_or(u32::MAX),
+        };
+        let problem = Self {
+            test,
+            records,
+            chosen_from: if name == "read-hot" {
+                records.div_ceil(100)
+            } else {
+                records
+            },
+            format: KeyFormat::plain(key_bytes).map_err(|error| error.to_string())?,
+            key_bytes,
+            value_bytes,
+            compressibility: u8::try_from(settings.unsigned("compressibility")).unwrap_or(100),
+            distribution: distribution(settings.text("distribution"), records),
+            batch: or_own("batch", "fill-batch", LOAD_BATCH as u32)
+                .max(1)
+                .into(),
+            operations: operations(settings, conditions, records),
+            warms_up: conditions.warm_up_s > 0.0,
+            nexts: settings.unsigned("nexts"),
+            writers: or_own("writers", "read-while-writing", 1),
+            scanners: or_own("scanners", "read-while-scanning", 1),
+        };
+        problem.check_count(name, settings, conditions)?;
+        problem.check_batch(name)?;
+        problem.check_beside(name, settings, conditions)?;
+        problem.check_choice(name, settings)?;
+        Ok(problem)
+    }
+
+    fn check_count(
+        &self,
+        name: &str,
+        settings: &Resolved,
+        conditions: &Conditions,
+    ) -> Result<(), String> {
+        let operations = settings.unsigned("operations");
+        if !matches!(self.test, Test::Fill { .. } | Test::Delete) {
+            return Ok(());
+        }
+        if conditions.duration_s.is_some() || conditions.warm_up_s > 0.0 {
+            return Err(format!(
+                "{name} ends when its records are done and cannot do them twice: leave duration \
+                 and warm_up out, and choose records"
+            ));
+        }
+        match self.test {
+            Test::Fill { .. } if operations > 0 => Err(format!(
+                "{name} puts each record once: leave operations={operations} out, and write \
+                 records={operations}"
+            )),
+            Test::Delete if operations > self.records => Err(format!(
+                "{operations} deletes are more than the {} records; give operations={} or less",
+                self.records, self.records
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_batch(&self, name: &str) -> Result<(), String> {
+        let batch = self.batch;
+        let takes = matches!(
+            self.test,
+            Test::Fill { .. } | Test::Overwrite | Test::Delete
+        );
+        match batch {
+            1 => Ok(()),
+            _ if name == "fill-sync" => Err(format!(
+                "fill-sync commits each record; leave batch={batch} out, or write \
+                 test=fill-random"
+            )),
+            _ if !takes => Err(format!(
+                "{name} has a transaction per operation; leave batch={batch} out"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_beside(
+        &self,
+        name: &str,
+        settings: &Resolved,
+        conditions: &Conditions,
+    ) -> Result<(), String> {
+        if self.writers == 0 && self.scanners == 0 {
+            return Ok(());
+        }
+        if !matches!(
+            self.test,
+            Test::Read | Test::Pass { .. } | Test::Missing | Test::Seek
+        ) {
+            return Err(format!(
+                "{name} takes no writers and no scanners beside; leave them out, or choose a test \
+                 that reads"
+            ));
+        }
+        if conditions.duration_s.is_none() || settings.unsigned("operations") > 0 {
+            return Err(format!(
+                "{name} runs for a time, since who writes or scans beside its readers has no end; \
+                 give a duration and leave operations out"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_choice(&self, name: &str, settings: &Resolved) -> Result<(), String> {
+        let distribution = settings.text("distribution");
+        let chooses = !matches!(
+            self.test,
+            Test::Fill { .. } | Test::Delete | Test::Pass { .. }
+        );
+        let hot = name == "read-hot";
+        if distribution != "uniform" && (hot || !chooses && self.writers == 0) {
+            return Err(format!(
+                "{name} has a way of its own to choose records; leave \
+                 distribution={distribution} out"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Sessions in all, where the plan asks for `workers`.
+    pub(super) fn sessions(&self, workers: u32) -> u32 {
+        workers
+            .saturating_add(self.writers)
+            .saturating_add(self.scanners)
+    }
+
+    /// What a worker is for: writers come after the plan's workers, scanners after the writers.
+    pub(super) fn role(&self, worker: u32, workers: u32) -> Role {
+        match worker.checked_sub(workers) {
+            None => Role::Main,
+            Some(beside) if beside < self.writers => Role::Writer,
+            Some(_) => Role::Scanner,
+        }
+    }
+
+    /// The workers that update or delete records which others may meet, by their indexes.
+    pub(super) fn mutators(&self, workers: u32) -> Range<u32> {
+        match self.test {
+            Test::Overwrite | Test::Delete => 0..workers,
+            Test::Mix(mix) if mix.update + mix.delete > 0 => 0..workers,
+            _ => workers..workers + self.writers,
+        }
+    }
+
+    /// Whether any value is written anew.
+    pub(super) fn updates(&self) -> bool {
+        let mixed = matches!(self.test, Test::Mix(mix) if mix.update > 0);
+        mixed || self.test == Test::Overwrite || self.writers > 0
+    }
+
+    /// Whether records are taken out.
+    pub(super) fn deletes(&self) -> bool {
+        matches!(self.test, Test::Delete | Test::Mix(Mix { delete: 1.., .. }))
+    }
+
+    /// Whether records are added to those that were loaded.
+    pub(super) fn inserts(&self) -> bool {
+        matches!(self.test, Test::Mix(Mix { insert: 1.., .. }))
+    }
+
+    /// Whether the database is empty at first, and filling it is what is measured.
+    pub(super) fn fills(&self) -> bool {
+        matches!(self.test, Test::Fill { .. })
+    }
+
+    /// Operations that are one worker's share, as places among all of them.
+    pub(super) fn share(&self, worker: u32, workers: u32) -> Range<u64> {
+        let all = self.operations.unwrap_or(self.records);
+        share_start(all, worker, workers)..share_start(all, worker + 1, workers)
+    }
+
+    /// How many operations end one worker's part; `None` where time does.
+    pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
+        let counted = self.role(worker, workers) == Role::Main && self.operations.is_some();
+        let share = self.share(worker, workers);
+        counted.then_some(share.end - share.start)
+    }
+
+    /// What the plan's workers do: what an open loop paces.
+    pub(super) fn main_kinds(&self) -> Kinds {
+        match self.test {
+            Test::Fill { .. } => Kinds::only(Kind::Insert),
+            Test::Overwrite => Kinds::only(Kind::Update),
+            Test::Read | Test::Pass { .. } | Test::Missing => Kinds::only(Kind::Read),
+            Test::Seek => Kinds::only(Kind::Seek),
+            Test::Delete => Kinds::only(Kind::Delete),
+            Test::Mix(mix) => Kinds::default()
+                .with_if(mix.sum() < 100, Kind::Read)
+                .with_if(mix.insert > 0, Kind::Insert)
+                .with_if(mix.update > 0, Kind::Update)
+                .with_if(mix.delete > 0, Kind::Delete)
+                .with_if(mix.scan > 0, Kind::Scan),
+        }
+    }
+
+    /// What all workers do.
+    pub(super) fn kinds(&self) -> Kinds {
+        self.main_kinds()
+            .with_if(self.writers > 0, Kind::Update)
+            .with_if(self.scanners > 0, Kind::Next)
+            .with_if(self.batch > 1, Kind::Commit)
+    }
+
+    /// Bytes that one operation of a kind moves.
+    pub(super) fn volume(&self, kind: Kind) -> Volume {
+        let record = (self.key_bytes + self.value_bytes) as f64;
+        let read = |read_bytes| Volume {
+            read_bytes,
+            written_bytes: 0.0,
+        };
+        let write = |written_bytes| Volume {
+            read_bytes: 0.0,
+            written_bytes,
+        };
+        match kind {
+            Kind::Read if self.test == Test::Missing => read(0.0),
+            Kind::Read | Kind::Next => read(record),
+            Kind::Seek | Kind::Scan => read(record * (self.nexts + 1) as f64),
+            Kind::Insert | Kind::Update => write(record),
+            Kind::Delete => write(self.key_bytes as f64),
+            Kind::Commit => Volume::default(),
+        }
+    }
+
+    /// About how many bytes the database takes.
+    pub(super) fn expected_bytes(&self) -> u64 {
+        // LMDB takes 129 bytes for a record of 116 that is appended.
+        let record = (self.key_bytes + self.value_bytes + 16) as u64;
+        let inserted = match self.test {
+            Test::Mix(mix) => self.operations.unwrap_or(0) / 100 * mix.insert,
+            _ => 0,
+        };
+        let records = self.records.saturating_add(inserted);
+        (1 << 20_u64).max(records.saturating_mul(record))
+    }
+
+    /// Bytes of the keys and values that are there after `counts` operations, by kind; `None` where
+    /// the counts do not tell.
+    pub(super) fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
+        let counted = |kind| counts.get(self.kinds().index(kind)).copied();
+        let records = match self.test {
+            Test::Fill { .. } => counted(Kind::Insert)?,
+            Test::Delete => self.records.checked_sub(counted(Kind::Delete)?)?,
+            // Whether a record was there that was deleted or updated, nobody counts.
+            Test::Mix(mix) if mix.delete > 0 => return None,
+            Test::Mix(mix) if mix.insert > 0 && self.warms_up => return None,
+            Test::Mix(mix) if mix.insert > 0 => self.records.saturating_add(counted(Kind::Insert)?),
+            _ => self.records,
+        };
+        Some(records.saturating_mul((self.key_bytes + self.value_bytes) as u64))
+    }
+
+    /// The values of a seed.
+    ///
+    /// # Errors
+    /// Never, for the settings' range is that of the generator.
+    pub(super) fn values(&self, seed: u64) -> Result<Values, Error> {
+        let percent = payload_percent(self.compressibility, self.value_bytes);
+        Values::new(seed, percent).map_err(|error| Error::Workload(error.to_string()))
+    }
+}
+
+fn length(settings: &Resolved, name: &str) -> usize {
+    usize::try_from(settings.unsigned(name)).unwrap_or(usize::MAX)
+}
+
+fn test(name: &str, settings: &Resolved) -> Result<Test, String> {
+    let mix = Mix {
+        update: settings.unsigned("update_percent"),
+        insert: settings.unsigned("insert_percent"),
+        delete: settings.unsigned("delete_percent"),
+        scan: settings.unsigned("scan_percent"),
+    };
+    let sum = mix.sum();
+    if sum > 100 {
+        return Err(format!(
+            "the percentages add up to {sum}; give 100 or less, the rest being reads"
+        ));
+    }
+    if name != "mix" && sum > 0 {
+        return Err(format!(
+            "percentages are a mix's; leave them out of {name}, or write test=mix"
+        ));
+    }
+    Ok(match name {
+        "fill-sequential" | "fill-batch" => Test::Fill { random: false },
+        "fill-random" | "fill-sync" => Test::Fill { random: true },
+        "overwrite" => Test::Overwrite,
+        "read-sequential" => Test::Pass { reverse: false },
+        "read-reverse" => Test::Pass { reverse: true },
+        "read-missing" => Test::Missing,
+        "seek-random" => Test::Seek,
+        "delete-random" => Test::Delete,
+        "mix" if sum == 0 => {
+            return Err(
+                "a mix needs a percentage; give update_percent, insert_percent, delete_percent \
+                 or scan_percent, the rest being reads"
+                    .to_owned(),
+            );
+        }
+        "mix" => Test::Mix(mix),
+        _ => Test::Read,
+    })
+}
+
+fn records(settings: &Resolved, record_bytes: u64) -> Result<u64, String> {
+    match settings.unsigned("size") {
+        0 => Ok(settings.unsigned("records")),
+        size if size < record_bytes => Err(format!(
+            "size={size} is less than one record of {record_bytes} bytes; give more"
+        )),
+        size => Ok(size / record_bytes),
+    }
+}
+
+fn distribution(name: &str, records: u64) -> Distribution {
+    match name {
+        "zipfian" => Distribution::ScrambledZipfian { keyspace: records },
+        "latest" => Distribution::Latest,
+        "hotspot" => Distribution::Hotspot {
+            set_fraction: 0.2,
+            operation_fraction: 0.8,
+        },
+        "sequential" => Distribution::Sequential,
+        _ => Distribution::Uniform,
+    }
+}
+
+fn operations(settings: &Resolved, conditions: &Conditions, records: u64) -> Option<u64> {
+    match settings.unsigned("operations") {
+        0 => conditions.duration_s.is_none().then_some(records),
+        given => Some(given),
+    }
+}

@@ -1,0 +1,259 @@
+//! Short scans from a record on, and passes over all records.
+
+use super::kinds::Kind;
+use super::problem::Problem;
+use super::run::Worker;
+use super::tally::Tally;
+use super::track::{Fault, Seen, Tracker};
+use super::transaction::transact;
+use crate::generate::value::Values;
+use crate::{Error, Task};
+use std::hint::black_box;
+use std::ops::{Bound, ControlFlow};
+use trueput_engine::{Direction, KeyRange, Mode};
+
+/// Holds the records that a scan shows against those that must come.
+struct Walk<'w> {
+    problem: &'w Problem,
+    values: &'w Values,
+    tracker: &'w Tracker<'w>,
+    /// The least numbers of the records from `first` on.
+    floors: &'w [u32],
+    first: u64,
+    reverse: bool,
+    /// The record that is to come; `None` behind the last one.
+    next: Option<u64>,
+    tally: Tally,
+}
+
+impl Walk<'_> {
+    fn floor(&self, item: u64) -> u32 {
+        let place = item.checked_sub(self.first);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        place
+            .and_then(|place| self.floors.get(place))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    fn show(&mut self, key: &[u8], value: &[u8]) {
+        let Some(item) = self.problem.format.read(key) else {
+            self.tally
+                .note(self.next.unwrap_or(0), Err(Fault::Disorder));
+            return;
+        };
+        let ahead = match (self.next, self.reverse) {
+            (Some(next), false) => item >= next,
+            (Some(next), true) => item <= next,
+            (None, _) => false,
+        };
+        if !ahead {
+            self.tally.note(item, Err(Fault::Disorder));
+            return;
+        }
+        self.pass_over(Some(item));
+        let seen = self.values.read(item, value);
+        let seen = seen.map_or(Seen::Foreign, Seen::Version);
+        let judged = self.tracker.judge(item, self.floor(item), seen);
+        self.tally.note(item, judged);
+        self.next = self.after(item);
+    }
+
+    fn after(&self, item: u64) -> Option<u64> {
+        match self.reverse {
+            false => item.checked_add(1),
+            true => item.checked_sub(1),
+        }
+    }
+
+    /// Judges the absence of the records from the next one up to `item`, or to the end.
+    fn pass_over(&mut self, item: Option<u64>) {
+        let loaded = 0..self.problem.records;
+        while let Some(next) = self.next.filter(|next| loaded.contains(next)) {
+            if Some(next) == item {
+                return;
+            }
+            let absent = self.tracker.judge(next, self.floor(next), Seen::Absent);
+            self.tally.note(next, absent);
+            self.next = self.after(next);
+        }
+    }
+}
+
+/// One record and the `nexts` after it, in a transaction.
+pub(super) fn short(worker: &mut Worker<'_>, task: &mut Task<'_>, item: u64) -> Result<(), Error> {
+    let wanted = worker.problem.nexts + 1;
+    if worker.verifies {
+        for (floor, item) in worker.floors.iter_mut().zip(item..) {
+            *floor = worker.tracker.floor(item);
+        }
+    }
+    let key = worker.problem.format.write(item, &mut worker.key);
+    let mut tally = worker.tally;
+    let (session, meter) = (&mut *task.session, &mut *task.meter);
+    transact(session, meter, Mode::Read, "scanning", |session, _| {
+        let mut walk = Walk {
+            problem: worker.problem,
+            values: &worker.values,
+            tracker: &worker.tracker,
+            floors: &worker.floors,
+            first: item,
+            reverse: false,
+            next: Some(item),
+            tally: worker.tally,
+        };
+        let mut shown = 0;
+        let visit = &mut |key: &[u8], value: &[u8]| {
+            shown += 1;
+            if worker.verifies {
+                walk.show(key, value);
+            } else {
+                black_box((key.first().copied(), value.first().copied()));
+            }
+            match shown < wanted {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        };
+        session.scan(KeyRange::from(key), Direction::Forward, visit)?;
+        if worker.verifies && shown < wanted {
+            // The records ended early: those that are still to come must not be there.
+            walk.pass_over(item.checked_add(wanted));
+        }
+        tally = walk.tally;
+        Ok(())
+    })?;
+    worker.tally = tally;
+    Ok(())
+}
+
+/// Passes over the records, around and around, each record one operation, until the quota or the
+/// time is up. Each round is one transaction.
+pub(super) fn pass(
+    worker: &mut Worker<'_>,
+    task: &mut Task<'_>,
+    kind: Kind,
+    reverse: bool,
+    quota: Option<u64>,
+) -> Result<(), Error> {
+    let records = worker.problem.records;
+    let share = worker.problem.share(task.worker, task.workers);
+    let start = if share.start < records {
+        share.start
+    } else {
+        0
+    };
+    let end = share.end.min(records);
+    let (mut next, rewind) = match reverse {
+        false => (start, 0),
+        true => (end.max(1) - 1, records - 1),
+    };
+    let mut left = quota.unwrap_or(u64::MAX);
+    let mut begun = left > 0 && task.meter.pace();
+    while begun {
+        let round = Round {
+            kind,
+            reverse,
+            counts: quota.is_some(),
+        };
+        begun = round.run(worker, task, next, &mut left)?;
+        next = rewind;
+    }
+    Ok(())
+}
+
+/// One round of a pass.
+struct Round {
+    kind: Kind,
+    reverse: bool,
+    counts: bool,
+}
+
+impl Round {
+    /// Goes from `from` to the last record. Whether an operation is due that no record was left
+    /// for.
+    fn run(
+        &self,
+        worker: &mut Worker<'_>,
+        task: &mut Task<'_>,
+        from: u64,
+        left: &mut u64,
+    ) -> Result<bool, Error> {
+        let kind = worker.kinds.index(self.kind);
+        let unit = worker.paced.index(self.kind);
+        let bound = worker.problem.format.write(from, &mut worker.key);
+        let (range, direction) = self.range(bound);
+        let mut walk = Walk {
+            problem: worker.problem,
+            values: &worker.values,
+            tracker: &worker.tracker,
+            floors: &[],
+            first: 0,
+            reverse: self.reverse,
+            next: Some(from),
+            tally: worker.tally,
+        };
+        let verifies = worker.verifies;
+        let (mut shown, mut due) = (0_u64, true);
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        transact(session, meter, Mode::Read, "scanning", |session, meter| {
+            // After a conflict the round begins again: what it showed was read all the same.
+            if !due {
+                return Ok(());
+            }
+            walk.next = Some(from);
+            let visit = &mut |key: &[u8], value: &[u8]| {
+                if verifies {
+                    walk.show(key, value);
+                } else {
+                    black_box((key.first().copied(), value.first().copied()));
+                }
+                shown += 1;
+                due = self.finish(meter, [kind, unit], left);
+                match due {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            };
+            session.scan(range, direction, visit).map(drop)
+        })?;
+        if due && verifies {
+            walk.pass_over(None);
+        }
+        if due && shown == 0 {
+            // A round without a record is an operation too, or an empty database had no end.
+            due = self.finish(task.meter, [kind, unit], left);
+        }
+        worker.tally = walk.tally;
+        Ok(due)
+    }
+
+    fn range<'k>(&self, bound: &'k [u8]) -> (KeyRange<'k>, Direction) {
+        if self.reverse {
+            let range = KeyRange {
+                lower: Bound::Unbounded,
+                upper: Bound::Included(bound),
+            };
+            (range, Direction::Backward)
+        } else {
+            (KeyRange::from(bound), Direction::Forward)
+        }
+    }
+
+    /// An operation has ended. Whether the next one is due.
+    fn finish(
+        &self,
+        meter: &mut dyn crate::Meter,
+        [kind, unit]: [usize; 2],
+        left: &mut u64,
+    ) -> bool {
+        let counts = self.counts && !meter.warming();
+        meter.finish(kind);
+        meter.respond(unit);
+        if counts {
+            *left -= 1;
+            meter.advance(1);
+        }
+        *left > 0 && meter.pace()
+    }
+}

@@ -1,0 +1,153 @@
+//! What can be set, for people and for the command line.
+
+use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
+use crate::generate::value::MIN_VALUE_BYTES;
+use trueput_engine::{Kind, Knob};
+
+const TESTS: &[&str] = &[
+    "fill-sequential",
+    "fill-random",
+    "fill-batch",
+    "fill-sync",
+    "overwrite",
+    "read-random",
+    "read-sequential",
+    "read-reverse",
+    "read-missing",
+    "read-hot",
+    "seek-random",
+    "delete-random",
+    "read-while-writing",
+    "read-while-scanning",
+    "mix",
+];
+
+/// The largest value that can be asked for: the engines take less, and say how much.
+const MAX_VALUE_BYTES: u64 = 1 << 30;
+
+const fn number(
+    name: &'static str,
+    summary: &'static str,
+    unit: &'static str,
+    [default, min, max]: [i64; 3],
+) -> Knob {
+    Knob {
+        name,
+        summary,
+        gives_up: "",
+        kind: Kind::Integer { default, min, max },
+        unit,
+    }
+}
+
+const fn percent(name: &'static str, summary: &'static str) -> Knob {
+    number(name, summary, "%", [0, 0, 100])
+}
+
+const fn bytes(name: &'static str, summary: &'static str, [default, min, max]: [u64; 3]) -> Knob {
+    Knob {
+        name,
+        summary,
+        gives_up: "",
+        kind: Kind::Bytes { default, min, max },
+        unit: "bytes",
+    }
+}
+
+const fn choice(
+    name: &'static str,
+    summary: &'static str,
+    default: &'static str,
+    choices: &'static [&'static str],
+) -> Knob {
+    Knob {
+        name,
+        summary,
+        gives_up: "",
+        kind: Kind::Choice { default, choices },
+        unit: "",
+    }
+}
+
+pub(super) const SETTINGS: &[Knob] = &[
+    choice("test", "What is measured.", "read-random", TESTS),
+    number(
+        "records",
+        "Records that are loaded, or filled in.",
+        "records",
+        [1_000_000, 1, i64::MAX],
+    ),
+    bytes(
+        "size",
+        "Keys and values loaded, in place of records; 0: as records says.",
+        [0, 0, 1 << 60],
+    ),
+    number(
+        "key_bytes",
+        "Length of a key: hexadecimal digits from 16 on, binary below.",
+        "bytes",
+        [16, MIN_KEY_BYTES as i64, MAX_KEY_BYTES as i64],
+    ),
+    bytes(
+        "value_bytes",
+        "Length of a value.",
+        [100, 1, MAX_VALUE_BYTES],
+    ),
+    number(
+        "compressibility",
+        "What a general compressor makes of values: so many percent of their size.",
+        "%",
+        [50, 1, 100],
+    ),
+    choice(
+        "distribution",
+        "Which records are chosen.",
+        "uniform",
+        &["uniform", "zipfian", "latest", "hotspot", "sequential"],
+    ),
+    number(
+        "batch",
+        "Records per write transaction; 0: 1,000 in fill-batch, else 1.",
+        "records",
+        [0, 0, 1_000_000],
+    ),
+    number(
+        "operations",
+        "Operations of all workers together; 0: until the duration ends, or one per record.",
+        "",
+        [0, 0, i64::MAX],
+    ),
+    number(
+        "nexts",
+        "Records after the first, of seek-random and of a mix's scans.",
+        "records",
+        [10, 0, 100_000],
+    ),
+    number(
+        "writers",
+        "Sessions that update beside the readers; 0: 1 in read-while-writing, else none.",
+        "",
+        [0, 0, 1_024],
+    ),
+    number(
+        "scanners",
+        "Sessions that scan beside the readers; 0: 1 in read-while-scanning, else none.",
+        "",
+        [0, 0, 1_024],
+    ),
+    percent(
+        "update_percent",
+        "Updates in a mix; what is left are reads.",
+    ),
+    percent("insert_percent", "New records in a mix."),
+    percent("delete_percent", "Records taken out in a mix."),
+    percent("scan_percent", "Scans of nexts and one record in a mix."),
+];
+
+/// What a value must have room for, in a sentence's words.
+pub(super) fn too_short_a_value(value_bytes: usize) -> String {
+    format!(
+        "values of {value_bytes} bytes have no room for the check and the version by which reads \
+         are verified; give value_bytes={MIN_VALUE_BYTES} or more"
+    )
+}

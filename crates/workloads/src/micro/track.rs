@@ -1,0 +1,463 @@
+//! What may legally be read: per record, how many writes were begun and have ended.
+//!
+//! A version is the generation (8 bits) and the number of the write among those of its record in
+//! that trial (24 bits); 0 is what was loaded. One entry of 16 bytes per tracked record stands in
+//! memory that the threads of a process share.
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use trueput_record::{VerifyLevel, WorkerKind};
+
+/// Bits of a version that number the write; the rest is the generation.
+const NUMBER_BITS: u32 = 24;
+
+/// Later writes of one record all bear this number.
+pub(super) const MAX_NUMBER: u32 = (1 << NUMBER_BITS) - 1;
+
+/// The last generation that a version has room for.
+pub(super) const MAX_GENERATION: u32 = u32::MAX >> NUMBER_BITS;
+
+/// The version of a write.
+pub(super) const fn version(generation: u32, number: u32) -> u32 {
+    generation << NUMBER_BITS
+        | if number < MAX_NUMBER {
+            number
+        } else {
+            MAX_NUMBER
+        }
+}
+
+/// The generation and the number of a version.
+pub(super) const fn parts(version: u32) -> (u32, u32) {
+    (version >> NUMBER_BITS, version & MAX_NUMBER)
+}
+
+/// What a record's state may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// It is not there.
+    Absent,
+    /// It is, in this version.
+    Version(u32),
+    /// The value is not one of this record.
+    Foreign,
+}
+
+/// What was wrong with a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A record is not there that nobody deleted.
+    Lost,
+    /// A record is there that nobody put, or that was deleted.
+    Unexpected,
+    /// A value of another record, seed or length.
+    Foreign,
+    /// An older version than one that was committed before the read began.
+    Stale,
+    /// A version that nobody had written yet.
+    Unwritten,
+    /// Records of a scan out of order, or a key of no record.
+    Disorder,
+}
+
+impl Fault {
+    /// Every one.
+    pub(super) const ALL: [Self; 6] = [
+        Self::Lost,
+        Self::Unexpected,
+        Self::Foreign,
+        Self::Stale,
+        Self::Unwritten,
+        Self::Disorder,
+    ];
+
+    /// Its name in the findings.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Unexpected => "unexpected",
+            Self::Foreign => "foreign",
+            Self::Stale => "stale",
+            Self::Unwritten => "unwritten",
+            Self::Disorder => "disorder",
+        }
+    }
+}
+
+/// What a worker process knows of what others write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Knowledge {
+    /// All of it: every writer is a thread of this process, or there is none.
+    All,
+    /// One process writes, and it is another: versions may only rise.
+    Rising,
+    /// Nothing: several processes write.
+    Nothing,
+}
+
+impl Knowledge {
+    /// What a worker knows, where the workers `mutators` write.
+    pub(super) fn of(kind: WorkerKind, worker: u32, mutators: &std::ops::Range<u32>) -> Self {
+        match (kind, mutators.len()) {
+            (WorkerKind::Threads, _) | (_, 0) => Self::All,
+            (WorkerKind::Processes, 1) if mutators.contains(&worker) => Self::All,
+            (WorkerKind::Processes, 1) => Self::Rising,
+            (WorkerKind::Processes, _) => Self::Nothing,
+        }
+    }
+}
+
+/// One record's writes, in one cache line.
+#[derive(Debug, Default)]
+#[repr(align(16))]
+struct Entry {
+    /// Writes begun.
+    issued: AtomicU32,
+    /// Writes committed.
+    completed: AtomicU32,
+    /// A write of at least this number was committed, and all before it too.
+    floor: AtomicU32,
+    /// The number of the last delete begun; 0: none.
+    deleted: AtomicU32,
+}
+
+/// Which records are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// Every so manieth.
+    stride: u64,
+    records: u64,
+}
+
+impl Sample {
+    /// All of `records`, or a tenth.
+    pub(super) fn new(level: VerifyLevel, records: u64) -> Self {
+        let stride = if level == VerifyLevel::Full { 1 } else { 10 };
+        Self { stride, records }
+    }
+
+    /// How many there are.
+    pub(super) fn len(self) -> usize {
+        usize::try_from(self.records.div_ceil(self.stride)).unwrap_or(usize::MAX)
+    }
+
+    /// The place of a record among them.
+    #[inline]
+    pub(super) fn place(self, item: u64) -> Option<usize> {
+        let within = item < self.records && (self.stride == 1 || item.is_multiple_of(self.stride));
+        within.then_some((item / self.stride) as usize)
+    }
+}
+
+/// The entries of all tracked records.
+#[derive(Debug)]
+pub(super) struct Table {
+    entries: Box<[Entry]>,
+    sample: Sample,
+}
+
+impl Table {
+    /// Nothing was written yet.
+    pub(super) fn new(sample: Sample) -> Self {
+        Self {
+            entries: (0..sample.len()).map(|_| Entry::default()).collect(),
+            sample,
+        }
+    }
+
+    fn entry(&self, item: u64) -> Option<&Entry> {
+        self.entries.get(self.sample.place(item)?)
+    }
+}
+
+/// A write under way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ticket {
+    item: u64,
+    /// Its number among the writes of its record.
+    number: u32,
+    /// Whether all writes of the record before it had ended when it began.
+    alone: bool,
+}
+
+/// Most records that one worker remembers as written by two at once.
+const MAX_UNSETTLED: usize = 4_096;
+
+/// What is done in a trial.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trial {
+    pub generation: u32,
+    /// Records that were loaded. Those beyond are inserted once and never changed.
+    pub records: u64,
+    /// Whether any worker updates or deletes.
+    pub mutates: bool,
+    /// Whether any worker deletes.
+    pub deletes: bool,
+}
+
+/// What one worker knows and notes.
+pub(super) struct Tracker<'t> {
+    table: Option<&'t Table>,
+    knowledge: Knowledge,
+    trial: Trial,
+    /// Numbers of writes that no table follows.
+    untracked: u32,
+    /// Records whose last write met another under way, so that either may be the final one.
+    unsettled: Vec<u64>,
+    overflowed: bool,
+}
+
+impl<'t> Tracker<'t> {
+    /// Nothing noted yet.
+    pub(super) fn new(table: Option<&'t Table>, knowledge: Knowledge, trial: Trial) -> Self {
+        Self {
+            table,
+            knowledge,
+            trial,
+            untracked: 0,
+            unsettled: Vec::with_capacity(if table.is_some() { MAX_UNSETTLED } else { 0 }),
+            overflowed: false,
+        }
+    }
+
+    fn entry(&self, item: u64) -> Option<&'t Entry> {
+        self.table?.entry(item)
+    }
+
+    /// The least number that a read may see which begins now.
+    #[inline]
+    pub(super) fn floor(&self, item: u64) -> u32 {
+        match self.knowledge {
+            Knowledge::Nothing => 0,
+            _ => self.entry(item).map_or(0, |entry| entry.floor.load(SeqCst)),
+        }
+    }
+
+    /// Judges a state of a record that was read after its floor was asked for.
+    #[inline]
+    pub(super) fn judge(&self, item: u64, floor: u32, seen: Seen) -> Result<(), Fault> {
+        let entry = self.entry(item);
+        let number = match seen {
+            Seen::Foreign => return Err(Fault::Foreign),
+            Seen::Absent => return self.judge_absence(item, entry, floor),
+            Seen::Version(version) => match parts(version) {
+                (generation, _) if generation > self.trial.generation => {
+                    return Err(Fault::Unwritten);
+                }
+                (generation, _) if generation < self.trial.generation => 0,
+                (_, 0) if self.trial.generation > 0 && item < self.trial.records => {
+                    return Err(Fault::Unwritten);
+                }
+                (_, number) => number,
+            },
+        };
+        let most = match (self.knowledge, entry) {
+            _ if !self.trial.mutates || item >= self.trial.records => 0,
+            (Knowledge::All, Some(entry)) => entry.issued.load(SeqCst).min(MAX_NUMBER),
+            _ => MAX_NUMBER,
+        };
+        if number < floor.min(MAX_NUMBER) {
+            return Err(Fault::Stale);
+        }
+        if number > most {
+            return Err(Fault::Unwritten);
+        }
+        if let (Knowledge::Rising, Some(entry)) = (self.knowledge, entry) {
+            entry.floor.fetch_max(number, SeqCst);
+        }
+        Ok(())
+    }
+
+    fn judge_absence(&self, item: u64, entry: Option<&Entry>, floor: u32) -> Result<(), Fault> {
+        let legal = match (self.knowledge, entry) {
+            (Knowledge::All, Some(entry)) => entry.deleted.load(SeqCst) >= floor.max(1),
+            _ => item < self.trial.records,
+        };
+        if self.trial.deletes && legal {
+            Ok(())
+        } else {
+            Err(Fault::Lost)
+        }
+    }
+
+    /// Begins a write, a delete or not, before its transaction does.
+    #[inline]
+    pub(super) fn issue(&mut self, item: u64, deletes: bool) -> Ticket {
+        let Some(entry) = self.entry(item) else {
+            self.untracked = self.untracked.wrapping_add(1);
+            return Ticket {
+                item,
+                number: self.untracked % MAX_NUMBER + 1,
+                alone: true,
+            };
+        };
+        let completed = entry.completed.load(SeqCst);
+        let before = entry.issued.fetch_add(1, SeqCst);
+        if deletes {
+            entry.deleted.fetch_max(before + 1, SeqCst);
+        }
+        Ticket {
+            item,
+            number: before + 1,
+            alone: completed == before,
+        }
+    }
+
+    /// The version that a write bears.
+    pub(super) fn version(&self, ticket: Ticket) -> u32 {
+        version(self.trial.generation, ticket.number)
+    }
+
+    /// A write was committed.
+    #[inline]
+    pub(super) fn settle(&mut self, ticket: Ticket) {
+        let Some(entry) = self.entry(ticket.item) else {
+            return;
+        };
+        if ticket.alone {
+            entry.floor.fetch_max(ticket.number, SeqCst);
+        }
+        entry.completed.fetch_add(1, SeqCst);
+        if !ticket.alone {
+            self.note(ticket.item);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, item: u64) {
+        if self.unsettled.len() == self.unsettled.capacity() {
+            self.forget_settled();
+        }
+        if self.unsettled.len() < self.unsettled.capacity() {
+            self.unsettled.push(item);
+        } else {
+            self.overflowed = true;
+        }
+    }
+
+    fn forget_settled(&mut self) {
+        self.unsettled.sort_unstable();
+        self.unsettled.dedup();
+        let table = self.table;
+        self.unsettled.retain(|item| {
+            table
+                .and_then(|table| table.entry(*item))
+                .is_some_and(|entry| entry.floor.load(SeqCst) != entry.issued.load(SeqCst))
+        });
+    }
+
+    /// The records whose final version is one of several, each with the least that it may be;
+    /// `None` where there were too many to remember.
+    pub(super) fn into_unsettled(mut self) -> Option<Vec<(u64, u32)>> {
+        self.forget_settled();
+        let floor = |item: u64| self.entry(item).map_or(0, |entry| entry.floor.load(SeqCst));
+        let unsettled = self.unsettled.iter().map(|item| (*item, floor(*item)));
+        (!self.overflowed).then(|| unsettled.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        Table::new(Sample::new(VerifyLevel::Full, 10))
+    }
+
+    fn trial(generation: u32) -> Trial {
+        Trial {
+            generation,
+            records: 10,
+            mutates: true,
+            deletes: true,
+        }
+    }
+
+    fn tracker(table: &Table, generation: u32) -> Tracker<'_> {
+        Tracker::new(Some(table), Knowledge::All, trial(generation))
+    }
+
+    fn seen(generation: u32, number: u32) -> Seen {
+        Seen::Version(version(generation, number))
+    }
+
+    #[test]
+    fn what_was_committed_before_a_read_began_is_the_least_that_it_may_see() {
+        let table = table();
+        let mut tracker = tracker(&table, 0);
+        assert_eq!(tracker.judge(3, tracker.floor(3), seen(0, 0)), Ok(()));
+        let ticket = tracker.issue(3, false);
+        let early = tracker.floor(3);
+        assert_eq!(tracker.judge(3, early, seen(0, 1)), Ok(()));
+        tracker.settle(ticket);
+        assert_eq!(tracker.judge(3, early, seen(0, 0)), Ok(()));
+        let late = tracker.floor(3);
+        assert_eq!(tracker.judge(3, late, seen(0, 0)), Err(Fault::Stale));
+        assert_eq!(tracker.judge(3, late, seen(0, 2)), Err(Fault::Unwritten));
+        assert_eq!(tracker.judge(3, late, Seen::Absent), Err(Fault::Lost));
+    }
+
+    #[test]
+    fn of_two_writes_at_once_either_may_be_the_last_until_a_third_follows_alone() {
+        let table = table();
+        let (mut one, mut other) = (tracker(&table, 0), tracker(&table, 0));
+        let (first, second) = (one.issue(5, false), other.issue(5, false));
+        other.settle(second);
+        one.settle(first);
+        for number in 1..=2 {
+            assert_eq!(one.judge(5, one.floor(5), seen(0, number)), Ok(()));
+        }
+        assert_eq!(other.unsettled, [5]);
+        let third = one.issue(5, false);
+        one.settle(third);
+        assert_eq!(one.judge(5, one.floor(5), seen(0, 2)), Err(Fault::Stale));
+        assert_eq!(other.into_unsettled(), Some(vec![]));
+    }
+
+    #[test]
+    fn a_record_may_be_absent_from_a_delete_on_and_until_a_write_after_it() {
+        let table = table();
+        let mut tracker = tracker(&table, 0);
+        let delete = tracker.issue(1, true);
+        assert_eq!(tracker.judge(1, 0, Seen::Absent), Ok(()));
+        tracker.settle(delete);
+        let floor = tracker.floor(1);
+        assert_eq!(tracker.judge(1, floor, seen(0, 0)), Err(Fault::Stale));
+        assert_eq!(tracker.judge(1, floor, Seen::Absent), Ok(()));
+        let update = tracker.issue(1, false);
+        tracker.settle(update);
+        let floor = tracker.floor(1);
+        assert_eq!(tracker.judge(1, floor, Seen::Absent), Err(Fault::Lost));
+    }
+
+    #[test]
+    fn versions_of_former_trials_are_legal_until_a_record_is_written() {
+        let table = table();
+        let mut tracker = tracker(&table, 2);
+        assert_eq!(tracker.judge(4, 0, seen(1, 9)), Ok(()));
+        assert_eq!(tracker.judge(4, 0, seen(3, 0)), Err(Fault::Unwritten));
+        assert_eq!(tracker.judge(4, 0, seen(2, 0)), Err(Fault::Unwritten));
+        let ticket = tracker.issue(4, false);
+        tracker.settle(ticket);
+        assert_eq!(
+            tracker.judge(4, tracker.floor(4), seen(1, 9)),
+            Err(Fault::Stale)
+        );
+    }
+
+    #[test]
+    fn a_reader_in_another_process_than_the_one_writer_sees_versions_only_rise() {
+        let table = table();
+        let tracker = Tracker::new(Some(&table), Knowledge::Rising, trial(0));
+        assert_eq!(tracker.judge(7, tracker.floor(7), seen(0, 3)), Ok(()));
+        assert_eq!(
+            tracker.judge(7, tracker.floor(7), seen(0, 2)),
+            Err(Fault::Stale)
+        );
+    }
+
+    #[test]
+    fn too_many_writes_of_one_record_bear_the_last_number() {
+        assert_eq!(version(1, u32::MAX), version(1, MAX_NUMBER));
+        assert_eq!(parts(version(MAX_GENERATION, 5)), (MAX_GENERATION, 5));
+    }
+}

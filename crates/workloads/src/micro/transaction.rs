@@ -1,0 +1,68 @@
+//! Transactions that are tried again for as long as the engine reports conflicts.
+
+use crate::{Error, Meter};
+use trueput_engine::{Mode, Result as EngineResult, Session};
+
+/// Does `body` in a transaction until that commits without a conflict.
+///
+/// # Errors
+/// Whatever the engine says, and that the user stopped the run.
+#[inline]
+pub(super) fn transact(
+    session: &mut dyn Session,
+    meter: &mut dyn Meter,
+    mode: Mode,
+    doing: &'static str,
+    mut body: impl FnMut(&mut dyn Session, &mut dyn Meter) -> EngineResult<()>,
+) -> Result<(), Error> {
+    loop {
+        match attempt(session, meter, mode, &mut body) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.is_conflict() => {
+                meter.conflict();
+                if meter.stopped() {
+                    return Err(Error::Stopped);
+                }
+            }
+            Err(source) => {
+                return Err(Error::Engine {
+                    doing: doing.to_owned(),
+                    source,
+                });
+            }
+        }
+    }
+}
+
+#[inline]
+fn attempt(
+    session: &mut dyn Session,
+    meter: &mut dyn Meter,
+    mode: Mode,
+    body: &mut impl FnMut(&mut dyn Session, &mut dyn Meter) -> EngineResult<()>,
+) -> EngineResult<()> {
+    session.begin(mode)?;
+    match body(session, meter) {
+        Ok(()) => session.commit(),
+        Err(error) => {
+            // The error says more than what the abort may add; the transaction ends either way.
+            let _ = session.abort();
+            Err(error)
+        }
+    }
+}
+
+/// The meter of work that is not measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unmetered;
+
+impl Meter for Unmetered {
+    fn start(&mut self) {}
+    fn finish(&mut self, _kind: usize) {}
+    fn advance(&mut self, _units: u64) {}
+    fn conflict(&mut self) {}
+    fn retract(&mut self, _kind: usize, _count: u64) {}
+    fn stopped(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,240 @@
+//! Holds what the database has at the end against what was done to it.
+
+use super::expected::{Expected, named};
+use super::problem::Problem;
+use super::tally::names;
+use super::track::{Fault, Seen};
+use super::transaction::{Unmetered, transact};
+use crate::generate::value::Values;
+use crate::{Conclusion, Doing, Ended, Error, Target};
+use std::ops::ControlFlow;
+use trueput_engine::{Direction, KeyRange, Mode};
+use trueput_record::VerifyLevel;
+use trueput_record::measurement::Check;
+
+/// Progress is told every so many records.
+const PROGRESS_STEP: u64 = 1 << 16;
+
+/// The results, and the checks where verification is on.
+///
+/// # Errors
+/// Whatever the engine says.
+pub(super) fn conclude(
+    problem: &Problem,
+    target: &Target<'_>,
+    ended: &Ended,
+) -> Result<Conclusion, Error> {
+    let mut conclusion = Conclusion::default();
+    let results = &mut conclusion.results;
+    results.insert("records".to_owned(), problem.records.into());
+    if ended.verify == VerifyLevel::Off || !target.capabilities.retains_data {
+        return Ok(conclusion);
+    }
+    let expected = Expected::replay(problem, target, ended)?;
+    let survey = survey(problem, target, ended.verify, &expected)?;
+    results.insert("records_at_end".to_owned(), survey.found.into());
+    let checks = &mut conclusion.checks;
+    checks.extend(check_reads(ended));
+    checks.push(survey.records.check("records", || {
+        let (found, inserted) = (survey.found, expected.inserted());
+        format!(
+            "{found} found; {} filled or loaded, {inserted} inserted",
+            problem.records
+        )
+    }));
+    checks.push(
+        survey
+            .order
+            .check("order", || format!("{} keys in order", survey.found)),
+    );
+    checks.push(survey.contents.check("contents", || {
+        format!("{} values intact, to the last byte", survey.looked_at)
+    }));
+    checks.push(survey.versions.check("versions", || {
+        let followed = survey.looked_at;
+        match (expected.is_loose(), expected.unsettled()) {
+            (true, _) => format!("{followed} within what may be, too many writes having met"),
+            (false, 0) => format!("{followed} as last written"),
+            (false, met) => format!(
+                "{followed} as last written, {met} of them by one of several writes that met"
+            ),
+        }
+    }));
+    (target.progress)(1.0);
+    Ok(conclusion)
+}
+
+/// What the workers' own reads came to; `None` where they read nothing.
+fn check_reads(ended: &Ended) -> Option<Check> {
+    let sum = |name: &str| -> u64 { ended.findings.iter().map(|found| named(found, name)).sum() };
+    let (checked, wrong) = (sum(names::CHECKED), sum(names::WRONG));
+    if checked == 0 {
+        return None;
+    }
+    if wrong == 0 {
+        return Some(Check::new(
+            "reads",
+            true,
+            format!("{checked} reads saw what they may"),
+        ));
+    }
+    let first = ended
+        .findings
+        .iter()
+        .find_map(|found| found.get(names::FIRST_WRONG));
+    let faults = Fault::ALL.into_iter().filter_map(|fault| {
+        let count = sum(&format!("{}{}", names::FAULT, fault.name()));
+        (count > 0).then(|| format!("{count} {}", fault.name()))
+    });
+    let detail = format!(
+        "{wrong} of {checked} reads were wrong: {}; first, record {}",
+        faults.collect::<Vec<_>>().join(", "),
+        first.copied().unwrap_or_default()
+    );
+    Some(Check::new("reads", false, detail))
+}
+
+/// What one check has against the records.
+#[derive(Default)]
+struct Verdict {
+    wrong: u64,
+    first: Option<String>,
+}
+
+impl Verdict {
+    fn note(&mut self, why: impl FnOnce() -> String) {
+        self.wrong += 1;
+        if self.first.is_none() {
+            self.first = Some(why());
+        }
+    }
+
+    fn check(&self, name: &str, when_right: impl FnOnce() -> String) -> Check {
+        match &self.first {
+            None => Check::new(name, true, when_right()),
+            Some(first) => Check::new(name, false, format!("{} wrong; first, {first}", self.wrong)),
+        }
+    }
+}
+
+/// What a look at every record shows.
+#[derive(Default)]
+struct Survey {
+    found: u64,
+    looked_at: u64,
+    records: Verdict,
+    order: Verdict,
+    contents: Verdict,
+    versions: Verdict,
+}
+
+fn survey(
+    problem: &Problem,
+    target: &Target<'_>,
+    level: VerifyLevel,
+    expected: &Expected,
+) -> Result<Survey, Error> {
+    let session = target.database.session();
+    let mut session = session.doing(|| "making a session to check with".to_owned())?;
+    let surveyor = Surveyor {
+        problem,
+        values: problem.values(target.seed)?,
+        level,
+        expected,
+    };
+    let mut survey = Survey::default();
+    let doing = "scanning the records";
+    transact(
+        &mut *session,
+        &mut Unmetered,
+        Mode::Read,
+        doing,
+        |session, _| {
+            survey = Survey::default();
+            let mut next = 0;
+            let visit = &mut |key: &[u8], value: &[u8]| {
+                surveyor.look(&mut survey, &mut next, key, value);
+                if survey.found.is_multiple_of(PROGRESS_STEP) {
+                    (target.progress)(survey.found as f64 / problem.records as f64);
+                }
+                ControlFlow::Continue(())
+            };
+            session.scan(KeyRange::ALL, Direction::Forward, visit)?;
+            surveyor.pass_over(&mut survey, next, problem.records);
+            Ok(())
+        },
+    )?;
+    let inserted = survey.found.saturating_sub(problem.records);
+    let missing = expected.inserted().saturating_sub(inserted);
+    if !problem.deletes() && missing > 0 {
+        survey
+            .records
+            .note(|| format!("{missing} of those inserted are not there"));
+    }
+    Ok(survey)
+}
+
+struct Surveyor<'s> {
+    problem: &'s Problem,
+    values: Values,
+    level: VerifyLevel,
+    expected: &'s Expected,
+}
+
+impl Surveyor<'_> {
+    /// Looks at the next record of the scan; `next` is the number that it has where none is missing.
+    fn look(&self, survey: &mut Survey, next: &mut u64, key: &[u8], value: &[u8]) {
+        survey.found += 1;
+        let Some(item) = self.problem.format.read(key) else {
+            survey
+                .order
+                .note(|| format!("a key of {} bytes that no record has", key.len()));
+            return;
+        };
+        if item < *next {
+            survey
+                .order
+                .note(|| format!("record {item} after record {}", *next - 1));
+            return;
+        }
+        self.pass_over(survey, *next, item.min(self.problem.records));
+        *next = item.saturating_add(1);
+        if self.expected.judge_presence(item).is_err() {
+            survey
+                .records
+                .note(|| format!("record {item} is there and should not be"));
+            return;
+        }
+        if self.level != VerifyLevel::Full && !self.expected.follows(item) {
+            return;
+        }
+        survey.looked_at += 1;
+        let seen = match self.values.check_all(item, value) {
+            Ok(_) if value.len() != self.problem.value_bytes => {
+                survey
+                    .contents
+                    .note(|| format!("record {item} has {} bytes", value.len()));
+                return;
+            }
+            Ok(version) => Seen::Version(version),
+            Err(wrong) => {
+                survey.contents.note(|| wrong.to_string());
+                return;
+            }
+        };
+        if let Err(fault) = self.expected.judge_version(item, seen) {
+            survey
+                .versions
+                .note(|| format!("record {item} is {}", fault.name()));
+        }
+    }
+
+    /// Judges the absence of the records from one up to another.
+    fn pass_over(&self, survey: &mut Survey, from: u64, to: u64) {
+        for item in from..to {
+            if self.expected.judge_absence(item).is_err() {
+                survey.records.note(|| format!("record {item} is lost"));
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The microbenchmarks on the reference engine: what they do, and what their verification sees.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod faults;
+mod harness;
+mod settings;
+mod tests;

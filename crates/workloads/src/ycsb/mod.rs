@@ -43,7 +43,7 @@ impl Workload for Ycsb {
             name: "ycsb",
             summary: "YCSB's core workload, A to F: reads, updates, inserts, scans and \
                       read-modify-writes by shares",
-            headline: "read",
+            headline: "",
             worker_kind: WorkerKind::Threads,
         }
     }

@@ -9,7 +9,10 @@ mod support;
 
 use nix::sys::signal::Signal::{SIGINT, SIGKILL};
 use std::io::{BufRead, BufReader};
-use support::{ALL_WELL, Bench, assert_answers, ended_well, signal, stderr, wait_for_work};
+use std::time::Duration;
+use support::{
+    ALL_WELL, Bench, assert_answers, ended_well, signal, stderr, wait_for_work, workers_of,
+};
 use trueput_record::Outcome;
 
 /// Long enough to be caught at work, short enough for a test.
@@ -213,4 +216,84 @@ fn ctrl_c_keeps_what_was_measured_and_the_run_can_be_continued() {
         "an interrupted trial of a plan starts afresh"
     );
     assert_answers(last, 1, FINISH);
+}
+
+/// Whether an engine can be used on this machine; says so where not.
+fn is_here(engine: &str) -> bool {
+    let output = Bench::new().run(&["engines", "--json"]);
+    let engines: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut all = engines.as_array().unwrap().iter();
+    let here = all.any(|one| one["name"] == engine && one["present"] == true);
+    if !here {
+        eprintln!("skipped: {engine} is not on this machine");
+    }
+    here
+}
+
+/// Kills all workers of a trial at work, resumes it, and finds the right answers, in the database
+/// that the killed ones left.
+fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str, workers: usize) {
+    if !is_here(engine) {
+        return;
+    }
+    let bench = Bench::new();
+    let command = [
+        "threen1",
+        "--engine",
+        engine,
+        "--durability",
+        level,
+        "--commit",
+        commit,
+    ];
+    let mut child = bench.spawn_with(&command, LINE);
+    // The workers before this line are those of the conformance suite.
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("conformance checks passed")));
+    wait_for_work(&mut child, &bench.path().join("results"), 1 << 18, workers);
+    // What was seen may be the process that prepares the database: its end alone ends no trial.
+    while child.try_wait().unwrap().is_none() {
+        for pid in workers_of(child.id()) {
+            // It may have ended by itself.
+            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), SIGKILL);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(said.any(|line| line.unwrap().contains("was killed by SIGKILL")));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let again: Vec<_> = command.into_iter().chain(["--resume"]).collect();
+    let output = bench.run_with(&again, LINE);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 2);
+    assert!(matches!(trials[0].outcome, Outcome::Failed { .. }));
+    assert!(trials[1].resumed);
+    assert_answers(&trials[1], 1, FINISH);
+}
+
+#[test]
+fn processes_that_share_a_database_go_on_after_all_of_them_were_killed() {
+    for (engine, level) in [
+        ("sqlite", "process"),
+        ("mdbx", "process"),
+        ("berkeleydb", "async"),
+    ] {
+        goes_on_after_all_workers_are_killed(engine, level, "per-store", 2);
+    }
+    goes_on_after_all_workers_are_killed("gtm", "sync", "per-block", 2);
+}
+
+#[test]
+fn threads_go_on_after_their_one_process_was_killed() {
+    for (engine, level) in [
+        ("rocksdb", "async"),
+        ("leveldb", "async"),
+        ("wiredtiger", "process"),
+        ("fjall", "async"),
+    ] {
+        goes_on_after_all_workers_are_killed(engine, level, "per-store", 1);
+    }
+    for engine in ["redb", "tokudb"] {
+        goes_on_after_all_workers_are_killed(engine, "sync", "per-block", 1);
+    }
 }

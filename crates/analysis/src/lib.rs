@@ -12,6 +12,7 @@ mod csv;
 pub mod document;
 pub mod inference;
 mod json;
+pub mod log_flush;
 mod markdown;
 mod narrate;
 pub mod published;

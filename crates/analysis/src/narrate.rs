@@ -4,6 +4,7 @@ use crate::builds::EngineBuild;
 use crate::cells::Cell;
 use crate::columns::{self, plural};
 use crate::document::Block;
+use crate::log_flush;
 use crate::rankings::{Ranking, Unranked, rankings};
 use crate::report::Report;
 use crate::sections::sections;
@@ -42,6 +43,7 @@ pub fn document(report: &Report) -> Vec<Block> {
     ));
     let rankings = rankings(manifest, &report.trials);
     blocks.extend(rankings.iter().flat_map(ranking_blocks));
+    blocks.extend(log_flush::blocks(&report.trials));
     blocks.extend(sections(report, &rankings));
     if !manifest.left_out.is_empty() {
         blocks.push(Block::Heading(2, "Asked for, but not to be had".to_owned()));

@@ -21,6 +21,10 @@ const LINE_CHARACTERS: usize = 300;
 /// How long a worker that was asked to stop may take before it is killed.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
+/// How long a worker that has closed its pipe may take to end: an engine that runs down its shared
+/// memory on a busy machine takes seconds.
+const FAREWELL: Duration = Duration::from_secs(60);
+
 /// Something heard from a worker process.
 #[derive(Debug)]
 pub(crate) enum Heard {
@@ -172,7 +176,7 @@ impl Pool {
     /// `killed by SIGSEGV`, with the last of what it wrote to standard error.
     pub fn end_of(&mut self, index: usize) -> Result<(), String> {
         let process = &mut self.processes[index];
-        let status = wait_at_most(&mut process.child, GRACE);
+        let status = wait_at_most(&mut process.child, FAREWELL);
         let status = match status {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => status_text(status),

@@ -82,7 +82,7 @@ pub(super) const SETTINGS: &[Knob] = &[
     ),
     Knob {
         name: "group_commit",
-        summary: "On one log, whoever finds no flush under way writes and flushes for all who wait.",
+        summary: "On one log, whoever finds no flush under way flushes for all who wait.",
         gives_up: "off: each commit has a flush of its own",
         kind: Kind::Boolean { default: true },
         unit: "",

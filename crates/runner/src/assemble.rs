@@ -14,6 +14,7 @@ use trueput_record::measurement::{
     DatabaseSize, LatencySummary, LoadReport, Measurement, OpenLoop, OperationSummary, Resources,
     ResponseSummary, WorkerReport,
 };
+use trueput_record::placement::Placement;
 use trueput_record::{Conditions, histogram};
 use trueput_workloads::{Job, Volume};
 
@@ -86,9 +87,7 @@ pub(crate) fn measurement(
         operations: operations.collect(),
         conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
         resources: resources(ran, &total),
-        placement: Some(placement::together(
-            ran.executions.iter().map(|part| &part.placement),
-        )),
+        placement: Some(placed(ran)),
         allocator: ran.executions.first().map(|part| part.allocator.clone()),
         timeline: timeline(elapsed_s, &ran.seconds, &finals, &ran.samples, &total),
         workers: workers(ran)
@@ -113,6 +112,11 @@ fn user_bytes(volumes: &[Volume], counts: &[u64]) -> Option<(u64, u64)> {
             .round() as u64
     };
     known.then(|| (sum(|one| one.read_bytes), sum(|one| one.written_bytes)))
+}
+
+/// Where all processes ran, and where their memory lay at the end.
+fn placed(ran: &Ran) -> Placement {
+    placement::together(ran.executions.iter().map(|part| &part.placement))
 }
 
 /// How the open loop of the trial kept its rate, and its response times by name.

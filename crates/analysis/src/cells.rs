@@ -65,6 +65,12 @@ pub struct Figures {
     pub database_allocated_bytes: f64,
     /// Bytes that the workers sent to the storage layer.
     pub storage_written_bytes: f64,
+    /// Bytes that were written to the database's device, for whomever; `None` where there is none
+    /// that counts.
+    pub device_written_bytes: Option<f64>,
+    /// Flushes that the device completed, for whomever, per commit; `None` where one of both is not
+    /// counted.
+    pub flushes_per_commit: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: f64,
     /// Conflicts that the engine reported and the workload retried.
@@ -158,6 +164,8 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
         peak_pss_bytes: middle(&|m| m.resources.peak_pss_bytes as f64),
         database_allocated_bytes: middle(&|m| m.database.allocated_bytes as f64),
         storage_written_bytes: middle(&|m| m.resources.storage_written_bytes as f64),
+        device_written_bytes: median(measured.iter().filter_map(|m| device_written_bytes(m))),
+        flushes_per_commit: median(measured.iter().filter_map(|m| flushes_per_commit(m))),
         context_switches: middle(&|m| context_switches(m) as f64),
         conflicts: middle(&|m| m.conflicts as f64),
         results: common_results(&measured),
@@ -202,6 +210,19 @@ pub fn cpu_ns_per_operation(measurement: &Measurement) -> Option<f64> {
         .map(|operation| operation.count)
         .sum();
     (operations > 0).then(|| measurement.cpu_s() * 1e9 / operations as f64)
+}
+
+fn device_written_bytes(measurement: &Measurement) -> Option<f64> {
+    Some(measurement.device?.written_bytes as f64)
+}
+
+/// Flushes of the database's device per commit of the workload; `None` where one of both is not
+/// counted, or there was no commit. Where others work on the device their flushes count too.
+#[must_use]
+pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
+    let flushes = measurement.device?.flushes?;
+    let commits = measurement.commits.filter(|commits| *commits > 0)?;
+    Some(flushes as f64 / commits as f64)
 }
 
 /// Voluntary and involuntary context switches of a trial.

@@ -154,6 +154,16 @@ fn storage<'a>() -> Vec<Filled<'a>> {
         figure("written", 9, |_, cell| {
             bytes(cell.figures.storage_written_bytes)
         }),
+        figure("device written", 14, |_, cell| {
+            cell.figures
+                .device_written_bytes
+                .map_or_else(String::new, bytes)
+        }),
+        figure("flushes/commit", 13, |_, cell| {
+            cell.figures
+                .flushes_per_commit
+                .map_or_else(String::new, |flushes| format!("{flushes:.2}"))
+        }),
         figure("switches", 15, |_, cell| {
             number(cell.figures.context_switches)
         }),

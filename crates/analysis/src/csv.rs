@@ -3,6 +3,7 @@
 use crate::builds::NO_FAIR_BASELINE;
 use crate::cells::{context_switches, cpu_ns_per_operation};
 use std::collections::BTreeSet;
+use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
 use trueput_record::trial::Settings;
 use trueput_record::{Outcome, TrialRecord};
@@ -13,6 +14,8 @@ type Column = (String, Box<dyn Fn(&TrialRecord) -> String>);
 pub fn render(trials: &[TrialRecord]) -> String {
     let mut columns = about_the_trial();
     columns.extend(totals());
+    columns.extend(amplification());
+    columns.extend(machine());
     columns.extend(of_operations(trials));
     columns.extend(named(trials, "setting", |trial| Some(&trial.spec.settings)));
     columns.extend(named(trials, "knob", |trial| Some(&trial.spec.knobs)));
@@ -148,6 +151,84 @@ fn totals() -> Vec<Column> {
         measured("database_apparent_bytes", |m| {
             m.database.apparent_bytes.to_string()
         }),
+    ]
+}
+
+/// A figure that not every trial has; the cell is empty where it is absent.
+fn optional<T: ToString>(
+    title: &str,
+    value: impl Fn(&Measurement) -> Option<T> + 'static,
+) -> Column {
+    measured(title, move |m| {
+        value(m).map(|value| value.to_string()).unwrap_or_default()
+    })
+}
+
+/// What the workers asked for, and what that cost besides.
+fn amplification() -> Vec<Column> {
+    vec![
+        optional("cpu_percent", Measurement::cpu_percent),
+        measured("max_rss_bytes", |m| m.resources.max_rss_bytes.to_string()),
+        measured("total_bytes", |m| m.total_bytes().to_string()),
+        measured("read_calls", |m| m.resources.read_calls.to_string()),
+        measured("write_calls", |m| m.resources.write_calls.to_string()),
+        optional("commits", |m| m.commits),
+        optional("user_read_bytes", |m| m.user_read_bytes),
+        optional("user_written_bytes", |m| m.user_written_bytes),
+        optional("live_user_bytes", |m| m.live_user_bytes),
+        optional("read_amplification", Measurement::read_amplification),
+        optional("write_amplification", Measurement::write_amplification),
+        optional("space_amplification", Measurement::space_amplification),
+    ]
+}
+
+/// What the machine did meanwhile, and the limits that the trial ran in.
+fn machine() -> Vec<Column> {
+    let device = |title: &str, of: fn(&Device) -> Option<f64>| {
+        optional(&format!("device_{title}"), move |m| {
+            m.device.as_ref().and_then(of)
+        })
+    };
+    let pressure = |title: &str, of: fn(&Pressure) -> f64| {
+        optional(&format!("pressure_{title}"), move |m| {
+            m.pressure.as_ref().map(of)
+        })
+    };
+    let neighbours = |title: &str, of: fn(&Neighbours) -> f64| {
+        optional(&format!("neighbours_{title}"), move |m| {
+            m.neighbours.as_ref().map(of)
+        })
+    };
+    let memory = |title: &str, of: fn(&MemoryUse) -> Option<u64>| {
+        optional(&format!("memory_{title}"), move |m| {
+            m.memory.as_ref().and_then(of)
+        })
+    };
+    let cold = |title: &str, of: fn(&ColdStart) -> u64| {
+        optional(&format!("cold_start_{title}"), move |m| {
+            m.cold_start.as_ref().map(of)
+        })
+    };
+    vec![
+        device("read_bytes", |it| Some(it.read_bytes as f64)),
+        device("written_bytes", |it| Some(it.written_bytes as f64)),
+        device("reads", |it| Some(it.reads as f64)),
+        device("writes", |it| Some(it.writes as f64)),
+        device("flushes", |it| it.flushes.map(|flushes| flushes as f64)),
+        device("busy_s", |it| Some(it.busy_s)),
+        pressure("cpu_some_s", |it| it.cpu_some_s),
+        pressure("memory_some_s", |it| it.memory_some_s),
+        pressure("memory_full_s", |it| it.memory_full_s),
+        pressure("io_some_s", |it| it.io_some_s),
+        pressure("io_full_s", |it| it.io_full_s),
+        neighbours("cpu_s", |it| it.cpu_s),
+        neighbours("steal_s", |it| it.steal_s),
+        memory("limit_bytes", |it| Some(it.limit_bytes)),
+        memory("peak_bytes", |it| it.peak_bytes),
+        memory("limit_hits", |it| it.limit_hits),
+        memory("kills", |it| Some(it.kills)),
+        cold("pages", |it| it.pages),
+        cold("pages_left", |it| it.pages_left),
     ]
 }
 

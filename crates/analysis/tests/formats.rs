@@ -196,6 +196,32 @@ fn csv_gives_back_every_trial_as_plain_numbers() {
 }
 
 #[test]
+fn csv_says_what_the_device_did_and_nothing_where_none_counted() {
+    let mut trials = everything();
+    let measured = trials[0].measurement.as_mut().unwrap();
+    measured.commits = Some(50);
+    measured.user_written_bytes = Some(31_000_000);
+    measured.device = Some(trueput_record::accounting::Device {
+        flushes: Some(100),
+        ..Default::default()
+    });
+    let per_commit = trueput_analysis::cells::flushes_per_commit;
+    assert_eq!(per_commit(measured), Some(2.0));
+    let unknown = trials[1].measurement.as_ref().unwrap();
+    assert_eq!(per_commit(unknown), None);
+    let rows = parse_csv(&report(trials.clone()).render(Format::Csv, PLAIN));
+    let cell = |row: usize, name: &str| {
+        let column = rows[0].iter().position(|title| title == name).unwrap();
+        rows[row + 1][column].as_str()
+    };
+    assert_eq!(cell(0, "device_flushes"), "100");
+    assert_eq!(cell(0, "write_amplification"), "10");
+    assert_eq!(cell(1, "device_flushes"), "");
+    assert_eq!(cell(1, "write_amplification"), "");
+    assert_eq!(cell(1, "memory_limit_bytes"), "");
+}
+
+#[test]
 fn json_gives_back_every_trial_and_the_rankings() {
     let trials = everything();
     let text = report(trials.clone()).render(Format::Json, PLAIN);

@@ -100,8 +100,10 @@ pub struct MemoryUse {
     /// (cgroup v2 before Linux 5.19).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Times that the limit was met, so that the kernel had to free something first.
-    pub limit_hits: u64,
+    /// Times that the limit was met, so that the kernel had to free something first; absent where
+    /// that is not counted, as under cgroup v1 of Linux 6.18.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_hits: Option<u64>,
     /// Processes that the kernel killed because nothing could be freed.
     pub kills: u64,
 }

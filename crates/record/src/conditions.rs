@@ -31,7 +31,7 @@ pub struct Conditions {
     /// The memory allocator of the workers.
     pub allocator: Allocator,
     /// The most memory that the workers may have together, page cache included, bytes; `None`: no
-    /// limit.
+    /// limit. With one the start is cold: pages that the load left are charged to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// The file system that the database lies on; `None`: the work folder's.

@@ -1,10 +1,10 @@
 //! What a trial yielded. One [`TrialRecord`] is one line of `trials.jsonl`.
 
 use crate::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
+use crate::ceiling::Ceilings;
 use crate::filesystem::MountedFileSystem;
 use crate::placement::{AllocatorReport, Placement};
 use crate::{Promise, TrialSpec, Value, VerifyLevel};
-use crate::ceiling::Ceilings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

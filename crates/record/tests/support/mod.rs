@@ -274,7 +274,7 @@ fn measurement() -> Measurement {
         memory: Some(MemoryUse {
             limit_bytes: 1 << 30,
             peak_bytes: Some(1 << 29),
-            limit_hits: 12,
+            limit_hits: Some(12),
             kills: 0,
         }),
         cold_start: Some(ColdStart {

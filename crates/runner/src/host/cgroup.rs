@@ -196,24 +196,20 @@ impl MemoryGroup {
     pub fn usage(&self) -> MemoryUse {
         let read = |file: &str| read_to_string(self.path.join(file)).unwrap_or_default();
         let number = |file: &str| read(file).trim().parse::<u64>().ok();
-        let event = |file: &str, name: &str| named_number(&read(file), name).unwrap_or_default();
+        let kills = |file: &str| named_number(&read(file), "oom_kill").unwrap_or_default();
         let limit_bytes = self.limit_bytes;
         match self.version {
             Version::One => MemoryUse {
                 limit_bytes,
                 peak_bytes: number("memory.max_usage_in_bytes"),
-                // Where the limit of memory and swap together is the same it is met first.
-                limit_hits: ["memory.failcnt", "memory.memsw.failcnt"]
-                    .into_iter()
-                    .filter_map(number)
-                    .sum(),
-                kills: event("memory.oom_control", "oom_kill"),
+                limit_hits: failures(&number),
+                kills: kills("memory.oom_control"),
             },
             Version::Two => MemoryUse {
                 limit_bytes,
                 peak_bytes: number("memory.peak"),
-                limit_hits: event("memory.events", "max"),
-                kills: event("memory.events", "oom_kill"),
+                limit_hits: named_number(&read("memory.events"), "max"),
+                kills: kills("memory.events"),
             },
         }
     }
@@ -231,6 +227,15 @@ impl Drop for MemoryGroup {
             }
         }
     }
+}
+
+/// How often a v1 group met its limit; `None` where that was never: newer kernels do not count it
+/// any more, and say zero.
+fn failures(number: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    // Where the limit of memory and swap together is the same, it is met first.
+    let both = ["memory.failcnt", "memory.memsw.failcnt"];
+    let count = both.iter().filter_map(|file| number(file)).sum();
+    (count > 0).then_some(count)
 }
 
 /// The number in the line `NAME NUMBER`.

@@ -108,7 +108,10 @@ fn a_cold_start_says_how_many_pages_stayed() {
     cold.conditions.start = Start::Cold;
     let record = only(cold);
     let start = measured(&record).cold_start.unwrap();
-    assert!(start.pages >= crate::toy::LOADED_BYTES as u64 / 65_536, "{start:?}");
+    assert!(
+        start.pages >= crate::toy::LOADED_BYTES as u64 / 65_536,
+        "{start:?}"
+    );
     assert_eq!(doubts(&record).is_empty(), start.is_cold());
     let warm = only(alone(spec("warm", "store")));
     assert_eq!(measured(&warm).cold_start, None);
@@ -133,12 +136,9 @@ fn what_keeps_within_its_limit_says_how_much_it_took() {
     let memory = measured.memory.unwrap();
     assert_eq!((memory.limit_bytes, memory.kills), (48 << 20, 0));
     // Its file is larger than the limit: the page cache counts, and is given back.
-    assert!(memory.limit_hits > 0, "{memory:?}");
-    assert!(
-        memory
-            .peak_bytes
-            .is_none_or(|peak| peak <= 48 << 20 && peak > 16 << 20)
-    );
+    let near = (44 << 20)..=(48 << 20);
+    let peak = memory.peak_bytes;
+    assert!(peak.is_none_or(|peak| near.contains(&peak)), "{memory:?}");
     assert!(measured.cold_start.is_some(), "a limited trial starts cold");
 }
 

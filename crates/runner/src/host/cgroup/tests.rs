@@ -85,7 +85,20 @@ fn a_v2_group_is_limited_without_swap_and_its_events_are_read() {
     );
     let usage = group.usage();
     assert_eq!(usage.peak_bytes, Some(1 << 20));
-    assert_eq!((usage.limit_hits, usage.kills), (12, 1));
+    assert_eq!((usage.limit_hits, usage.kills), (Some(12), 1));
+}
+
+#[test]
+fn a_v1_group_counts_hits_of_both_limits_and_none_where_the_kernel_counts_none() {
+    let count = |memory, both| {
+        failures(move |file: &str| match file {
+            "memory.failcnt" => memory,
+            _ => both,
+        })
+    };
+    assert_eq!(count(Some(3), Some(4)), Some(7));
+    assert_eq!(count(Some(3), None), Some(3));
+    assert_eq!(count(Some(0), Some(0)), None);
 }
 
 #[test]
@@ -137,7 +150,8 @@ fn a_process_that_wants_more_than_its_group_may_have_is_killed_and_counted() {
     let usage = group.usage();
     assert_eq!(usage.kills, 1, "{usage:?}");
     assert!(usage.peak_bytes.is_some_and(|peak| peak <= 32 << 20));
-    assert!(usage.limit_hits > 0);
+    // Whether hits are counted depends on the kernel; that none would be an error.
+    assert_ne!(usage.limit_hits, Some(0));
     let path = group.path.clone();
     drop(group);
     assert!(!path.exists());

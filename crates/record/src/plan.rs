@@ -58,6 +58,8 @@ pub struct PlanFile {
     pub engines: Vec<Contender>,
     /// The levels at which they compete.
     pub durability: Vec<Durability>,
+    /// At which of them each engine does.
+    pub levels: Levels,
     /// How many workers.
     pub workers: Vec<u32>,
     /// What a worker is; `None`: a process where the engine allows several, else a thread.
@@ -104,6 +106,30 @@ impl Contender {
                 engine: text.to_owned(),
                 build: None,
             },
+        }
+    }
+}
+
+/// At which of a plan's levels each engine competes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Levels {
+    /// At every one that it has.
+    All,
+    /// At the first in the plan's order that it has: where a published comparison gave each engine
+    /// the level that it was made for.
+    First,
+}
+
+impl Levels {
+    /// Both choices.
+    pub const ALL: [Self; 2] = [Self::All, Self::First];
+
+    /// The choice's name, as in plan files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::First => "first",
         }
     }
 }
@@ -201,6 +227,7 @@ impl PlanFile {
             workload: workload.to_owned(),
             engines: Vec::new(),
             durability: vec![Durability::Sync],
+            levels: Levels::All,
             workers: vec![4],
             worker_kind: None,
             repeat: 1,

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use trueput_engine::knob::resolve;
 use trueput_engine::{Durability, Engine, Knob, Resolved};
 use trueput_record::plan::{
-    Contender, Dimensions, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile, Unsupported,
-    check_count, check_name,
+    Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile,
+    Unsupported, check_count, check_name,
 };
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
@@ -383,49 +383,67 @@ impl<'a> Expansion<'a> {
         let knobs = self.plan.knobs.get(&contender.engine).unwrap_or(&no_knobs);
         for durability in self.levels(engine, left_out)? {
             let (settings, note) = self.settings_of(engine, durability);
-            for &workers in &self.plan.workers {
-                for knobs in combinations(knobs) {
-                    let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
-                        .map_err(|why| self.wrong("knobs", why))?;
-                    if let Err(error) = engine.promise_with(durability, &knobs) {
-                        let why = in_words(&contender.engine, error);
-                        self.lacking("knobs", why, left_out)?;
-                        continue;
-                    }
-                    for settings in combinations(&settings) {
-                        for conditions in self.conditions.clone() {
-                            let placed = self.with_log_placed(
-                                engine,
-                                knobs.as_settings(),
-                                &conditions,
-                                left_out,
-                            )?;
-                            let Some(knobs) = placed else { continue };
-                            let (settings, job) = self.bound(&settings, &conditions)?;
-                            job.check_workers(workers, worker_kind)
-                                .map_err(|why| self.wrong("workers", why))?;
-                            if job.durability().is_some_and(|own| own != durability) {
-                                continue;
-                            }
-                            cells.push(TrialSpec {
-                                id: String::new(),
-                                cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
-                                repeat: 0,
-                                workload: self.plan.workload.clone(),
-                                settings: settings.as_settings().clone(),
-                                engine: contender.engine.clone(),
-                                build: contender.build.clone(),
-                                durability,
-                                knobs,
-                                workers,
-                                worker_kind,
-                                verify: self.plan.verify,
-                                seed: self.plan.seed,
-                                conditions,
-                                note: note.clone(),
-                            });
-                        }
-                    }
+            for knobs in combinations(knobs) {
+                let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
+                    .map_err(|why| self.wrong("knobs", why))?;
+                if let Err(error) = engine.promise_with(durability, &knobs) {
+                    let why = in_words(&contender.engine, error);
+                    self.lacking("knobs", why, left_out)?;
+                    continue;
+                }
+                let draft = TrialSpec {
+                    id: String::new(),
+                    cell: 0,
+                    repeat: 0,
+                    workload: self.plan.workload.clone(),
+                    settings: Settings::new(),
+                    engine: contender.engine.clone(),
+                    build: contender.build.clone(),
+                    durability,
+                    knobs: knobs.as_settings().clone(),
+                    workers: 0,
+                    worker_kind,
+                    verify: self.plan.verify,
+                    seed: self.plan.seed,
+                    conditions: Conditions::default(),
+                    note: note.clone(),
+                };
+                self.cells_of(engine, &draft, &settings, cells, left_out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells of one contender with one set of knobs at one level. What a load depends on is the
+    /// outer dimension and workers the inner one, so that trials that can share a load stand side by
+    /// side.
+    fn cells_of(
+        &self,
+        engine: &dyn Engine,
+        draft: &TrialSpec,
+        settings: &Dimensions,
+        cells: &mut Vec<TrialSpec>,
+        left_out: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        for conditions in self.conditions.clone() {
+            let placed = self.with_log_placed(engine, &draft.knobs, &conditions, left_out)?;
+            let Some(knobs) = placed else { continue };
+            for settings in combinations(settings) {
+                let (settings, job) = self.bound(&settings, &conditions)?;
+                if job.durability().is_some_and(|own| own != draft.durability) {
+                    continue;
+                }
+                for &workers in &self.plan.workers {
+                    job.check_workers(workers, draft.worker_kind)
+                        .map_err(|why| self.wrong("workers", why))?;
+                    cells.push(TrialSpec {
+                        cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
+                        settings: settings.as_settings().clone(),
+                        knobs: knobs.clone(),
+                        workers,
+                        conditions: conditions.clone(),
+                        ..draft.clone()
+                    });
                 }
             }
         }
@@ -482,8 +500,16 @@ impl<'a> Expansion<'a> {
             let offered = |level: &Durability| engine.promise(*level).is_some();
             return Ok(Durability::ALL.into_iter().filter(offered).collect());
         }
+        let mut asked = self.plan.durability.as_slice();
+        if self.plan.levels == Levels::First {
+            let first = asked
+                .iter()
+                .position(|&level| engine.promise(level).is_some());
+            // Where it has none, each is said to be lacking.
+            asked = first.map_or(asked, |index| &asked[index..=index]);
+        }
         let mut offered = Vec::new();
-        for &level in &self.plan.durability {
+        for &level in asked {
             if engine.promise(level).is_some() {
                 offered.push(level);
             } else {

@@ -1,7 +1,7 @@
 //! Reads a plan from TOML. Every refusal names the file, the line and what would be right.
 
 use super::{
-    Contender, Dimensions, MAX_REPEAT, MAX_WORKERS, Origin, PlanFile, Unsupported, When,
+    Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, Origin, PlanFile, Unsupported, When,
     check_count, check_name, check_rate, parse_cpus, parse_memory, parse_numa,
 };
 use crate::conditions::parse_seconds;
@@ -15,12 +15,13 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "name",
     "about",
     "workload",
     "engines",
     "durability",
+    "levels",
     "workers",
     "worker_kind",
     "repeat",
@@ -97,6 +98,7 @@ impl Reader<'_> {
                 plan.engines = names.iter().map(|name| Contender::parse(name)).collect();
             }
             "durability" => plan.durability = self.some(item, |one| self.parsed(one))?,
+            "levels" => plan.levels = self.one_of(item, key, Levels::ALL, Levels::name)?,
             "workers" => {
                 plan.workers = self.some(item, |one| self.count(one, "workers", MAX_WORKERS))?;
             }
@@ -397,6 +399,7 @@ name = "first"
 workload = "threen1"
 engines = ["lmdb", "rocksdb@/opt/librocksdb.so"]
 durability = ["sync", "async"]
+levels = "first"
 workers = [2, 4]
 worker_kind = "threads"
 repeat = 3
@@ -432,6 +435,7 @@ note = "shorter"
             (plan.workers.as_slice(), plan.repeat, plan.seed),
             ([2, 4].as_slice(), 3, 7)
         );
+        assert_eq!(plan.levels, Levels::First);
         assert_eq!(plan.worker_kind, Some(WorkerKind::Threads));
         assert_eq!(plan.unsupported, Unsupported::LeaveOut);
         assert_eq!(plan.settings["finish"], [Value::Integer(100_000)]);
@@ -442,9 +446,9 @@ note = "shorter"
         assert!(!plan.when[0].applies("lmdb", Durability::Async));
         assert_eq!(
             plan.origin.of("settings.finish").unwrap().to_string(),
-            "plans/x.toml:18"
+            "plans/x.toml:19"
         );
-        assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 23);
+        assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 24);
         let conditions = plan.conditions.combinations();
         assert_eq!(conditions.len(), 4);
         assert_eq!(conditions[0].duration_s, Some(120.0));
@@ -479,6 +483,7 @@ note = "shorter"
         ("repeat = 99999999999999999999", "too large"),
         ("seed = -1", "seed must be 0 or more"),
         ("durability = [\"asinc\"]", "did you mean 'async'"),
+        ("levels = \"fist\"", "did you mean 'first'"),
         ("verify = \"fulll\"", "did you mean 'full'"),
         ("worker_kind = \"thread\"", "did you mean 'threads'"),
         ("unsupported = \"leave_out\"", "did you mean 'leave-out'"),

@@ -410,3 +410,18 @@ fn a_refusal_names_the_line_of_the_plan() {
     let start = format!("{}:4: shared.map_size: 1 is out of range", path.display());
     assert!(message.starts_with(&start), "{message}");
 }
+
+#[test]
+fn an_engine_may_run_at_the_first_level_that_it_has_alone() {
+    let mut plan = plan(&["shared", "single"]);
+    plan.durability = vec![Process, Async, Sync];
+    plan.levels = trueput_record::plan::Levels::First;
+    let matrix = expanded(&plan);
+    assert_eq!(
+        ids(&matrix),
+        ["0001-shared-process-w4-r1", "0002-single-async-w4-r1"]
+    );
+    assert!(matrix.left_out.is_empty(), "{:?}", matrix.left_out);
+    plan.durability = vec![Durability::Buffered];
+    assert!(refused(&plan).contains("has no durability 'buffered'"));
+}

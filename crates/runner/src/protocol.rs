@@ -130,7 +130,7 @@ pub(crate) enum Report {
         /// Settings and counters as the engine reports them.
         engine: EngineState,
         /// What was loaded; `None` where nothing was, or it is not worth a figure.
-        load: Option<LoadDone>,
+        load: Option<Box<LoadDone>>,
     },
     /// Every worker of this process has ended.
     Executed(Box<Execution>),

@@ -131,12 +131,14 @@ fn prepare(
     // The database is closed before the runner hears of it: workers open it next.
     drop(database);
     let usage = difference(&before, &execute::usage()?);
-    let load = loaded.map(|load| LoadDone {
-        records: load.records,
-        user_bytes: load.user_bytes,
-        elapsed_s: began.elapsed().as_secs_f64(),
-        usage,
-        memory,
+    let load = loaded.map(|load| {
+        Box::new(LoadDone {
+            records: load.records,
+            user_bytes: load.user_bytes,
+            elapsed_s: began.elapsed().as_secs_f64(),
+            usage,
+            memory,
+        })
     });
     reporter.send(&Report::Prepared {
         version: build.version,

@@ -28,7 +28,7 @@ enum Word {
     /// Its session is made, or its native program runs as the process of this number.
     Ready(Option<u32>),
     /// Its share is done, or it failed and why.
-    Ended(Result<Work, String>),
+    Ended(Result<Box<Work>, String>),
 }
 
 /// What a worker has done.
@@ -146,7 +146,7 @@ impl Crew<'_> {
             WorkerKind::Threads => format!("worker {index}: {why}"),
         });
         // The main thread listens until it has heard this of every worker, or of a failed one.
-        let _ = words.send(Word::Ended(named));
+        let _ = words.send(Word::Ended(named.map(Box::new)));
     }
 
     fn share(&self, index: u32, lane: &Lane, words: &Sender<Word>) -> Result<Work, String> {
@@ -338,7 +338,7 @@ impl Watch<'_> {
         }
         let limit = moment.saturating_duration_since(Instant::now());
         match self.words.recv_timeout(limit) {
-            Ok(Word::Ended(ended)) => works.push(ended?),
+            Ok(Word::Ended(ended)) => works.push(*ended?),
             Ok(Word::Ready(_)) => {}
             Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err(gone()),

@@ -79,7 +79,7 @@ fn the_workers_memory_lies_where_the_policy_says() {
     ];
     let trials = policies.iter().enumerate().map(|(index, (asked, _))| {
         under(spec(&format!("t{index}"), "store"), |of| {
-            of.numa = asked.parse().ok()
+            of.numa = asked.parse().ok();
         })
     });
     let bench = Bench::new();

@@ -4,7 +4,7 @@
 use super::problem::Problem;
 use super::stream::{Inserted, Operation, Stream};
 use super::tally::names;
-use super::track::{Fault, MAX_NUMBER, Sample, Seen, parts};
+use super::track::{Fault, Knowledge, MAX_NUMBER, Sample, Seen, parts};
 use crate::{Ended, Error, Findings, Target};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Expected {
             .findings
             .iter()
             .filter(is_mutator)
-            .all(|findings| named(findings, names::SHARED) == 1);
+            .all(|findings| named(findings, names::KNOWLEDGE) == Knowledge::All as u64);
         let all = usize::try_from(problem.records).unwrap_or(usize::MAX);
         let room = |wanted: bool, length: usize| if wanted { length } else { 0 };
         let mut expected = Self {

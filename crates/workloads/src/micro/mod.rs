@@ -112,6 +112,14 @@ impl Job for MicroJob {
         self.problem.live_bytes(counts)
     }
 
+    fn commits(&self, counts: &[u64]) -> Option<u64> {
+        self.problem.commits(counts)
+    }
+
+    fn commit_bytes(&self) -> u64 {
+        self.problem.commit_bytes()
+    }
+
     fn load_key(&self) -> Option<String> {
         let Problem {
             records,

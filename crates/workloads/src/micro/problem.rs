@@ -364,6 +364,24 @@ impl Problem {
         Some(records.saturating_mul((self.key_bytes + self.value_bytes) as u64))
     }
 
+    /// Commits that wrote something, among `counts` operations by kind.
+    pub(super) fn commits(&self, counts: &[u64]) -> Option<u64> {
+        let kinds = self.kinds();
+        let ends = |kind: &Kind| match kind {
+            Kind::Commit => true,
+            Kind::Insert | Kind::Update | Kind::Delete => self.batch == 1,
+            _ => false,
+        };
+        let counted = |kind| counts.get(kinds.index(kind)).copied();
+        kinds.each().filter(ends).map(counted).sum()
+    }
+
+    /// Bytes of keys and values that one commit writes.
+    pub(super) fn commit_bytes(&self) -> u64 {
+        let record = self.key_bytes + self.value_bytes;
+        self.batch.saturating_mul(record as u64)
+    }
+
     /// The values of a seed.
     ///
     /// # Errors

@@ -292,10 +292,7 @@ impl<'w> Worker<'w> {
         findings.insert(names::DONE.to_owned(), self.done);
         let mutators = self.problem.mutators(task.workers);
         let knowledge = Knowledge::of(task.worker_kind, task.worker, &mutators);
-        findings.insert(
-            names::SHARED.to_owned(),
-            (knowledge == Knowledge::All).into(),
-        );
+        findings.insert(names::KNOWLEDGE.to_owned(), knowledge as u64);
         self.tally.find(&mut findings);
         match self.tracker.into_unsettled() {
             Some(unsettled) => findings.extend(

@@ -10,7 +10,8 @@ pub(super) mod names {
     pub(crate) const CHECKED: &str = "reads_checked";
     pub(crate) const WRONG: &str = "reads_wrong";
     pub(crate) const FIRST_WRONG: &str = "first_wrong_record";
-    pub(crate) const SHARED: &str = "knows_all_writes";
+    /// What the worker knew of others' writes.
+    pub(crate) const KNOWLEDGE: &str = "knowledge";
     pub(crate) const OVERFLOWED: &str = "too_many_unsettled";
     /// With the record's number behind it.
     pub(crate) const UNSETTLED: &str = "unsettled.";

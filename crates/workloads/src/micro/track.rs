@@ -83,15 +83,15 @@ impl Fault {
     }
 }
 
-/// What a worker process knows of what others write.
+/// What a worker process knows of what others write. Its number stands in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Knowledge {
     /// All of it: every writer is a thread of this process, or there is none.
-    All,
+    All = 1,
     /// One process writes, and it is another: versions may only rise.
-    Rising,
+    Rising = 2,
     /// Nothing: several processes write.
-    Nothing,
+    Nothing = 3,
 }
 
 impl Knowledge {

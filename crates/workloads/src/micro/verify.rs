@@ -3,7 +3,7 @@
 use super::expected::{Expected, named};
 use super::problem::Problem;
 use super::tally::names;
-use super::track::{Fault, Seen};
+use super::track::{Fault, Knowledge, Seen};
 use super::transaction::{Unmetered, transact};
 use crate::generate::value::Values;
 use crate::{Conclusion, Doing, Ended, Error, Target};
@@ -72,11 +72,8 @@ fn check_reads(ended: &Ended) -> Option<Check> {
         return None;
     }
     if wrong == 0 {
-        return Some(Check::new(
-            "reads",
-            true,
-            format!("{checked} reads saw what they may"),
-        ));
+        let detail = format!("{checked} reads saw what they may{}", limits(ended));
+        return Some(Check::new("reads", true, detail));
     }
     let first = ended
         .findings
@@ -92,6 +89,20 @@ fn check_reads(ended: &Ended) -> Option<Check> {
         first.copied().unwrap_or_default()
     );
     Some(Check::new("reads", false, detail))
+}
+
+/// What the workers could not check, being processes.
+fn limits(ended: &Ended) -> &'static str {
+    let knows = |knowledge| {
+        let number = knowledge as u64;
+        let mut found = ended.findings.iter();
+        found.any(|found| named(found, names::KNOWLEDGE) == number)
+    };
+    match (knows(Knowledge::Nothing), knows(Knowledge::Rising)) {
+        (true, _) => "; whether stale is not known, several processes having written",
+        (_, true) => "; that versions do not fall stands for fresh, another process having written",
+        _ => "",
+    }
 }
 
 /// What one check has against the records.

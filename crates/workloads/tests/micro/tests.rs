@@ -74,6 +74,24 @@ fn every_test_passes_verification_in_processes() {
 }
 
 #[test]
+fn what_processes_cannot_check_of_each_other_stands_in_the_result() {
+    let detail = |bench: Bench| {
+        let (_, conclusion) = bench.run();
+        conclusion.checks[0].detail.clone()
+    };
+    let writing = |writers| {
+        let mut bench = bench("read-while-writing", true, 2, &[("writers", writers)]);
+        bench.until_puts = 200;
+        bench
+    };
+    assert!(detail(writing("1")).ends_with("reads saw what they may"));
+    let one = detail(writing("1").in_processes());
+    assert!(one.contains("versions do not fall"), "{one}");
+    let several = detail(writing("2").in_processes());
+    assert!(several.contains("whether stale is not known"), "{several}");
+}
+
+#[test]
 fn every_distribution_passes_verification() {
     for distribution in ["uniform", "zipfian", "latest", "hotspot", "sequential"] {
         for (test, by_time) in [

@@ -39,7 +39,11 @@ fn the_other_settings_keep_the_contract() {
         return;
     }
     let prefix_hash = [("hash_index", true.into()), ("prefix_length", 4_i64.into())];
-    let settings: [&[(&str, Value)]; 6] = [
+    let settings: [&[(&str, Value)]; 7] = [
+        &[
+            ("log_directory", "log".into()),
+            ("buffered_wal", "manual".into()),
+        ],
         &[("preset", "prefix".into())],
         &prefix_hash,
         &[("buffered_wal", "manual".into())],

@@ -58,6 +58,7 @@ fn the_other_settings_keep_the_contract() {
         ("checkpoint_wait", 1_i64.into()),
         ("checkpoint_log_size", Value::Integer(1 << 20)),
         ("log_file_max", Value::Integer(1 << 20)),
+        ("log_directory", "log".into()),
         ("eviction_threads_min", 2_i64.into()),
         ("eviction_threads_max", 4_i64.into()),
         ("leaf_page_max", Value::Integer(4 << 10)),

@@ -9,7 +9,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use trueput_engine::{Database, Durability, Error, OpenSpec, Resolved, Result, Session, Value};
+use trueput_engine::{Database, Durability, Error, OpenSpec, Result, Session, Value};
 
 /// An open database. Options are freed after it is closed.
 pub(super) struct Opened {
@@ -43,9 +43,11 @@ struct Options {
 }
 
 impl Options {
-    fn new(symbols: &'static Symbols, knobs: &Resolved, durability: Durability) -> Result<Self> {
-        let text = knobs::options(knobs, durability).map_err(Error::Unsupported)?;
-        let text = CString::new(text).map_err(Error::engine)?;
+    fn new(symbols: &'static Symbols, spec: &OpenSpec<'_>) -> Result<Self> {
+        let knobs = spec.knobs;
+        let log = knobs::log_option(knobs, spec.directory).map_err(Error::Unsupported)?;
+        let text = knobs::options(knobs, spec.durability).map_err(Error::Unsupported)?;
+        let text = CString::new(log + &text).map_err(Error::engine)?;
         let create = symbols.api.options_create;
         let new = || {
             // SAFETY: they need nothing.
@@ -95,7 +97,7 @@ impl Opened {
         spec: &OpenSpec<'_>,
     ) -> Result<Self> {
         refuse_second_build(library)?;
-        let options = Options::new(symbols, spec.knobs, spec.durability)?;
+        let options = Options::new(symbols, spec)?;
         let path = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         let (database, mode) = match spec.knobs.text("transactions") {

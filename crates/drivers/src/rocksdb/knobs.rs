@@ -1,7 +1,7 @@
 //! RocksDB's settings that a plan may turn, and their words in RocksDB's own options string.
 
-use std::path::Path;
 use std::fmt::Write;
+use std::path::Path;
 use trueput_engine::{Durability, Kind, Knob, Resolved};
 
 pub(super) const KNOBS: &[Knob] = &[

@@ -193,7 +193,7 @@ struct Surveyor<'s> {
 }
 
 impl Surveyor<'_> {
-    /// Looks at the next record of the scan; `next` is the number that it has where none is missing.
+    /// Looks at the next record of the scan; `next` is its number where none is missing.
     fn look(&self, survey: &mut Survey, next: &mut u64, key: &[u8], value: &[u8]) {
         survey.found += 1;
         let Some(item) = self.problem.format.read(key) else {

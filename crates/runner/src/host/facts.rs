@@ -127,6 +127,10 @@ fn parse_load(text: &str) -> Option<[f64; 3]> {
 /// Hypervisor and container, as far as they show.
 fn virtualisation(cpu_information: &str) -> String {
     let mut hints = Vec::new();
+    // QEMU's translator names its processors so, whichever machine it pretends to be.
+    if cpu_field(cpu_information, "model name").is_some_and(|model| model.contains("TCG")) {
+        hints.push("emulated guest (tcg): its figures show function, not speed".to_owned());
+    }
     if has_flag(cpu_information, "hypervisor") {
         let vendor = ["/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor"]
             .map(line)
@@ -180,6 +184,13 @@ mod tests {
         assert_eq!(cpu_field(CPU, "model name"), Some("A Fine CPU @ 2.00GHz"));
         assert!(has_flag(CPU, "hypervisor") && !has_flag(CPU, "nonstop"));
         assert!(virtualisation(CPU).starts_with("virtual machine"));
+    }
+
+    #[test]
+    fn an_emulated_processor_shows() {
+        let emulated = "model name\t: QEMU TCG CPU version 2.5+\nflags\t\t: fpu\n";
+        assert!(virtualisation(emulated).starts_with("emulated guest"));
+        assert!(!virtualisation(CPU).contains("emulated"));
     }
 
     #[test]

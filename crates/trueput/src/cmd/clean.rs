@@ -4,15 +4,15 @@ use crate::failure::{FAILED, Failure};
 use crate::{output, table};
 use clap::Args;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_runner::host::filesystem::{LeftOver, clean, find};
+use trueput_runner::host::filesystem::{LeftOver, clean, find, find_everywhere};
 
 const EXAMPLES: &str = "\
 Examples:
   trueput clean                          # list what killed runs left behind
   trueput clean --yes                    # unmount, detach and remove it
-  trueput clean --work /fast/work        # look in a work folder that a run was given, too
+  trueput clean --work /fast/work        # only what is in this work folder
 
 A run that is at work is left alone, and so is whatever bears no mark of trueput.
 Databases that a run was told to keep are no left-overs.
@@ -32,10 +32,11 @@ pub struct Arguments {
     /// Write JSON
     #[arg(long)]
     json: bool,
-    /// The folder for results, whose runs' work folders are looked into
-    #[arg(long, value_name = "DIR", default_value = "results")]
+    /// Look only into the work folders of the runs in this folder for results [default: those in
+    /// 'results', and wherever something of trueput's is mounted or attached]
+    #[arg(long, value_name = "DIR")]
     results: Vec<PathBuf>,
-    /// A work folder to look into
+    /// Look only into this work folder
     #[arg(long, value_name = "DIR")]
     work: Vec<PathBuf>,
 }
@@ -45,7 +46,10 @@ pub struct Arguments {
 /// # Errors
 /// Where nobody reads the list.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let found = find(&arguments.results, &arguments.work);
+    let found = match arguments.results.is_empty() && arguments.work.is_empty() {
+        true => find_everywhere(Path::new("results")),
+        false => find(&arguments.results, &arguments.work),
+    };
     if !arguments.json {
         list(&found)?;
     }

@@ -55,32 +55,44 @@ impl What {
     }
 }
 
-/// Finds what is left of runs whose process is gone: wherever a file system of theirs is mounted or
-/// an image attached, in the work folders of the runs in `results`, and in the folders `work`.
+/// Finds what is left of runs whose process is gone, in the work folders of the runs in `results`
+/// and in the folders `work`.
 ///
 /// Nothing is found by its name alone: a run's folder has its mark, and so has each trial's folder
-/// in which something was made; only a control group is told by its name and process.
+/// in which something was made.
 #[must_use]
 pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<LeftOver> {
-    let mut folders: BTreeSet<PathBuf> = work.iter().filter_map(real).collect();
+    let mut folders: BTreeSet<PathBuf> = work.iter().filter_map(|path| real(path)).collect();
     for results in results {
         folders.extend(work_folders(results));
     }
+    in_work_folders(&folders)
+}
+
+/// Finds what is left of runs whose process is gone: as [`find`] does in these results, wherever a
+/// file system of theirs is mounted or an image attached, and control groups, which are told by
+/// their name and process.
+#[must_use]
+pub fn find_everywhere(results: &Path) -> Vec<LeftOver> {
+    let mut folders: BTreeSet<PathBuf> = work_folders(results).into_iter().collect();
     let points = mounts().into_iter().map(|mount| mount.mount_point.into());
-    let images = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let images = images
-        .filter_map(|entry| loop_device::image_of(&Path::new("/dev").join(entry.file_name())));
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let devices = devices.map(|entry| Path::new("/dev").join(entry.file_name()));
+    let images = devices.filter_map(|device| loop_device::image_of(&device));
     for path in points.chain(images).collect::<Vec<PathBuf>>() {
         // The mark is in the trial's folder, and that is in the run's, in the work folder.
         let marked = path
             .ancestors()
             .find(|folder| Marker::read(folder).is_some());
-        folders.extend(
-            marked
-                .and_then(|trial| trial.ancestors().nth(2))
-                .map(Path::to_owned),
-        );
+        let work = marked.and_then(|trial| trial.ancestors().nth(2));
+        folders.extend(work.map(Path::to_owned));
     }
+    let mut found = in_work_folders(&folders);
+    found.extend(control_groups(Path::new(CONTROL_GROUPS), DEPTH));
+    found
+}
+
+fn in_work_folders(folders: &BTreeSet<PathBuf>) -> Vec<LeftOver> {
     let mut found = Vec::new();
     for folder in folders.iter().filter_map(|folder| WorkFolder::at(folder)) {
         let runs = fs::read_dir(folder.path()).into_iter().flatten().flatten();
@@ -88,11 +100,10 @@ pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<LeftOver> {
         runs.sort();
         found.extend(runs.iter().filter_map(|run| left_run(run)));
     }
-    found.extend(control_groups(Path::new(CONTROL_GROUPS), DEPTH));
     found
 }
 
-fn real(path: &PathBuf) -> Option<PathBuf> {
+fn real(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 

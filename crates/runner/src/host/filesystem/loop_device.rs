@@ -21,7 +21,8 @@ const ATTEMPTS: u32 = 64;
 /// The device that hands out loop devices.
 pub(super) const CONTROL: &str = "/dev/loop-control";
 
-/// An attached loop device. The kernel detaches it when the last user is gone: this, then the mount.
+/// An attached loop device. The kernel detaches it when its last user is gone: this, then the
+/// mount.
 #[derive(Debug)]
 pub(super) struct LoopDevice {
     /// The block device.

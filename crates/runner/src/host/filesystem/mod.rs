@@ -1,4 +1,5 @@
-//! File systems made for a trial: an image file, a loop device, mkfs, a mount, and all of it undone.
+//! File systems made for a trial: an image file, a loop device, mkfs, a mount, and all of it
+//! undone.
 //!
 //! ```text
 //! WORK/RUN/TRIAL/
@@ -20,7 +21,7 @@ mod mounting;
 mod system;
 
 pub(crate) use kinds::{Lacking, check};
-pub use left_over::{LeftOver, What, clean, find};
+pub use left_over::{LeftOver, What, clean, find, find_everywhere};
 
 use super::file_system::{file_system, free_bytes};
 use crate::work_folder::WorkFolder;

@@ -1,5 +1,5 @@
-//! Mounting and unmounting. The kernel's newer calls (fsopen(2) and its companions) are used because
-//! they hand back the kernel's own words on a wrong option.
+//! Mounting and unmounting. The kernel's newer calls, fsopen(2) and its companions, are used: they
+//! hand back the kernel's own words on a wrong option.
 
 use super::system::{plain, syscall_error};
 use crate::host::file_system::mounts;
@@ -149,10 +149,10 @@ pub(super) fn unmount(at: &Path) -> Result<(), String> {
 
 /// The source of what is mounted on top at exactly `at`.
 pub(super) fn source_at(at: &Path) -> Option<PathBuf> {
-    let here = mounts()
-        .into_iter()
-        .filter(|mount| Path::new(&mount.mount_point) == at);
-    here.last().map(|mount| PathBuf::from(mount.source))
+    let all = mounts();
+    let mut here = all.into_iter().rev();
+    let top = here.find(|mount| Path::new(&mount.mount_point) == at);
+    top.map(|mount| PathBuf::from(mount.source))
 }
 
 /// Every mount point below `folder`, or at it.

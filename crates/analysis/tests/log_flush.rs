@@ -1,4 +1,9 @@
 //! What a report says of `log-flush` trials.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 

@@ -1,5 +1,10 @@
 //! File systems made for trials, and what a killed run leaves: with the built program. What takes
 //! root is passed over, with a word, where the test does not run as root.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 

@@ -185,6 +185,15 @@ pub trait Job: Send + Sync {
     /// Whatever the engine says, or that the remains are of another problem.
     fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error>;
 
+    /// Makes what a worker's process needs before it is released: tables, pools of values. Every
+    /// worker of the process calls it, on its own thread.
+    ///
+    /// # Errors
+    /// Whatever keeps it from working.
+    fn make_ready(&self, _task: &Task<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Does one worker's share, on that worker's thread, while others do theirs.
     ///
     /// # Errors

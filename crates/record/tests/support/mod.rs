@@ -63,8 +63,8 @@ fn conditions() -> Conditions {
         numa: Some(NumaPolicy::Interleave(vec![0, 1])),
         allocator: Allocator::Jemalloc,
         memory_bytes: Some(1 << 30),
-        file_system: Some("ext4:mount=noatime;size=1GiB".parse().unwrap()),
-        log_file_system: Some("xfs:journal=external".parse().unwrap()),
+        file_system: "ext4:mount=noatime;size=1GiB".parse().ok(),
+        log_file_system: "xfs:journal=external".parse().ok(),
     }
 }
 

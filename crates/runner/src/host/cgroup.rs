@@ -202,7 +202,7 @@ impl MemoryGroup {
             Version::One => MemoryUse {
                 limit_bytes,
                 peak_bytes: number("memory.max_usage_in_bytes"),
-                limit_hits: failures(&number),
+                limit_hits: failures(number),
                 kills: kills("memory.oom_control"),
             },
             Version::Two => MemoryUse {

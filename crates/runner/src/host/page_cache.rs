@@ -24,7 +24,7 @@ pub(crate) fn drop_pages(directory: &Path) -> Result<ColdStart> {
     let mut sum = ColdStart::default();
     let mut folders = vec![directory.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).map_err(|error| named(&folder, error))?;
+        let entries = std::fs::read_dir(&folder).map_err(|error| named(&folder, &error))?;
         for entry in entries {
             let entry = entry?;
             let kind = entry.file_type()?;
@@ -32,7 +32,7 @@ pub(crate) fn drop_pages(directory: &Path) -> Result<ColdStart> {
                 folders.push(entry.path());
             } else if kind.is_file() {
                 let path: PathBuf = entry.path();
-                let dropped = drop_file(&path).map_err(|error| named(&path, error))?;
+                let dropped = drop_file(&path).map_err(|error| named(&path, &error))?;
                 sum.pages += dropped.pages;
                 sum.pages_left += dropped.pages_left;
             }
@@ -41,7 +41,7 @@ pub(crate) fn drop_pages(directory: &Path) -> Result<ColdStart> {
     Ok(sum)
 }
 
-fn named(path: &Path, error: Error) -> Error {
+fn named(path: &Path, error: &Error) -> Error {
     Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 

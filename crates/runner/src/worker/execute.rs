@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use trueput_engine::{Database, Native};
+use trueput_engine::{Database, Native, Session};
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
@@ -158,22 +158,13 @@ impl Crew<'_> {
             index,
             ..Share::default()
         };
+        let task = self.task(&mut *session, &mut meter, index);
+        let made = self.bound.job.make_ready(&task);
+        made.map_err(|error| error.to_string())?;
         let _ = words.send(Word::Ready(None));
         if self.gate.wait() {
             meter.begin();
-            let spec = &self.assignment.spec;
-            let mut task = Task {
-                session: &mut *session,
-                directory: &self.assignment.directory,
-                meter: &mut meter,
-                capabilities: self.bound.engine.capabilities(),
-                worker: index,
-                workers: spec.workers,
-                worker_kind: spec.worker_kind,
-                verify: spec.verify,
-                generation: self.assignment.generation,
-                seed: spec.seed,
-            };
+            let mut task = self.task(&mut *session, &mut meter, index);
             share.start_ns = monotonic_ns()?;
             let executed = self.bound.job.execute(&mut task);
             share.end_ns = monotonic_ns()?;
@@ -196,6 +187,27 @@ impl Crew<'_> {
             memory: Memory::default(),
             placement: None,
         })
+    }
+
+    fn task<'t>(
+        &'t self,
+        session: &'t mut dyn Session,
+        meter: &'t mut ClockMeter<'_>,
+        worker: u32,
+    ) -> Task<'t> {
+        let spec = &self.assignment.spec;
+        Task {
+            session,
+            directory: &self.assignment.directory,
+            meter,
+            capabilities: self.bound.engine.capabilities(),
+            worker,
+            workers: spec.workers,
+            worker_kind: spec.worker_kind,
+            verify: spec.verify,
+            generation: self.assignment.generation,
+            seed: spec.seed,
+        }
     }
 
     /// The meter of a worker. Those that the job adds to the plan's keep no pace: the rate is that

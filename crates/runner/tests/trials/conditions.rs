@@ -132,14 +132,15 @@ fn a_stopped_worker_shows_in_response_times_and_not_in_service_times() {
     let made = bench.create(vec![spec]).unwrap();
     let mut stalled = false;
     bench.run(&made, |event| {
-        if matches!(event, Event::TrialProgress { .. }) && !stalled {
-            if let Some(pid) = worker(&bench.results()) {
-                let pid = Pid::from_raw(i32::try_from(pid).unwrap());
-                kill(pid, Signal::SIGSTOP).unwrap();
-                std::thread::sleep(Duration::from_millis(800));
-                kill(pid, Signal::SIGCONT).unwrap();
-                stalled = true;
-            }
+        if matches!(event, Event::TrialProgress { .. })
+            && !stalled
+            && let Some(pid) = worker(&bench.results())
+        {
+            let pid = Pid::from_raw(i32::try_from(pid).unwrap());
+            kill(pid, Signal::SIGSTOP).unwrap();
+            std::thread::sleep(Duration::from_millis(800));
+            kill(pid, Signal::SIGCONT).unwrap();
+            stalled = true;
         }
     });
     assert!(stalled);

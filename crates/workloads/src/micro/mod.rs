@@ -56,7 +56,7 @@ impl Workload for Micro {
 
 struct MicroJob {
     problem: Problem,
-    /// Made by the first worker of a process.
+    /// Made before the workers of a process are released.
     values: OnceLock<Values>,
     /// What the threads of a process know of each other's writes.
     table: OnceLock<Table>,
@@ -134,6 +134,11 @@ impl Job for MicroJob {
 
     fn expected_bytes(&self) -> u64 {
         self.problem.expected_bytes()
+    }
+
+    fn make_ready(&self, task: &Task<'_>) -> Result<(), Error> {
+        self.table(task);
+        self.values(task.seed).map(drop)
     }
 
     fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {

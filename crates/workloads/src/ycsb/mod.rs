@@ -136,6 +136,10 @@ impl Job for YcsbJob {
         Ok(())
     }
 
+    fn make_ready(&self, task: &Task<'_>) -> Result<(), Error> {
+        self.shared(task).map(drop)
+    }
+
     fn load_key(&self) -> Option<String> {
         let Properties { records, shape, .. } = &self.properties;
         let inserts = self.properties.does(kinds::INSERT);

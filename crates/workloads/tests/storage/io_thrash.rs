@@ -48,10 +48,11 @@ fn a_warm_up_is_written_and_not_counted() {
 
 #[test]
 fn a_lost_write_and_a_damaged_block_are_seen() {
+    type Try<'t> = (&'t str, &'t dyn Fn(&std::fs::File), &'t [&'t str]);
     let zeroed = |file: &std::fs::File| file.write_all_at(&[0; 4_096], 0).unwrap();
     let damaged = |file: &std::fs::File| file.write_all_at(b"x", 2_000).unwrap();
     let whole = |_: &std::fs::File| {};
-    let tries: [(&str, &dyn Fn(&std::fs::File), &[&str]); 4] = [
+    let tries: [Try<'_>; 4] = [
         ("database-0000", &whole, &[]),
         ("database-0000", &zeroed, &["last versions"]),
         ("database-0000", &damaged, &["blocks read back"]),

@@ -153,7 +153,7 @@ fn damaged(settings: &[&str], damage: impl Fn(&std::fs::File)) -> Vec<String> {
 fn damage_loss_and_a_wrong_order_are_seen() {
     let settings = ["operations=50", "bytes=128", "flush=none"];
     let failed = damaged(&settings, |file| {
-        file.write_all_at(b"x", 49 * 128 + 127).unwrap()
+        file.write_all_at(b"x", 49 * 128 + 127).unwrap();
     });
     assert!(failed[0].contains("49 of 50"), "{failed:?}");
     assert!(failed[1].contains("record 49"), "{failed:?}");

@@ -246,7 +246,7 @@ fn killed_run(bench: &Bench) -> PathBuf {
             "--durability",
             "sync",
             "--set",
-            "finish=1000000",
+            "finish=200000",
             "--filesystem",
             "ext4",
             "--image",

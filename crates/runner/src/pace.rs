@@ -5,6 +5,7 @@
 //! due meanwhile waits, and its waiting is part of its response time.
 
 use trueput_record::conditions::{Arrival, Rate};
+use trueput_workloads::generate::random::{mix, splitmix64};
 
 /// One worker's arrivals.
 #[derive(Debug, Clone)]
@@ -27,7 +28,8 @@ impl Schedule {
             arrival: rate.arrival,
             gap_ns,
             next_ns: 0.0,
-            random: seed ^ (u64::from(worker) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            // Mixed twice, lest one worker's numbers be another's, some steps on.
+            random: mix(seed ^ mix(u64::from(worker) + 1)),
         };
         schedule.next_ns = match rate.arrival {
             Arrival::Constant => gap_ns * f64::from(worker) / workers,
@@ -78,14 +80,9 @@ impl Schedule {
         }
     }
 
-    /// A random number in [0, 1): `SplitMix64` (Steele, Lea and Flood, 2014), its upper 53 bits.
+    /// A random number in [0, 1), of the upper 53 bits.
     fn unit(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^= mixed >> 31;
-        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+        (splitmix64(&mut self.random) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -125,6 +122,16 @@ mod tests {
         // The deviation of an exponential distribution is its mean.
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{variance}");
         assert_eq!(first(schedule, 100), due[..100]);
+    }
+
+    #[test]
+    fn poisson_arrivals_of_several_workers_have_nothing_in_common() {
+        let mut seen = std::collections::HashSet::new();
+        for worker in 0..8 {
+            let mut schedule = Schedule::new(rate(1_000.0, Arrival::Poisson), worker, 8, 1);
+            let all_new = (0..1_000).all(|_| seen.insert(schedule.unit().to_bits()));
+            assert!(all_new, "worker {worker} repeats another one");
+        }
     }
 
     #[test]

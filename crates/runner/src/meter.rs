@@ -255,7 +255,11 @@ impl<'a> ClockMeter<'a> {
         let open = self.open.take()?;
         let end_ns = self.clock.delta_as_nanos(open.began, self.clock.raw());
         let mut histograms = open.responses;
-        let waiting = open.schedule.backlog(end_ns);
+        // Work that ended by its count, before any time was up, leaves nobody waiting.
+        let waiting = match self.stage.get() >= Stage::OVER {
+            true => open.schedule.backlog(end_ns),
+            false => Vec::new(),
+        };
         if let Some(first) = histograms.first_mut() {
             for (wait_ns, count) in &waiting {
                 first.saturating_record_n(*wait_ns, *count);
@@ -274,6 +278,15 @@ impl<'a> ClockMeter<'a> {
         self.histograms
     }
 
+    /// Once the warm-up is over, forgets what it did. A worker's end calls it too: one that has ended
+    /// nothing since must not count what it did before.
+    #[inline]
+    pub fn leave_warm_up(&mut self) {
+        if self.warming && self.stage.get() != Stage::WARMING {
+            self.forget_warm_up();
+        }
+    }
+
     /// What was done so far was to warm up: it is forgotten, and the pace begins anew.
     #[cold]
     fn forget_warm_up(&mut self) {
@@ -289,16 +302,21 @@ impl<'a> ClockMeter<'a> {
 
     /// Waits until the next unit is due; `false` where the end comes first.
     fn wait(&mut self) -> bool {
-        let Some(open) = &mut self.open else {
-            return true;
-        };
-        let due_ns = open.schedule.next_ns();
         loop {
+            // The warm-up may end meanwhile, and what is due begins anew.
+            self.leave_warm_up();
+            let Some(open) = &mut self.open else {
+                return true;
+            };
+            let due_ns = open.schedule.next_ns();
             let now = self.clock.raw();
             let passed_ns = self.clock.delta_as_nanos(open.began, now);
             if passed_ns >= due_ns {
                 self.last = now;
-                break;
+                open.due_ns = due_ns;
+                open.issued += 1;
+                open.schedule.advance();
+                return true;
             }
             let left_ns = due_ns - passed_ns;
             if left_ns > SPIN_NS {
@@ -311,10 +329,6 @@ impl<'a> ClockMeter<'a> {
                 std::hint::spin_loop();
             }
         }
-        open.due_ns = due_ns;
-        open.issued += 1;
-        open.schedule.advance();
-        true
     }
 }
 
@@ -333,9 +347,7 @@ impl Meter for ClockMeter<'_> {
         self.last = now;
         self.histograms[kind].saturating_record(latency_ns);
         add(&self.lane.counts[kind], 1);
-        if self.warming && self.stage.get() != Stage::WARMING {
-            self.forget_warm_up();
-        }
+        self.leave_warm_up();
     }
 
     fn mark(&mut self) -> u64 {
@@ -507,6 +519,54 @@ mod tests {
     }
 
     #[test]
+    fn work_that_ends_by_its_count_leaves_no_backlog() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = paced(10_000.0, &lane, &stage);
+        assert!(meter.pace());
+        std::thread::sleep(Duration::from_millis(50));
+        meter.finish(0);
+        meter.respond(0);
+        let responses = meter.close().unwrap();
+        assert_eq!((responses.issued, responses.backlog), (1, 0));
+        assert_eq!(responses.histograms[0].len(), 1);
+    }
+
+    #[test]
+    fn a_worker_that_ends_nothing_after_the_warm_up_counts_nothing() {
+        let (lane, stage) = (Lane::default(), Stage::warming());
+        let mut meter = ClockMeter::new(1, &lane, &stage);
+        meter.begin();
+        (0..5).for_each(|_| meter.finish(0));
+        stage.measure();
+        stage.end();
+        meter.leave_warm_up();
+        assert!(meter.measured_ns().is_some());
+        assert_eq!(lane.counts(1), [0]);
+        assert_eq!(meter.into_histograms()[0].len(), 0);
+    }
+
+    #[test]
+    fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
+        let (lane, stage) = (Lane::default(), Stage::warming());
+        let mut meter = paced(2.0, &lane, &stage);
+        assert!(meter.pace());
+        meter.finish(0);
+        meter.respond(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(60));
+                stage.measure();
+            });
+            assert!(meter.pace());
+        });
+        assert!(!meter.warming());
+        meter.finish(0);
+        meter.respond(0);
+        assert_eq!(lane.counts(1), [1]);
+        assert_eq!(meter.close().unwrap().issued, 1);
+    }
+
+    #[test]
     fn what_is_due_and_not_begun_at_the_end_is_reported() {
         let (lane, stage) = (Lane::default(), Stage::measured());
         let mut meter = paced(10_000.0, &lane, &stage);
@@ -514,6 +574,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(50));
         meter.finish(0);
         meter.respond(0);
+        stage.end();
         let responses = meter.close().unwrap();
         assert_eq!(responses.issued, 1);
         assert!(responses.backlog >= 490, "{}", responses.backlog);

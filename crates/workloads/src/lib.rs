@@ -298,7 +298,8 @@ pub trait Meter {
     /// one with this index in [`Job::paced`]. Its response time runs from when it was due.
     fn respond(&mut self, _unit: usize) {}
 
-    /// Whether what is done now is to warm up, and will not count. It changes within `finish` only.
+    /// Whether what is done now is to warm up, and will not count. It changes within `pace` and
+    /// `finish` only.
     fn warming(&self) -> bool {
         false
     }

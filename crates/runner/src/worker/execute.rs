@@ -168,6 +168,7 @@ impl Crew<'_> {
             share.start_ns = monotonic_ns()?;
             let executed = self.bound.job.execute(&mut task);
             share.end_ns = monotonic_ns()?;
+            meter.leave_warm_up();
             if let Some(measured_ns) = meter.measured_ns() {
                 share.start_ns = share.end_ns.saturating_sub(measured_ns);
             }

@@ -103,6 +103,22 @@ fn a_delete_that_is_lost_is_found() {
 }
 
 #[test]
+fn an_insert_that_is_lost_is_found_where_others_delete() {
+    let given = [
+        ("test", "mix"),
+        ("insert_percent", "60"),
+        ("delete_percent", "40"),
+        ("operations", "500"),
+        SMALL,
+    ];
+    for workers in [1, 3] {
+        let bench = Bench::counted(workers, &given);
+        assert_eq!(failed(&bench.with(Fault::DropsPut(100))), ["records"]);
+        assert_right(&Bench::counted(workers, &given).run().1, "the control");
+    }
+}
+
+#[test]
 fn records_that_scans_leave_out_are_missed() {
     for test in ["read-sequential", "read-reverse", "seek-random"] {
         let given = [("test", test), SMALL];

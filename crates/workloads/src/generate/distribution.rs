@@ -59,7 +59,8 @@ pub enum Distribution {
 /// the inserts that it expects, and one, since its range includes both ends.
 #[must_use]
 pub fn ycsb_keyspace(records: u64, operations: u64, insert_proportion: f64) -> u64 {
-    records + (operations as f64 * insert_proportion * 2.0) as u64 + 1
+    let inserts = (operations as f64 * insert_proportion * 2.0) as u64;
+    records.saturating_add(inserts).saturating_add(1)
 }
 
 /// The items to choose from: the numbers below a count.

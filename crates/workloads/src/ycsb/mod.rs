@@ -57,6 +57,7 @@ impl Workload for Ycsb {
         Ok(Box::new(YcsbJob {
             kinds: Kinds::of(&properties.proportions),
             properties,
+            warms_up: conditions.warm_up_s > 0.0,
             shared: OnceLock::new(),
         }))
     }
@@ -65,6 +66,8 @@ impl Workload for Ycsb {
 struct YcsbJob {
     properties: Properties,
     kinds: Kinds,
+    /// Whether operations are done that will not be counted.
+    warms_up: bool,
     shared: OnceLock<Result<Shared, Error>>,
 }
 
@@ -118,11 +121,22 @@ impl Job for YcsbJob {
 
     fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
         let inserts = match self.properties.does(kinds::INSERT) {
+            true if self.warms_up => return None,
             true => *counts.get(self.kinds.index(kinds::INSERT))?,
             false => 0,
         };
         let records = self.properties.records + inserts;
         Some((records as f64 * self.record_bytes()) as u64)
+    }
+
+    fn commits(&self, counts: &[u64]) -> Option<u64> {
+        let writes = |kind: &usize| !matches!(*kind, kinds::READ | kinds::SCAN);
+        let counted = |kind| counts.get(self.kinds.index(kind)).copied();
+        self.kinds.each().filter(writes).map(counted).sum()
+    }
+
+    fn commit_bytes(&self) -> u64 {
+        self.record_bytes() as u64
     }
 
     fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), String> {

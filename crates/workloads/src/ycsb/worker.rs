@@ -72,7 +72,9 @@ impl<'a, 't> Worker<'a, 't> {
             true => Items::Growing(shared.inserts.clone()),
             false => Items::Fixed(properties.records),
         };
-        let (worker, workers, seed) = (task.worker, task.workers, task.seed);
+        let (worker, workers) = (task.worker, task.workers);
+        // Trials that share a load do not repeat each other.
+        let seed = task.seed ^ u64::from(task.generation).rotate_left(32);
         let chooser = Chooser::new(properties.request, properties.among(items), worker, workers)
             .map_err(|error| Error::Workload(error.to_string()))?;
         let random = |purpose| Random::for_worker(seed, worker, purpose);

@@ -49,10 +49,17 @@ impl Context<'_> {
         (self.observer)(event);
     }
 
-    /// Removes the database that was held for a next trial, where no trial took it.
+    /// Removes the database that was held for a next trial, where no trial took it, unless it is to
+    /// be kept.
     pub fn drop_held(&mut self) {
-        let held = self.held.take();
-        if let Some(Err(message)) = held.map(|held| self.area.remove(&held.id)) {
+        let Some(held) = self.held.take() else {
+            return;
+        };
+        let done = match self.options.keep_databases {
+            true => self.area.put_away(&held.id),
+            false => self.area.remove(&held.id),
+        };
+        if let Err(message) = done {
             self.warn(message);
         }
     }

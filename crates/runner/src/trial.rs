@@ -253,15 +253,14 @@ fn database_folder(
     bound: &Bound,
     trial: &mut Trial,
 ) -> Result<(PathBuf, Left), String> {
-    if let Some(held) = context.held.take() {
-        if key_of(spec, bound).is_some_and(|key| key == held.key) {
-            trial.place.clone_from(&held.id);
-            trial.generation = held.generation;
-            let folder = context.area.trial(&held.id)?.0;
-            return Ok((stand_on(filesystem::found(&folder), trial), Left::Loaded));
-        }
-        context.area.remove(&held.id)?;
+    let key = key_of(spec, bound);
+    if let Some(held) = context.held.take_if(|held| key.as_ref() == Some(&held.key)) {
+        trial.place.clone_from(&held.id);
+        trial.generation = held.generation;
+        let folder = context.area.trial(&held.id)?.0;
+        return Ok((stand_on(filesystem::found(&folder), trial), Left::Loaded));
     }
+    context.drop_held();
     let (directory, left) = context.area.trial(&spec.id)?;
     let conditions = &spec.conditions;
     let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();

@@ -50,25 +50,6 @@ pub(crate) fn measurement(
     let totals: Vec<u64> = (0..kinds.len())
         .map(|kind| finals.iter().map(|counts| counts[kind]).sum())
         .collect();
-    let operations =
-        kinds
-            .iter()
-            .zip(&histograms)
-            .zip(&totals)
-            .map(|((name, latencies), &count)| {
-                let per_s = if elapsed_s > 0.0 {
-                    count as f64 / elapsed_s
-                } else {
-                    0.0
-                };
-                let latency = summary(latencies);
-                OperationSummary {
-                    kind: (*name).to_owned(),
-                    count,
-                    per_s,
-                    latency,
-                }
-            });
     let (open_loop, responses) = match open_loop(job, conditions, ran)? {
         Some((open_loop, responses)) => (Some(open_loop), responses),
         None => (None, Vec::new()),
@@ -84,7 +65,7 @@ pub(crate) fn measurement(
         neighbours: ran.machine.neighbours,
         open_loop,
         elapsed_s,
-        operations: operations.collect(),
+        operations: operations(kinds, &histograms, &totals, elapsed_s),
         conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
         resources: resources(ran, &total),
         placement: Some(placed(ran)),
@@ -99,6 +80,27 @@ pub(crate) fn measurement(
     let mut named: Named = services.zip(histograms).collect();
     named.extend(responses);
     Ok((measurement, named))
+}
+
+/// What was done of each kind.
+fn operations(
+    kinds: &[&str],
+    histograms: &[Histogram<u64>],
+    totals: &[u64],
+    elapsed_s: f64,
+) -> Vec<OperationSummary> {
+    let kinds = kinds.iter().zip(histograms).zip(totals);
+    let summed = kinds.map(|((name, latencies), &count)| OperationSummary {
+        kind: (*name).to_owned(),
+        count,
+        per_s: if elapsed_s > 0.0 {
+            count as f64 / elapsed_s
+        } else {
+            0.0
+        },
+        latency: summary(latencies),
+    });
+    summed.collect()
 }
 
 /// Bytes of keys and values that operations of these counts have read and written; `None` where a

@@ -96,7 +96,19 @@ pub(super) fn execute(
         }
         run
     });
-    let (mut works, usage) = run?;
+    let (works, usage) = run?;
+    let execution = execution(bound, works, usage, control, &*database)?;
+    reporter.send(&Report::Executed(Box::new(execution)))
+}
+
+/// What the workers of this process, whose database is still open, come to.
+fn execution(
+    bound: &Bound,
+    mut works: Vec<Work>,
+    usage: Usage,
+    control: &Control,
+    database: &dyn Database,
+) -> Result<Execution, String> {
     works.sort_by_key(|work| work.share.index);
     let mut memory = process::memory(std::process::id()).unwrap_or_default();
     for work in &works {
@@ -107,21 +119,18 @@ pub(super) fn execute(
     let own = placement::observe(std::process::id());
     let placements = works.iter().filter_map(|work| work.placement.as_ref());
     let placement = placement::together(placements.chain([&own]));
-    let engine = super::state(&*database)?;
-    let histograms = merge(kinds, works.iter().map(|work| work.latencies.as_slice()))?;
-    let paced = paced(bound.job.paced().len(), &works)?;
-    let execution = Execution {
+    let latencies = works.iter().map(|work| work.latencies.as_slice());
+    Ok(Execution {
         stopped: control.stage.is_stopped(),
+        histograms: merge(bound.job.kinds().len(), latencies)?,
+        paced: paced(bound.job.paced().len(), &works)?,
         workers: works.into_iter().map(|work| work.share).collect(),
-        histograms,
-        paced,
         usage,
         memory,
         placement,
         allocator: allocator_in_use(),
-        engine,
-    };
-    reporter.send(&Report::Executed(Box::new(execution)))
+        engine: super::state(database)?,
+    })
 }
 
 /// What every worker of this process works with.

@@ -1,10 +1,12 @@
 /* The read test of LMDB's own benchmark, bare: uniform look-ups by one thread, a fresh read
  * transaction each, the first byte of the value touched.
  *
- *   lmdb_readrandom FOLDER RECORDS READS
+ *   lmdb_readrandom FOLDER RECORDS READS [timed]
  *
  * It fills the folder as that benchmark does (in order, a thousand records to a transaction,
- * MDB_APPEND, nothing flushed) and prints CPU nanoseconds per look-up.
+ * MDB_APPEND, nothing flushed) and prints CPU nanoseconds per look-up. With `timed` it also does what
+ * that benchmark does with --histogram=1: it reads the clock after each look-up and counts the time
+ * in a histogram.
  */
 #include <lmdb.h>
 #include <stdint.h>
@@ -59,9 +61,16 @@ static void fill(MDB_env *env, MDB_dbi dbi, uint64_t records) {
   }
 }
 
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
 int main(int count, char **arguments) {
-  if (count != 4) {
-    fprintf(stderr, "usage: lmdb_readrandom FOLDER RECORDS READS\n");
+  int timed = count == 5 && strcmp(arguments[4], "timed") == 0;
+  if (count != 4 && !timed) {
+    fprintf(stderr, "usage: lmdb_readrandom FOLDER RECORDS READS [timed]\n");
     return 2;
   }
   uint64_t records = strtoull(arguments[2], NULL, 10), reads = strtoull(arguments[3], NULL, 10);
@@ -77,7 +86,9 @@ int main(int count, char **arguments) {
   fill(env, dbi, records);
   uint64_t state = 88172645463325252ull, touched = 0;
   char key_bytes[KEY_BYTES];
+  static uint64_t histogram[64 * 16];
   double before = cpu_ns();
+  uint64_t last = now_ns();
   check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "begin");
   for (uint64_t read = 0; read < reads; read++) {
     write_key(key_bytes, (uint64_t)(((unsigned __int128)random_next(&state) * records) >> 64));
@@ -86,6 +97,12 @@ int main(int count, char **arguments) {
     touched += *(unsigned char *)value.mv_data;
     mdb_txn_reset(txn);
     check(mdb_txn_renew(txn), "renew");
+    if (timed) {
+      uint64_t now = now_ns(), took = now - last | 16;
+      int top = 63 - __builtin_clzll(took);
+      histogram[top * 16 + (took >> (top - 4) & 15)]++;
+      last = now;
+    }
   }
   mdb_txn_abort(txn);
   printf("%.1f\n", (cpu_ns() - before) / reads);

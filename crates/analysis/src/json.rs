@@ -1,7 +1,9 @@
 //! A report as one JSON document, for programs.
 
+use crate::held::{Held, held};
 use crate::rankings::{Ranking, rankings};
 use crate::report::Report;
+use crate::scaling::{Series, series};
 use crate::threen1::Threen1Line;
 use serde::Serialize;
 use trueput_record::folder::RunEnd;
@@ -18,6 +20,8 @@ struct Document<'a> {
     end: Option<&'a RunEnd>,
     left_out: &'a [String],
     rankings: Vec<Ranking>,
+    scaling: Vec<Series>,
+    held: Vec<Held<'a>>,
     threen1: Vec<Threen1Trial<'a>>,
     trials: &'a [TrialRecord],
     missing: Vec<&'a str>,
@@ -47,6 +51,10 @@ pub fn render(report: &Report) -> String {
             line,
         })
     };
+    let cores = f64::from(manifest.host.cores);
+    let measured = report.trials.iter();
+    let measured = measured.filter_map(|trial| Some((trial, trial.measurement.as_ref()?)));
+    let rankings = rankings(manifest, &report.trials);
     let document = Document {
         format: FORMAT_VERSION,
         folder: report.folder.to_string_lossy().into_owned(),
@@ -56,7 +64,11 @@ pub fn render(report: &Report) -> String {
         host: &manifest.host,
         end: report.end.as_ref(),
         left_out: &manifest.left_out,
-        rankings: rankings(manifest, &report.trials),
+        scaling: series(&rankings),
+        rankings,
+        held: measured
+            .filter_map(|(trial, measurement)| held(trial, measurement, cores))
+            .collect(),
         threen1: report.trials.iter().filter_map(threen1).collect(),
         trials: &report.trials,
         missing: report

@@ -10,6 +10,7 @@ mod columns;
 mod contender;
 mod csv;
 pub mod document;
+mod held;
 pub mod inference;
 mod json;
 pub mod log_flush;

@@ -6,12 +6,14 @@
 //! workers in agreement (coherency). N. J. Gunther, Guerrilla Capacity Planning, Springer 2007,
 //! chapter 4.
 
+mod series;
 mod solve;
 mod table;
 
 use serde::Serialize;
 use solve::Solution;
 
+pub use series::{Series, fits, series};
 pub use table::{sentences, table};
 
 /// The least number of different worker counts from which the law is fitted.

@@ -1,14 +1,13 @@
 //! What stands beside the rankings: open loops, ceilings, bottlenecks, scaling, published rows.
 
-use crate::bottleneck::{self, Setting};
 use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
+use crate::held;
 use crate::rankings::Ranking;
 use crate::report::Report;
-use crate::scaling::{self, Point};
+use crate::scaling;
 use crate::symas;
 use crate::units::{nanoseconds, number, per_cent, seconds};
-use std::collections::BTreeMap;
 use trueput_record::ceiling::{Ceilings, share_of};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
@@ -196,31 +195,10 @@ fn ceiling_row(
     ]
 }
 
-/// Trials of less than this many seconds have too few samples to judge.
-const SHORTEST_S: f64 = 2.0;
-
 fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Block> {
     let mut lines = Vec::new();
     for (trial, measurement) in measured {
-        if measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
-            continue;
-        }
-        let harness_per_s = trial.ceilings.as_ref().map_or(0.0, |one| one.harness_per_s);
-        let running = cores.min(measurement.workers.len() as f64);
-        let setting = Setting {
-            cores,
-            workers: measurement.workers.len() as f64,
-            harness_s_per_operation: match harness_per_s > 0.0 {
-                true => running / harness_per_s,
-                false => 0.0,
-            },
-            keeps_rate: measurement
-                .open_loop
-                .as_ref()
-                .is_some_and(|open| open.backlog * 20 < open.issued),
-        };
-        let stretches = bottleneck::stretches(&measurement.timeline, &setting);
-        let Some((verdict, share)) = bottleneck::verdict(&stretches) else {
+        let Some(held) = held::held(trial, measurement, cores) else {
             continue;
         };
         let label = format!(
@@ -232,12 +210,13 @@ fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Bloc
         );
         let mut line = format!(
             "{label}: {} ({} of the time)",
-            verdict.words(),
-            per_cent(share)
+            held.verdict.words(),
+            per_cent(held.share)
         );
-        if let Some(at_s) = bottleneck::turns_io_bound(&stretches) {
+        if let Some(at_s) = held.turns_io_bound_s {
             line += &format!("; it turns from CPU-bound to I/O-bound at {at_s:.0} s");
         }
+        let stretches = &held.stretches;
         let evidence = stretches
             .iter()
             .take(MOST_STRETCHES)
@@ -258,24 +237,8 @@ fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Bloc
 const MOST_STRETCHES: usize = 4;
 
 fn scaling(rankings: &[Ranking]) -> Vec<Block> {
-    let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();
-    for ranking in rankings {
-        for cell in &ranking.cells {
-            let name = format!(
-                "{} {} {}",
-                cell.contender, ranking.durability, ranking.headline
-            );
-            series.entry(name).or_default().push(Point {
-                workers: f64::from(ranking.workers),
-                per_s: cell.figures.headline_per_s.median,
-            });
-        }
-    }
-    series.retain(|_, points| points.len() > 1);
-    let fits: Vec<_> = series
-        .into_iter()
-        .map(|(name, points)| (name, scaling::fit(&points)))
-        .collect();
+    let fits = scaling::fits(rankings).into_iter();
+    let fits: Vec<_> = fits.map(|(name, _, fit)| (name, fit)).collect();
     if fits.is_empty() {
         return Vec::new();
     }

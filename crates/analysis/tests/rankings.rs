@@ -4,6 +4,7 @@ mod support;
 
 use support::{everything, failed, invalid, manifest, null, report, settings, spec, valid};
 use trueput_analysis::rankings::{Ranking, rankings};
+use trueput_analysis::scaling::series;
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::measurement::{Check, Verification};
 use trueput_record::{
@@ -274,4 +275,27 @@ fn conditions_that_are_the_same_everywhere_are_not_named() {
     let cold = |cell, engine| under(cell, engine, |of| of.start = Start::Cold);
     let rankings = rank(&[cold(0, "lmdb"), cold(1, "redb")]);
     assert_eq!(contenders(&rankings[0]), ["redb", "lmdb"]);
+}
+
+#[test]
+fn settings_that_differ_make_a_scaling_series_of_their_own() {
+    let trial = |cell: u32, workers: u32, finish: i64| {
+        let mut spec = spec(cell, "lmdb", Durability::Sync, 1);
+        (spec.workers, spec.settings) = (workers, settings(finish));
+        spec.id = format!("{cell}");
+        valid(spec, f64::from(workers) * finish as f64)
+    };
+    let one = [1, 2, 4, 8].map(|workers| trial(workers, workers, 100));
+    let both = [one.to_vec(), [1, 2].map(|n| trial(10 + n, n, 7_000)).into()].concat();
+    let names = |trials: &[TrialRecord]| -> Vec<(String, usize)> {
+        let series = series(&rank(trials)).into_iter();
+        series.map(|one| (one.name, one.points.len())).collect()
+    };
+    let alone = "lmdb sync update".to_owned();
+    assert_eq!(names(&one), [(alone.clone(), 4)]);
+    let apart = |finish: u32| format!("{alone} finish={finish}");
+    assert_eq!(names(&both), [(apart(100), 4), (apart(7_000), 2)]);
+    let fitted = series(&rank(&both));
+    assert!(fitted[0].fit.is_some() && fitted[0].curve.len() == 50);
+    assert!(fitted[1].unfit.as_ref().unwrap().contains("too few points"));
 }

@@ -1,0 +1,82 @@
+//! The series of a report: one contender's rates over its workers.
+
+use super::{Fit, Point, Unfit, fit};
+use crate::rankings::Ranking;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How many points the law is drawn with.
+const CURVE_POINTS: usize = 50;
+
+/// One contender's median rates over its workers, and the law that was fitted to them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// The contender, its level, the kind of operation, and the settings in which its rankings
+    /// differ.
+    pub name: String,
+    /// What was measured.
+    pub points: Vec<Point>,
+    /// The law; `None` where it was not fitted.
+    pub fit: Option<Fit>,
+    /// Why it was not.
+    pub unfit: Option<String>,
+    /// The law, ready to plot; empty where there is none.
+    pub curve: Vec<Point>,
+}
+
+/// Every contender that ran with several numbers of workers, with its points and the law.
+#[must_use]
+pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, Unfit>)> {
+    let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    for ranking in rankings {
+        for cell in &ranking.cells {
+            let name = name(&cell.contender, ranking, rankings);
+            series.entry(name).or_default().push(Point {
+                workers: f64::from(ranking.workers),
+                per_s: cell.figures.headline_per_s.median,
+            });
+        }
+    }
+    series.retain(|_, points| points.len() > 1);
+    let fitted = series.into_iter().map(|(name, points)| {
+        let fit = fit(&points);
+        (name, points, fit)
+    });
+    fitted.collect()
+}
+
+/// As [`fits`], for programs.
+#[must_use]
+pub fn series(rankings: &[Ranking]) -> Vec<Series> {
+    let all = fits(rankings)
+        .into_iter()
+        .map(|(name, points, fit)| Series {
+            name,
+            points,
+            curve: fit
+                .as_ref()
+                .map_or_else(|_| Vec::new(), |fit| fit.curve(CURVE_POINTS)),
+            unfit: fit.as_ref().err().map(ToString::to_string),
+            fit: fit.ok(),
+        });
+    all.collect()
+}
+
+/// Trials with other settings do other work, so they belong to another series.
+fn name(contender: &str, ranking: &Ranking, rankings: &[Ranking]) -> String {
+    let has_it = |other: &&Ranking| {
+        let alike = other.workload == ranking.workload && other.durability == ranking.durability;
+        alike && other.cells.iter().any(|cell| cell.contender == contender)
+    };
+    let others: Vec<_> = rankings.iter().filter(has_it).collect();
+    let mut name = format!("{contender} {} {}", ranking.durability, ranking.headline);
+    for (setting, value) in &ranking.settings {
+        if others
+            .iter()
+            .any(|other| other.settings.get(setting) != Some(value))
+        {
+            name += &format!(" {setting}={value}");
+        }
+    }
+    name
+}

@@ -91,7 +91,7 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     }
     placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
     check_workers(&*engine, spec)?;
-    check_job(&*job, spec)?;
+    check_job(&*job, &*engine, spec)?;
     Ok(Bound {
         engine,
         promise,
@@ -130,8 +130,9 @@ pub(crate) fn in_an_engines_place(
     }
 }
 
-fn check_job(job: &dyn Job, spec: &TrialSpec) -> Result<(), String> {
+fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     job.check_workers(spec.workers, spec.worker_kind)
+        .and_then(|()| job.check_capabilities(&engine.capabilities()))
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     match job.durability() {
         Some(level) if level != spec.durability => Err(format!(

@@ -433,6 +433,13 @@ impl<'a> Expansion<'a> {
                 if job.durability().is_some_and(|own| own != draft.durability) {
                     continue;
                 }
+                if let Err(why) = job.check_capabilities(&engine.capabilities()) {
+                    let why = format!("{}: {why}", draft.engine);
+                    if !left_out.contains(&why) {
+                        self.lacking("settings", why, left_out)?;
+                    }
+                    continue;
+                }
                 for &workers in &self.plan.workers {
                     job.check_workers(workers, draft.worker_kind)
                         .map_err(|why| self.wrong("workers", why))?;

@@ -127,6 +127,27 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_made() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["--set", "records=0"], "out of range (1 or more)"),
+        (&["--set", "size=10"], "less than one record"),
+        (
+            &["--set", "key_bytes=600"],
+            "lmdb: keys of 600 B are longer than the 511 B",
+        ),
+        (&["--set", "records=9000000000000"], "free"),
+        (&["--memory", "1000TiB"], "this machine has"),
+        (&["--rate", "-5"], "must be between 0"),
+    ];
+    let bench = with_a_run();
+    for (given, words) in cases {
+        let run = ["run", "micro", "--engine", "lmdb"];
+        let arguments: Vec<_> = run.iter().chain(*given).copied().collect();
+        assert_refused(&bench, &[(&arguments, &[words])]);
+    }
+}
+
+#[test]
 fn a_plan_s_mistake_is_named_with_file_and_line() {
     let bench = with_a_run();
     let plan = |name: &str, line: &str| {

@@ -136,6 +136,14 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
+    /// Whether an engine that can do so much has room for its records.
+    ///
+    /// # Errors
+    /// One sentence: what was given and what would be right.
+    fn check_capabilities(&self, _capabilities: &Capabilities) -> Result<(), String> {
+        Ok(())
+    }
+
     /// What the rate of an open loop counts, in the order of [`Meter::respond`]'s index.
     fn paced(&self) -> &'static [&'static str] {
         self.kinds()

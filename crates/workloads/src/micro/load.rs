@@ -1,28 +1,27 @@
 //! The load: every record once, in the order of the keys, in transactions of a thousand.
 
-use super::problem::{LOAD_BATCH, Problem};
+use super::problem::{LOAD_BATCH, Problem, Test};
 use super::track::MAX_GENERATION;
 use super::transaction::{Unmetered, transact};
 use crate::generate::key::Buffer;
 use crate::{Doing, Error, Load, Target};
-use trueput_engine::Mode;
+use trueput_engine::{Capabilities, Mode};
 use trueput_record::value::format_bytes;
 
-/// Refuses what the engine, or a version, has no room for.
+/// Refuses what the engine has no room for.
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn check_fit(problem: &Problem, target: &Target<'_>) -> Result<(), Error> {
+pub(super) fn check_room(problem: &Problem, capabilities: &Capabilities) -> Result<(), String> {
     let refuse = |what: &str, given: usize, most: usize, setting: &str| {
         let (given, most_bytes) = (format_bytes(given as u64), format_bytes(most as u64));
-        Err(Error::Workload(format!(
+        Err(format!(
             "{what} of {given} are longer than the {most_bytes} that this engine takes; give \
              {setting}={most} or less"
-        )))
+        ))
     };
-    let capabilities = target.capabilities;
     // A missing key has a byte more than the others.
-    let key_bytes = problem.key_bytes + usize::from(problem.test == super::problem::Test::Missing);
+    let key_bytes = problem.key_bytes + usize::from(problem.test == Test::Missing);
     if key_bytes > capabilities.max_key_bytes {
         return refuse("keys", key_bytes, capabilities.max_key_bytes, "key_bytes");
     }
@@ -30,6 +29,15 @@ pub(super) fn check_fit(problem: &Problem, target: &Target<'_>) -> Result<(), Er
         let most = capabilities.max_value_bytes;
         return refuse("values", problem.value_bytes, most, "value_bytes");
     }
+    Ok(())
+}
+
+/// Refuses what the engine, or a version, has no room for.
+///
+/// # Errors
+/// A sentence.
+pub(super) fn check_fit(problem: &Problem, target: &Target<'_>) -> Result<(), Error> {
+    check_room(problem, &target.capabilities).map_err(Error::Workload)?;
     if target.generation > MAX_GENERATION {
         return Err(Error::Workload(format!(
             "{} trials ran on this load already, and a value's version counts no more; split the \

@@ -24,7 +24,7 @@ use problem::{Problem, Test};
 use settings::SETTINGS;
 use std::sync::OnceLock;
 use track::{Sample, Table};
-use trueput_engine::{Knob, Resolved};
+use trueput_engine::{Capabilities, Knob, Resolved};
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 
 /// The workload.
@@ -94,6 +94,10 @@ impl Job for MicroJob {
 
     fn sessions(&self, workers: u32) -> u32 {
         self.problem.sessions(workers)
+    }
+
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
+        load::check_room(&self.problem, capabilities)
     }
 
     fn paced(&self) -> &'static [&'static str] {

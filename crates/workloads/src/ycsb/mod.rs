@@ -26,7 +26,7 @@ use kinds::Kinds;
 use properties::Properties;
 use shared::Shared;
 use std::sync::OnceLock;
-use trueput_engine::{Knob, Resolved};
+use trueput_engine::{Capabilities, Knob, Resolved};
 use trueput_record::{Conditions, WorkerKind};
 use worker::Worker;
 
@@ -150,6 +150,25 @@ impl Job for YcsbJob {
         Ok(())
     }
 
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let longest_key = self.properties.shape.keys.longest();
+        let longest = RecordLengths::new(&self.properties.shape, 0).longest();
+        let (keys, values) = (capabilities.max_key_bytes, capabilities.max_value_bytes);
+        if longest_key > keys {
+            return Err(format!(
+                "keys of {longest_key} bytes are longer than the {keys} that the engine takes; \
+                 give a smaller zeropadding"
+            ));
+        }
+        if longest > values as u64 {
+            return Err(format!(
+                "records of {longest} bytes are longer than the {values} that the engine takes; \
+                 give fewer or shorter fields"
+            ));
+        }
+        Ok(())
+    }
+
     fn make_ready(&self, task: &Task<'_>) -> Result<(), Error> {
         self.shared(task).map(drop)
     }
@@ -169,7 +188,8 @@ impl Job for YcsbJob {
     }
 
     fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
-        self.check_capabilities(target)?;
+        self.check_capabilities(&target.capabilities)
+            .map_err(Error::Workload)?;
         let used_up = target.generation.is_multiple_of(version::GENERATIONS);
         if remains == Remains::Loaded && !used_up {
             return Ok(None);
@@ -186,29 +206,5 @@ impl Job for YcsbJob {
 
     fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
         verify::conclude(&self.properties, target, ended)
-    }
-}
-
-impl YcsbJob {
-    fn check_capabilities(&self, target: &Target<'_>) -> Result<(), Error> {
-        let longest_key = self.properties.shape.keys.longest();
-        let longest = RecordLengths::new(&self.properties.shape, 0).longest();
-        let (keys, values) = (
-            target.capabilities.max_key_bytes,
-            target.capabilities.max_value_bytes,
-        );
-        if longest_key > keys {
-            return Err(Error::Workload(format!(
-                "keys of {longest_key} bytes are longer than the {keys} that the engine takes; \
-                 give a smaller zeropadding"
-            )));
-        }
-        if longest > values as u64 {
-            return Err(Error::Workload(format!(
-                "records of {longest} bytes are longer than the {values} that the engine takes; \
-                 give fewer or shorter fields"
-            )));
-        }
-        Ok(())
     }
 }

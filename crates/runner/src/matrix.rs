@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
 use trueput_engine::{Durability, Engine, Knob, Resolved};
+use trueput_record::conditions::Arrival;
 use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile,
     Unsupported, check_count, check_name,
@@ -162,7 +163,7 @@ impl<'a> Expansion<'a> {
             conditions: plan.conditions.combinations(),
         };
         expansion.check_names()?;
-        expansion.check_placement()?;
+        expansion.check_conditions()?;
         Ok(expansion)
     }
 
@@ -221,8 +222,18 @@ impl<'a> Expansion<'a> {
         Ok(None)
     }
 
-    /// Workers must be able to run where each combination of conditions places them.
-    fn check_placement(&self) -> Result<(), Error> {
+    /// Workers must be able to run where each combination of conditions places them, and what is
+    /// said of an open loop needs one.
+    fn check_conditions(&self) -> Result<(), Error> {
+        let lists = &self.plan.conditions;
+        let is_closed = lists.rate_per_s.iter().all(|&per_s| per_s <= 0.0);
+        if lists.arrival != Arrival::default() && is_closed {
+            let message = format!(
+                "arrival is {}, and a closed loop has no arrivals; give a rate",
+                lists.arrival
+            );
+            return Err(self.wrong("arrival", message));
+        }
         for conditions in self.plan.conditions.combinations() {
             placement::check(&conditions).map_err(|unmet| self.wrong(unmet.key, unmet.message))?;
         }

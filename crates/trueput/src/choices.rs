@@ -66,7 +66,7 @@ pub fn parse_setting(text: &str) -> Result<Setting, String> {
     match text.split_once('=') {
         Some((name, values)) if !name.is_empty() && !values.is_empty() => Ok(Setting {
             name: name.to_owned(),
-            values: values.split(',').map(Value::parse).collect(),
+            values: without_repetition(&values.split(',').map(Value::parse).collect::<Vec<_>>()),
         }),
         _ => Err("write NAME=VALUE, as in finish=100000".to_owned()),
     }
@@ -208,11 +208,12 @@ pub fn apply_knobs(knobs: &[KnobSetting], plan: &mut PlanFile) {
     }
 }
 
-fn without_repetition<T: Copy + PartialEq>(given: &[T]) -> Vec<T> {
+/// Each of the values once, where it stands first.
+pub fn without_repetition<T: Clone + PartialEq>(given: &[T]) -> Vec<T> {
     let mut kept = Vec::new();
-    for &one in given {
-        if !kept.contains(&one) {
-            kept.push(one);
+    for one in given {
+        if !kept.contains(one) {
+            kept.push(one.clone());
         }
     }
     kept

@@ -1,5 +1,6 @@
 //! Options that say what surrounds the trials of a run.
 
+use crate::choices::without_repetition;
 use crate::failure::Failure;
 use clap::Args;
 use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds};
@@ -120,9 +121,9 @@ impl Surroundings {
     }
 }
 
-fn replace<T: Clone>(values: &mut Vec<T>, given: &[T]) {
+fn replace<T: Clone + PartialEq>(values: &mut Vec<T>, given: &[T]) {
     if !given.is_empty() {
-        *values = given.to_vec();
+        *values = without_repetition(given);
     }
 }
 

@@ -138,6 +138,7 @@ fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_
         (&["--set", "records=9000000000000"], "free"),
         (&["--memory", "1000TiB"], "this machine has"),
         (&["--rate", "-5"], "must be between 0"),
+        (&["--arrival", "poisson"], "give a rate"),
     ];
     let bench = with_a_run();
     for (given, words) in cases {

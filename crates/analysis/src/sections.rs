@@ -87,11 +87,21 @@ fn column(title: &str, figures: bool, dispensable: u8) -> Column {
 }
 
 fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
-    let mut rows = Vec::new();
+    let (mut rows, mut late) = (Vec::new(), Vec::new());
     for (trial, measurement) in measured {
         let Some(open) = &measurement.open_loop else {
             continue;
         };
+        let name = format!("{} r{}", names.name(&trial.spec), trial.spec.repeat);
+        let begun_per_s = number(open.issued as f64 / measurement.elapsed_s.max(1e-9));
+        if !held::keeps_rate(measurement) {
+            late.push(format!(
+                "{name} did not keep its rate: {}/s were asked for, {begun_per_s}/s begun; \
+                 backlog at the end: {}.",
+                number(open.rate_per_s),
+                open.backlog
+            ));
+        }
         for response in open.responses.iter().filter(|response| response.count > 0) {
             let service = measurement.operation(&response.kind);
             let of_service = |value: fn(&trueput_record::measurement::LatencySummary) -> f64| {
@@ -99,10 +109,10 @@ fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
             };
             let times = &response.latency;
             rows.push(vec![
-                format!("{} r{}", names.name(&trial.spec), trial.spec.repeat),
+                name.clone(),
                 response.kind.clone(),
                 number(open.rate_per_s),
-                number(open.issued as f64 / measurement.elapsed_s.max(1e-9)),
+                begun_per_s.clone(),
                 of_service(|latency| latency.mean_ns),
                 of_service(|latency| latency.p99_ns as f64),
                 nanoseconds(times.mean_ns),
@@ -126,7 +136,11 @@ fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
         column("backlog", true, 0),
         column("oldest waited", true, 4),
     ];
-    table(columns, rows)
+    let mut blocks = table(columns, rows);
+    if !late.is_empty() {
+        blocks.push(Block::List(late));
+    }
+    blocks
 }
 
 fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Vec<Block> {

@@ -5,7 +5,7 @@ mod support;
 use std::io::Write;
 use support::{everything, folder, null, report, settings, spec, terminal, valid};
 use trueput_analysis::{Format, Report, Style, threen1_header, threen1_line};
-use trueput_record::measurement::OperationSummary;
+use trueput_record::measurement::{OpenLoop, OperationSummary, ResponseSummary};
 use trueput_record::{Durability, TrialRecord, VerifyLevel};
 
 const PLAIN: Style = Style {
@@ -363,4 +363,32 @@ fn another_workload_and_an_unmeasured_trial_have_no_such_line() {
     let mut answerless = null(spec(0, "null", Durability::None, 1), 1_000.0);
     answerless.measurement.as_mut().unwrap().results.clear();
     assert_eq!(threen1_line(&answerless), None);
+}
+
+#[test]
+fn a_rate_that_was_not_kept_is_said_in_words() {
+    let at = |rate_per_s: f64, backlog: u64| {
+        let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
+        let measurement = trial.measurement.as_mut().unwrap();
+        measurement.open_loop = Some(OpenLoop {
+            rate_per_s,
+            issued: (1_000.0 * measurement.elapsed_s) as u64,
+            backlog,
+            responses: vec![ResponseSummary {
+                kind: "update".to_owned(),
+                count: 9,
+                ..ResponseSummary::default()
+            }],
+            ..OpenLoop::default()
+        });
+        report(vec![trial]).render(Format::Markdown, PLAIN)
+    };
+    let said = "did not keep its rate";
+    assert!(!at(1_000.0, 3).contains(said), "a rate that was kept");
+    let by_time = at(1_500.0, 54_000);
+    assert!(by_time.contains(said) && by_time.contains("backlog at the end: 54000"));
+    assert!(
+        at(2_000.0, 0).contains(said),
+        "work that ended by its count"
+    );
 }

@@ -2,11 +2,12 @@
 
 use crate::choices::Places;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::progress::Progress;
 use crate::{output, signals};
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report};
-use trueput_record::RunFolder;
-use trueput_runner::{Options, Summary};
+use trueput_record::{RunFolder, RunManifest};
+use trueput_runner::{Options, Registry, Summary};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
 ///
@@ -26,6 +27,31 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
         ceilings: !places.no_ceilings,
         stop: signals::stop_flag()?,
     })
+}
+
+/// Runs every trial that has not ended, telling how it goes, and ends with the report; with `json`,
+/// every event is a line of JSON and there is no report.
+///
+/// # Errors
+/// As [`trueput_runner::run`] and [`report`].
+pub fn carry_out(
+    folder: &RunFolder,
+    manifest: &RunManifest,
+    options: &Options,
+    registry: &Registry,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let mut progress = if json {
+        Progress::json()
+    } else {
+        Progress::for_people()
+    };
+    let observer = &mut |event: &_| progress.observe(event);
+    let summary = trueput_runner::run(folder, manifest, registry, options, observer)?;
+    if !json {
+        report(folder)?;
+    }
+    Ok(exit_code(&summary))
 }
 
 /// The command line as it was typed.

@@ -4,7 +4,6 @@ use crate::choices::{Choices, Places, plan_or_workload};
 use crate::cli::EXIT_CODES;
 use crate::execute;
 use crate::failure::Failure;
-use crate::progress::Progress;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,17 +47,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         Some(path) => RunFolder::open(path)?,
         None => create(arguments, &options, registry)?,
     };
-    let mut progress = if arguments.json {
-        Progress::json()
-    } else {
-        Progress::for_people()
-    };
-    let observer = &mut |event: &_| progress.observe(event);
-    let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    if !arguments.json {
-        execute::report(&folder)?;
-    }
-    Ok(execute::exit_code(&summary))
+    execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
 }
 
 fn create(

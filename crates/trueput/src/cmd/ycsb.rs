@@ -5,7 +5,6 @@ mod properties;
 use crate::choices::{Choices, Places};
 use crate::cli::EXIT_CODES;
 use crate::failure::Failure;
-use crate::progress::Progress;
 use crate::{execute, output};
 use clap::Args;
 use properties::Asked;
@@ -54,17 +53,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let options = execute::options(&arguments.places)?;
     let (folder, manifest) = create(arguments, &options, registry)?;
-    let mut progress = if arguments.json {
-        Progress::json()
-    } else {
-        Progress::for_people()
-    };
-    let observer = &mut |event: &_| progress.observe(event);
-    let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    if !arguments.json {
-        execute::report(&folder)?;
-    }
-    Ok(execute::exit_code(&summary))
+    execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
 }
 
 fn create(

@@ -13,12 +13,16 @@ pub mod knob;
 pub mod native;
 pub mod null;
 pub mod reference;
+pub mod service;
+pub mod sql;
 pub mod storage;
 
 pub use error::{Error, Result};
 pub use knob::{Kind, Knob, Resolved};
 pub use native::Native;
 pub use null::Null;
+pub use service::Service;
+pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::{Durability, Promise, Value, Window};
 
@@ -95,6 +99,17 @@ pub trait Engine: Send + Sync {
         _settings: &Resolved,
     ) -> Result<Option<Box<dyn Native>>> {
         Ok(None)
+    }
+
+    /// The server that a trial of this engine needs, of its own; `None` where the engine is a
+    /// library, or where the server is the user's.
+    fn service(&self) -> Option<Box<dyn Service>> {
+        None
+    }
+
+    /// The SQL that its sessions speak; `None` where they speak none.
+    fn dialect(&self) -> Option<Dialect> {
+        None
     }
 }
 
@@ -355,6 +370,11 @@ pub trait Session {
     /// # Errors
     /// Whatever the engine says; the transaction has ended all the same.
     fn abort(&mut self) -> Result<()>;
+
+    /// Its SQL; `None` where the engine speaks none.
+    fn sql(&mut self) -> Option<&mut dyn Sql> {
+        None
+    }
 }
 
 #[cfg(test)]

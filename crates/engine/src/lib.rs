@@ -329,6 +329,25 @@ pub trait Session {
     /// [`Error::Conflict`] where the engine gives the transaction up.
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
 
+    /// Does what a read transaction of this one [`Session::get`] does, while no transaction is open.
+    /// An engine that answers a single look-up from its latest state without a transaction's
+    /// snapshot overrides it, so that a look-up is paid for as its users pay for it.
+    ///
+    /// # Errors
+    /// As [`Session::begin`], [`Session::get`] and [`Session::commit`]; no transaction is open
+    /// afterwards.
+    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.begin(Mode::Read)?;
+        match self.get(key, visitor) {
+            Ok(found) => self.commit().map(|()| found),
+            Err(error) => {
+                // The first error says more than what the abort may add.
+                let _ = self.abort();
+                Err(error)
+            }
+        }
+    }
+
     /// Stores `value` under `key`, whether or not the key was there. The value may be empty. The
     /// empty key is a key like any other, or is refused; nothing is cut or lost in silence.
     ///

@@ -35,7 +35,7 @@ fn failed(checks: &[Check]) -> Vec<&Check> {
 fn the_reference_engine_passes_every_check() {
     let checks = run(&Reference);
     assert_eq!(failed(&checks), Vec::<&Check>::new());
-    assert_eq!(checks.len(), 31);
+    assert_eq!(checks.len(), 32);
 }
 
 #[test]
@@ -216,6 +216,13 @@ fn an_engine_with_dirty_reads_is_caught() {
         claim,
         "expected 'before', found 'after'",
     );
+}
+
+#[test]
+fn an_engine_whose_look_ups_are_stale_is_caught() {
+    let claim = "a look-up by itself shows what is committed";
+    let found = "expected 'second', found 'first'";
+    caught(Fault::LooksAtOldState, claim, found);
 }
 
 #[test]

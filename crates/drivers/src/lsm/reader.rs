@@ -69,7 +69,8 @@ impl<'db> Reader<'db> {
         }
     }
 
-    /// Shows the value of `key` to `visitor`.
+    /// Shows the value of `key` to `visitor`, of the snapshot or, where none is held, of the latest
+    /// state.
     #[inline]
     pub(crate) fn get(&self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.store.read(self.options(), key, visitor)

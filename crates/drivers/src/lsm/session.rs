@@ -119,6 +119,14 @@ impl Session for BatchSession<'_> {
     }
 
     #[inline]
+    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        self.reader.get(key, visitor)
+    }
+
+    #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.need_write()?;
         let store = self.reader.store;

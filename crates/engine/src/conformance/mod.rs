@@ -195,6 +195,11 @@ const ENTRIES: &[Entry] = &[
         records::overwrite,
     ),
     entry("a missing key is absent", Needs::Data, records::missing),
+    entry(
+        "a look-up by itself shows what is committed",
+        Needs::Data,
+        records::look,
+    ),
     entry("what is deleted is gone", Needs::Data, records::delete),
     entry(
         "deleting what is not there is no error",

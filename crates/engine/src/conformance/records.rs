@@ -2,7 +2,8 @@
 
 use super::Subject;
 use super::support::{
-    At, Fault, Outcome, Record, ensure, get, read, same_records, same_value, scan, store, write,
+    At, Fault, Outcome, Record, ensure, get, read, retried, same_records, same_value, scan, store,
+    write,
 };
 use crate::{Direction, Error, KeyRange, Mode, Session};
 
@@ -57,6 +58,55 @@ pub fn round_trip(subject: &Subject<'_>) -> Outcome {
         holds(session.as_mut(), "a later session", key, Some(value))?;
     }
     Ok(format!("{} records", records.len()))
+}
+
+/// A look-up outside of any transaction shows `expected`, again after conflicts.
+fn shows(
+    session: &mut dyn Session,
+    what: &str,
+    key: &[u8],
+    expected: Option<&[u8]>,
+) -> Outcome<()> {
+    let mut found = None;
+    let there = retried(|| {
+        found = None;
+        session.look(key, &mut |value| found = Some(value.to_vec()))
+    })
+    .at(what)?;
+    ensure(there == found.is_some(), || {
+        format!(
+            "{what}: it answered {there} and showed a value: {}",
+            found.is_some()
+        )
+    })?;
+    same_value(what, expected, found.as_deref())
+}
+
+pub fn look(subject: &Subject<'_>) -> Outcome {
+    let database = subject.open()?;
+    let mut writer = database.session().at("session")?;
+    let mut reader = database.session().at("another session")?;
+    for value in [b"first".as_slice(), b"second", b""] {
+        write(writer.as_mut(), |session| session.put(b"key", value))?;
+        shows(reader.as_mut(), "another's put", b"key", Some(value))?;
+        shows(writer.as_mut(), "a put of its own", b"key", Some(value))?;
+        shows(reader.as_mut(), "a key that is not there", b"kex", None)?;
+    }
+    reader.begin(Mode::Read).at("begin")?;
+    let within = reader.look(b"key", &mut |_| ());
+    reader.abort().at("abort")?;
+    ensure(within.is_err(), || {
+        "a look-up by itself within a transaction should be refused, and was not".to_owned()
+    })?;
+    write(writer.as_mut(), |session| session.delete(b"key"))?;
+    shows(reader.as_mut(), "a key that was deleted", b"key", None)?;
+    holds(
+        reader.as_mut(),
+        "a transaction after look-ups",
+        b"key",
+        None,
+    )?;
+    Ok("three values, by two sessions".to_owned())
 }
 
 pub fn overwrite(subject: &Subject<'_>) -> Outcome {

@@ -72,9 +72,14 @@ fn transact<T>(
     mode: Mode,
     mut work: impl FnMut(&mut dyn Session) -> crate::Result<T>,
 ) -> crate::Result<T> {
+    retried(|| attempt(session, mode, &mut work))
+}
+
+/// Tries again after conflicts, for as long as a check may.
+pub fn retried<T>(mut attempt: impl FnMut() -> crate::Result<T>) -> crate::Result<T> {
     let deadline = Instant::now() + RETRY_LIMIT;
     loop {
-        match attempt(session, mode, &mut work) {
+        match attempt() {
             Err(error) if error.is_conflict() && Instant::now() < deadline => thread::yield_now(),
             ended => return ended,
         }

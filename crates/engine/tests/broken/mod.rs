@@ -43,6 +43,8 @@ pub enum Fault {
     DropCommits,
     /// Other sessions get what is put before it is committed.
     ReadsUncommitted,
+    /// A look-up by itself shows what its session saw first.
+    LooksAtOldState,
     /// A read transaction sees what others commit after it began.
     ReadsLatest,
     /// Write transactions overwrite each other without a conflict.
@@ -81,7 +83,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::LosesPuts,
         Self::KeepsFirstPut,
         Self::GetsNeighbours,
@@ -97,6 +99,7 @@ impl Fault {
         Self::AbortCommits,
         Self::DropCommits,
         Self::ReadsUncommitted,
+        Self::LooksAtOldState,
         Self::ReadsLatest,
         Self::LosesUpdates,
         Self::ConflictIsFailure,
@@ -184,6 +187,7 @@ impl Database for BrokenDatabase {
             mode: None,
             held_back: Vec::new(),
             commits_before: 0,
+            looked: BTreeMap::new(),
         }))
     }
 
@@ -211,6 +215,8 @@ struct BrokenSession<'a> {
     held_back: Vec<(Vec<u8>, Vec<u8>)>,
     /// The database's commits when the transaction began.
     commits_before: u64,
+    /// What each key looked like at first.
+    looked: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
 impl BrokenSession<'_> {
@@ -303,6 +309,22 @@ impl Session for BrokenSession<'_> {
             _ => {}
         }
         self.inner.get(key, visitor)
+    }
+
+    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.begin(Mode::Read)?;
+        let mut found = None;
+        let read = self.get(key, &mut |value| found = Some(value.to_vec()));
+        if let Err(error) = read {
+            self.abort()?;
+            return Err(error);
+        }
+        self.commit()?;
+        if self.is(Fault::LooksAtOldState) {
+            found = self.looked.entry(key.to_vec()).or_insert(found).clone();
+        }
+        found.iter().for_each(|value| visitor(value));
+        Ok(found.is_some())
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {

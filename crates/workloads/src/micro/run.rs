@@ -8,7 +8,7 @@ use super::scan;
 use super::stream::{Operation, Step, Stream};
 use super::tally::{Tally, names};
 use super::track::{Fault, Knowledge, Seen, Table, Ticket, Tracker, Trial};
-use super::transaction::transact;
+use super::transaction::{look, transact};
 use crate::generate::key::Buffer;
 use crate::generate::value::Values;
 use crate::{Error, Findings, Task};
@@ -139,19 +139,19 @@ impl<'w> Worker<'w> {
         let (values, verifies) = (&self.values, self.verifies);
         let mut seen = Seen::Absent;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        transact(session, meter, Mode::Read, "reading", |session, _| {
-            seen = Seen::Absent;
-            let visit = &mut |value: &[u8]| {
-                if verifies {
-                    seen = values
-                        .read(item, value)
-                        .map_or(Seen::Foreign, Seen::Version);
-                } else {
-                    black_box(value.first().copied());
-                }
-            };
-            session.get(key, visit).map(drop)
+        let there = look(session, meter, key, &mut |value| {
+            if verifies {
+                seen = values
+                    .read(item, value)
+                    .map_or(Seen::Foreign, Seen::Version);
+            } else {
+                black_box(value.first().copied());
+            }
         })?;
+        if !there {
+            // An attempt that ended in a conflict may have shown a value.
+            seen = Seen::Absent;
+        }
         if self.verifies {
             self.tally.note(item, self.tracker.judge(item, floor, seen));
         }
@@ -162,13 +162,9 @@ impl<'w> Worker<'w> {
         let key = self.problem.format.write(item, &mut self.key);
         self.missing[..key.len()].copy_from_slice(key);
         let missing = &self.missing;
-        let mut there = false;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        transact(session, meter, Mode::Read, "reading", |session, _| {
-            there = session.get(missing, &mut |value| {
-                black_box(value.first().copied());
-            })?;
-            Ok(())
+        let there = look(session, meter, missing, &mut |value| {
+            black_box(value.first().copied());
         })?;
         if self.verifies {
             let judged = if there {

@@ -1,7 +1,7 @@
 //! Transactions that are tried again for as long as the engine reports conflicts.
 
 use crate::{Error, Meter};
-use trueput_engine::{Mode, Result as EngineResult, Session};
+use trueput_engine::{Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// Does `body` in a transaction until that commits without a conflict.
 ///
@@ -15,9 +15,34 @@ pub(super) fn transact(
     doing: &'static str,
     mut body: impl FnMut(&mut dyn Session, &mut dyn Meter) -> EngineResult<()>,
 ) -> Result<(), Error> {
+    retried(meter, doing, |meter| {
+        attempt(session, meter, mode, &mut body)
+    })
+}
+
+/// Looks `key` up in a read transaction of its own, and says whether it is there.
+///
+/// # Errors
+/// As [`transact`].
+#[inline]
+pub(super) fn look(
+    session: &mut dyn Session,
+    meter: &mut dyn Meter,
+    key: &[u8],
+    visitor: &mut ValueVisitor<'_>,
+) -> Result<bool, Error> {
+    retried(meter, "reading", |_| session.look(key, visitor))
+}
+
+#[inline]
+fn retried<T>(
+    meter: &mut dyn Meter,
+    doing: &'static str,
+    mut attempt: impl FnMut(&mut dyn Meter) -> EngineResult<T>,
+) -> Result<T, Error> {
     loop {
-        match attempt(session, meter, mode, &mut body) {
-            Ok(()) => return Ok(()),
+        match attempt(meter) {
+            Ok(value) => return Ok(value),
             Err(error) if error.is_conflict() => {
                 meter.conflict();
                 if meter.stopped() {

@@ -13,7 +13,9 @@ use crate::generate::key::Buffer;
 use crate::generate::random::Random;
 use crate::{Error, Findings, Task};
 use std::ops::ControlFlow;
-use trueput_engine::{Direction, Error as EngineError, KeyRange, Mode};
+use trueput_engine::{
+    Direction, Error as EngineError, KeyRange, Mode, Result as EngineResult, Session, ValueVisitor,
+};
 use trueput_record::VerifyLevel;
 
 /// One worker.
@@ -47,6 +49,9 @@ struct Tally {
     checked: u64,
     faults: Faults,
 }
+
+/// How a record is got: within a transaction, or by a look-up of its own.
+type Get = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> EngineResult<bool>;
 
 /// How a body of a transaction ends early.
 enum Failure {
@@ -149,16 +154,18 @@ impl<'a, 't> Worker<'a, 't> {
         let item = self.choose();
         let field = self.wanted_field();
         let fewest = self.shared.ledger.fewest(item);
-        self.transact(Mode::Read, "reading", item, |worker| {
-            worker.look_up(item, field, fewest).map(drop)
+        self.retried("reading", item, |worker| {
+            let look: Get = |session, key, visitor| session.look(key, visitor);
+            worker.look_up(look, item, field, fewest).map(drop)
         })
     }
 
-    /// Gets an item's record, takes over what is wanted of it, and checks it: it must tell the
+    /// Gets an item's record by `get`, takes over what is wanted of it, and checks it: it must tell the
     /// `fewest` updates that were committed before its transaction began. The version; `None` where
     /// nothing is there that can be trusted.
     fn look_up(
         &mut self,
+        get: Get,
         item: u64,
         field: Option<u64>,
         fewest: u32,
@@ -167,7 +174,7 @@ impl<'a, 't> Worker<'a, 't> {
         let mut found = Err(Fault::Missing);
         let (maker, taken) = (&mut self.maker, &mut self.taken);
         let key = keys.write(item, &mut self.key);
-        self.task.session.get(key, &mut |record| {
+        get(self.task.session, key, &mut |record| {
             take(taken, record, field, fields);
             found = maker.version(item, record);
         })?;
@@ -192,10 +199,12 @@ impl<'a, 't> Worker<'a, 't> {
         self.shared.ledger.begin(item);
         let fewest = self.shared.ledger.fewest(item);
         let updates = self.transact(Mode::Write, "updating", item, |worker| {
+            let get: Get = |session, key, visitor| session.get(key, visitor);
             if twice {
-                worker.look_up(item, field, fewest)?;
+                worker.look_up(get, item, field, fewest)?;
             }
-            let version = worker.look_up(item, None, fewest)?.unwrap_or(FIRST);
+            let version = worker.look_up(get, item, None, fewest)?;
+            let version = version.unwrap_or(FIRST);
             let next = worker.shared.trial.next(version).ok_or_else(|| {
                 Failure::Final(Error::Workload(format!(
                     "record {item} was updated too often for its version; choose fewer operations \
@@ -291,8 +300,18 @@ impl<'a, 't> Worker<'a, 't> {
         item: u64,
         mut body: impl FnMut(&mut Self) -> Result<T, Failure>,
     ) -> Result<T, Error> {
+        self.retried(doing, item, |worker| worker.attempt(mode, &mut body))
+    }
+
+    /// Makes `attempt` until it meets no conflict.
+    fn retried<T>(
+        &mut self,
+        doing: &str,
+        item: u64,
+        mut attempt: impl FnMut(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
         loop {
-            match self.attempt(mode, &mut body) {
+            match attempt(self) {
                 Ok(value) => return Ok(value),
                 Err(Failure::Engine(error)) if error.is_conflict() => {
                     self.task.meter.conflict();

@@ -9,6 +9,7 @@ pub mod generate;
 pub mod micro;
 pub mod storage;
 pub mod threen1;
+pub mod tpcc;
 pub mod ycsb;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,507 @@
+//! How the transactions reach the nine tables: one trait, implemented over keys and values and over
+//! SQL. Its operations are as large as a SQL store needs to answer each in one or two round trips.
+//!
+//! A store is made for one session and used by one thread. Errors are the engine's own: a
+//! [`trueput_engine::Error::Conflict`] has the transaction aborted and tried again with the same
+//! input; a row that must be there and is not is [`trueput_engine::Error::Engine`], which fails the
+//! trial. Where several rows are handed over or asked for, `out` is cleared first and is filled in
+//! the order of what was asked.
+
+use super::rows::{
+    Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
+    StockRow, Table, WarehouseRow,
+};
+use super::text::Text;
+use trueput_engine::{Mode, Result};
+
+/// Which customer of a district is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// The one of this C_ID.
+    Number(u32),
+    /// Of the customers of this C_LAST, in the order of C_FIRST, the one at n/2 rounded up,
+    /// counted from 1 (clauses 2.5.2.2 and 2.6.2.2).
+    LastName(Text<16>),
+}
+
+/// What is done with a customer that is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// Order-status: the row is read only. C_DATA need not be filled in.
+    Show,
+    /// Payment: [`Tables::pay_customer`] follows in the same transaction, so a store that locks
+    /// takes the lock here.
+    Pay,
+}
+
+/// What a new-order reads of a customer and of the warehouse, in one go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Buyer {
+    /// C_DISCOUNT, parts of ten thousand.
+    pub discount: i64,
+    /// C_LAST.
+    pub last: Text<16>,
+    /// C_CREDIT.
+    pub credit: Text<2>,
+    /// W_TAX, parts of ten thousand.
+    pub warehouse_tax: i64,
+}
+
+/// The number that a new order got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderNumber {
+    /// D_NEXT_O_ID before it was raised: the new O_ID.
+    pub order: u32,
+    /// D_TAX, parts of ten thousand.
+    pub district_tax: i64,
+}
+
+/// What a new-order reads of an item.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Item {
+    /// I_PRICE, cents.
+    pub price: i64,
+    /// I_NAME.
+    pub name: Text<24>,
+    /// I_DATA.
+    pub data: Text<50>,
+}
+
+/// What a new-order reads of a stock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stock {
+    /// S_QUANTITY.
+    pub quantity: i32,
+    /// S_YTD.
+    pub ytd: i64,
+    /// S_ORDER_CNT.
+    pub order_count: u32,
+    /// S_REMOTE_CNT.
+    pub remote_count: u32,
+    /// S_DIST_xx of the district asked for.
+    pub district_info: Text<24>,
+    /// S_DATA.
+    pub data: Text<50>,
+}
+
+/// Which stock: S_W_ID and S_I_ID.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StockKey {
+    /// S_W_ID.
+    pub warehouse: u32,
+    /// S_I_ID.
+    pub item: u32,
+}
+
+/// What a new-order writes to a stock: the new values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StockChange {
+    /// Which stock.
+    pub key: StockKey,
+    /// S_QUANTITY.
+    pub quantity: i32,
+    /// S_YTD.
+    pub ytd: i64,
+    /// S_ORDER_CNT.
+    pub order_count: u32,
+    /// S_REMOTE_CNT.
+    pub remote_count: u32,
+}
+
+/// Name and address of a warehouse or a district, as a payment shows them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// W_NAME or D_NAME.
+    pub name: Text<10>,
+    /// The address.
+    pub address: Address,
+}
+
+/// What a payment writes to a customer: the new values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CustomerChange<'a> {
+    /// C_W_ID.
+    pub warehouse: u32,
+    /// C_D_ID.
+    pub district: u8,
+    /// C_ID.
+    pub customer: u32,
+    /// C_BALANCE, cents.
+    pub balance: i64,
+    /// C_YTD_PAYMENT, cents.
+    pub ytd_payment: i64,
+    /// C_PAYMENT_CNT.
+    pub payment_count: u32,
+    /// C_DATA, where it changes: customers of bad credit.
+    pub data: Option<&'a Text<500>>,
+}
+
+/// The oldest undelivered order of a district.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Due {
+    /// NO_D_ID.
+    pub district: u8,
+    /// NO_O_ID.
+    pub order: u32,
+}
+
+/// What a delivered order comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Its district.
+    pub district: u8,
+    /// O_C_ID.
+    pub customer: u32,
+    /// The sum of its lines' OL_AMOUNT, cents.
+    pub amount: i64,
+}
+
+/// The columns of a district that consistency is checked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DistrictState {
+    /// D_YTD, cents.
+    pub ytd: i64,
+    /// D_NEXT_O_ID.
+    pub next_order: u32,
+}
+
+/// The columns of a customer that consistency is checked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CustomerState {
+    /// C_ID.
+    pub id: u32,
+    /// C_BALANCE, cents.
+    pub balance: i64,
+    /// C_YTD_PAYMENT, cents.
+    pub ytd_payment: i64,
+}
+
+/// The columns of a history row that consistency is checked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryState {
+    /// H_C_W_ID.
+    pub customer_warehouse: u32,
+    /// H_C_D_ID.
+    pub customer_district: u8,
+    /// H_C_ID.
+    pub customer: u32,
+    /// H_W_ID.
+    pub warehouse: u32,
+    /// H_D_ID.
+    pub district: u8,
+    /// H_AMOUNT, cents.
+    pub amount: i64,
+}
+
+/// The columns of an order that consistency is checked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderState {
+    /// O_ID.
+    pub id: u32,
+    /// O_C_ID.
+    pub customer: u32,
+    /// Whether O_CARRIER_ID is set.
+    pub has_carrier: bool,
+    /// O_OL_CNT.
+    pub lines: u8,
+}
+
+/// The columns of an order-line that consistency is checked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineState {
+    /// OL_O_ID.
+    pub order: u32,
+    /// Whether OL_DELIVERY_D is set.
+    pub is_delivered: bool,
+    /// OL_AMOUNT, cents.
+    pub amount: i64,
+}
+
+/// Rows of one table, to be loaded.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs, reason = "each is the table that it is named for")]
+pub enum Rows<'r> {
+    Warehouses(&'r [WarehouseRow]),
+    Districts(&'r [DistrictRow]),
+    Customers(&'r [CustomerRow]),
+    Histories(&'r [HistoryRow]),
+    NewOrders(&'r [NewOrderRow]),
+    Orders(&'r [OrderRow]),
+    OrderLines(&'r [OrderLineRow]),
+    Items(&'r [ItemRow]),
+    Stocks(&'r [StockRow]),
+}
+
+/// The nine tables in a database, through one session.
+///
+/// Every operation but [`Tables::create`] and [`Tables::finish_load`] stands between a `begin` and a
+/// `commit` or `abort`, which have the meaning and the rules of [`trueput_engine::Session`]'s: write
+/// transactions are serialisable, or see one snapshot and lose to whoever wrote a row first. TPC-C's
+/// own mix is serialisable under either.
+pub trait Tables {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// As [`trueput_engine::Session::begin`].
+    fn begin(&mut self, mode: Mode) -> Result<()>;
+
+    /// Ends the transaction; its writes count.
+    ///
+    /// # Errors
+    /// As [`trueput_engine::Session::commit`].
+    fn commit(&mut self) -> Result<()>;
+
+    /// Ends the transaction; its writes are forgotten.
+    ///
+    /// # Errors
+    /// As [`trueput_engine::Session::abort`].
+    fn abort(&mut self) -> Result<()>;
+
+    // New-order, clause 2.4.2.2, in this order.
+
+    /// The customer who orders, with the tax of the warehouse.
+    ///
+    /// # Errors
+    /// The engine's; that the customer or the warehouse is not there.
+    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<Buyer>;
+
+    /// Reads D_NEXT_O_ID and D_TAX and raises the former by one. A store that locks takes the lock
+    /// on the district here.
+    ///
+    /// # Errors
+    /// The engine's; that the district is not there.
+    fn take_order_number(&mut self, warehouse: u32, district: u8) -> Result<OrderNumber>;
+
+    /// Inserts the row of ORDER, and that of NEW-ORDER which goes with it.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn insert_order(&mut self, order: &OrderRow) -> Result<()>;
+
+    /// Reads the items of these I_IDs, which may repeat; `None` for one that is not there: the
+    /// unused number of clause 2.4.1.5, which rolls the order back.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()>;
+
+    /// Reads the stocks of these keys, which are ascending without repetition, with S_DIST_xx of
+    /// `district`. A store that locks takes the locks here, in this order.
+    ///
+    /// # Errors
+    /// The engine's; that a stock is not there.
+    fn stocks(&mut self, keys: &[StockKey], district: u8, out: &mut Vec<Stock>) -> Result<()>;
+
+    /// Writes the stocks that the last [`Tables::stocks`] of this transaction has read: the same
+    /// keys in the same order.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn update_stocks(&mut self, changes: &[StockChange]) -> Result<()>;
+
+    /// Inserts the lines of one order, 5 to 15 of them.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn insert_order_lines(&mut self, lines: &[OrderLineRow]) -> Result<()>;
+
+    // Payment, clause 2.5.2.2.
+
+    /// Adds `amount` cents to W_YTD, and reads name and address.
+    ///
+    /// # Errors
+    /// The engine's; that the warehouse is not there.
+    fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Place>;
+
+    /// Adds `amount` cents to D_YTD, and reads name and address.
+    ///
+    /// # Errors
+    /// The engine's; that the district is not there.
+    fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Place>;
+
+    /// Reads a customer into `out`; also order-status, clause 2.6.2.2.
+    ///
+    /// # Errors
+    /// The engine's; that there is no such customer.
+    fn customer(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        who: &Who,
+        intent: Intent,
+        out: &mut CustomerRow,
+    ) -> Result<()>;
+
+    /// Writes the customer that the last [`Tables::customer`] of this transaction has read with
+    /// [`Intent::Pay`].
+    ///
+    /// # Errors
+    /// The engine's.
+    fn pay_customer(&mut self, change: &CustomerChange<'_>) -> Result<()>;
+
+    /// Inserts a row of HISTORY.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn insert_history(&mut self, row: &HistoryRow) -> Result<()>;
+
+    // Order-status, clause 2.6.2.2.
+
+    /// The customer's order of the largest O_ID; `None` where there is none.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn last_order(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        customer: u32,
+    ) -> Result<Option<OrderRow>>;
+
+    /// Every line of an order, by OL_NUMBER.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn order_lines(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        order: u32,
+        out: &mut Vec<OrderLineRow>,
+    ) -> Result<()>;
+
+    // Delivery, clause 2.7.4.2, for all districts of a warehouse in one transaction.
+
+    /// Takes out of NEW-ORDER, in each of the ten districts, the row of the smallest NO_O_ID; a
+    /// district that has none is left out of `out`. A store whose engine lets two transactions read
+    /// the same row must notice that another has taken it, and answer
+    /// [`trueput_engine::Error::Conflict`].
+    ///
+    /// # Errors
+    /// The engine's.
+    fn take_oldest_new_orders(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()>;
+
+    /// Sets O_CARRIER_ID of these orders and OL_DELIVERY_D of their lines, and says whose they are
+    /// and what they come to.
+    ///
+    /// # Errors
+    /// The engine's; that an order is not there.
+    fn deliver(
+        &mut self,
+        warehouse: u32,
+        due: &[Due],
+        carrier: u8,
+        at: i64,
+        out: &mut Vec<Delivered>,
+    ) -> Result<()>;
+
+    /// Adds each amount to the customer's C_BALANCE, and 1 to C_DELIVERY_CNT.
+    ///
+    /// # Errors
+    /// The engine's; that a customer is not there.
+    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[Delivered]) -> Result<()>;
+
+    // Stock-level, clause 2.8.2.2.
+
+    /// How many different items of the district's last 20 orders (from D_NEXT_O_ID less 20 to
+    /// before D_NEXT_O_ID) have, in this warehouse's STOCK, an S_QUANTITY below `threshold`.
+    ///
+    /// # Errors
+    /// The engine's; that the district is not there.
+    fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64>;
+
+    // The load, clause 4.3.
+
+    /// Makes the tables, empty, in a database that is new. No transaction is open.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn create(&mut self) -> Result<()>;
+
+    /// Puts rows that are not there yet: at most some thousand per call, several calls per
+    /// transaction. Returns the bytes that the store made of them: keys and values with those of
+    /// its indexes, or what a SQL store sent as parameters.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn load(&mut self, rows: Rows<'_>) -> Result<u64>;
+
+    /// Called once after every row is loaded, while no transaction is open: indexes that are
+    /// better made late, statistics for the planner.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn finish_load(&mut self) -> Result<()>;
+
+    // The consistency conditions, clause 3.3.2. Each shows rows of one district or warehouse.
+
+    /// W_YTD, cents.
+    ///
+    /// # Errors
+    /// The engine's; that the warehouse is not there.
+    fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64>;
+
+    /// The state of a district.
+    ///
+    /// # Errors
+    /// The engine's; that the district is not there.
+    fn district_state(&mut self, warehouse: u32, district: u8) -> Result<DistrictState>;
+
+    /// Every customer of a district.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn each_customer(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        visitor: &mut dyn FnMut(CustomerState),
+    ) -> Result<()>;
+
+    /// Every row of HISTORY.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn each_history(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()>;
+
+    /// Every order of a district, by O_ID.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn each_order(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        visitor: &mut dyn FnMut(OrderState),
+    ) -> Result<()>;
+
+    /// The NO_O_ID of every new order of a district, ascending.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn each_new_order(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        visitor: &mut dyn FnMut(u32),
+    ) -> Result<()>;
+
+    /// Every order-line of a district, by OL_O_ID.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn each_order_line(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        visitor: &mut dyn FnMut(LineState),
+    ) -> Result<()>;
+
+    /// Reads every column of every row that a table has for a warehouse ([`Table::Item`], which is
+    /// of none, and [`Table::History`], which need not be stored by warehouse: every row), so that
+    /// what holds them is in the engine's cache, and counts the rows.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64>;
+}

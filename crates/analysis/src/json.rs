@@ -1,6 +1,7 @@
 //! A report as one JSON document, for programs.
 
 use crate::held::{Held, held};
+use crate::published::{Comparison, comparisons};
 use crate::rankings::{Ranking, rankings};
 use crate::report::Report;
 use crate::scaling::{Series, series};
@@ -23,6 +24,7 @@ struct Document<'a> {
     scaling: Vec<Series>,
     held: Vec<Held<'a>>,
     threen1: Vec<Threen1Trial<'a>>,
+    published: Vec<Comparison>,
     trials: &'a [TrialRecord],
     missing: Vec<&'a str>,
     damaged: Vec<Damaged<'a>>,
@@ -69,6 +71,7 @@ pub fn render(report: &Report) -> String {
         held: measured
             .filter_map(|(trial, measurement)| held(trial, measurement, cores))
             .collect(),
+        published: comparisons(report).unwrap_or_default(),
         threen1: report.trials.iter().filter_map(threen1).collect(),
         trials: &report.trials,
         missing: report

@@ -5,6 +5,7 @@ use crate::cells::Cell;
 use crate::columns::{self, plural};
 use crate::document::Block;
 use crate::log_flush;
+use crate::published;
 use crate::rankings::{Ranking, Unranked, rankings};
 use crate::report::Report;
 use crate::sections::sections;
@@ -45,6 +46,7 @@ pub fn document(report: &Report) -> Vec<Block> {
     blocks.extend(rankings.iter().flat_map(ranking_blocks));
     blocks.extend(log_flush::blocks(&report.trials));
     blocks.extend(sections(report, &rankings));
+    blocks.extend(published::blocks(report));
     if !manifest.left_out.is_empty() {
         blocks.push(Block::Heading(2, "Asked for, but not to be had".to_owned()));
         blocks.push(Block::List(manifest.left_out.clone()));

@@ -1,6 +1,19 @@
 //! A table that others published, as a report: the table, its source, its caveats, and what comes
 //! nearest to it here.
 
+mod beside;
+mod derived;
+mod differs;
+mod names;
+mod ratios;
+mod section;
+mod steps;
+mod trial;
+
+pub use beside::{ComparedColumn, ComparedRow, Comparison, Role, comparison, comparisons};
+pub use ratios::{RatioRow, RatioTable};
+pub(crate) use section::blocks;
+
 use crate::document::{Block, Column, Table};
 use crate::report::{Format, Style};
 use crate::units::separate;

@@ -249,7 +249,16 @@ impl PlanFile {
     /// not TOML, an unknown key, a value of the wrong type.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
-        read::plan(path, &text)
+        Self::parse(path, &text)
+    }
+
+    /// Reads the text of a plan; `path` is what messages call it, and names a plan that does not
+    /// name itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], as [`PlanFile::read`].
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Error> {
+        read::plan(path, text)
     }
 }
 

@@ -4,9 +4,14 @@
 //! machine cannot be ranked against one of ours; the ratios inside one table survive a change of
 //! machine, and can be set beside ours.
 
+mod beside;
+
+pub use beside::{Across, Beside, Ratio};
+
 use crate::Value;
 use crate::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The id of a table and the text of its file in `published/`.
@@ -20,7 +25,7 @@ macro_rules! embedded {
 }
 
 /// Every table, in the order in which they are listed.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     embedded!("berkeleydb-log-flush"),
     embedded!("fis-2010-threen1-answers"),
     embedded!("fis-2010-threen1-elapsed"),
@@ -28,6 +33,7 @@ const FILES: [(&str, &str); 12] = [
     embedded!("fis-2010-threen1-reads-per-second"),
     embedded!("fis-2010-threen1-sync-io-full-block-writes"),
     embedded!("fis-2010-threen1-updates-per-second"),
+    embedded!("fis-2011-threen1-gtm-before-after"),
     embedded!("fis-2011-threen1-gtm-rates"),
     embedded!("fis-2011-threen1-gtm-tuning"),
     embedded!("informix-2010-oltp-cheats"),
@@ -73,6 +79,10 @@ pub struct Published {
     pub caveats: Vec<String>,
     /// What comes nearest to it here.
     pub experiment: Experiment,
+    /// How a report sets ours beside it; `None` where the report has a layout of its own for it, or
+    /// no trial can stand beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// The columns, from the left.
     pub columns: Vec<Column>,
     /// The rows, from the top: a cell per column.
@@ -99,10 +109,19 @@ pub struct Source {
 pub struct Experiment {
     /// The workload.
     pub workload: String,
+    /// The plan that it begins with, by the name of its file in `plans/`; empty: the workload alone.
+    #[serde(default)]
+    pub plan: String,
+    /// The part of the document's size that suits a small machine: what it runs at where no other
+    /// scale is asked for. Above 0, 1 at most.
+    pub scale: f64,
+    /// The keys of the plan that grow with the scale; with a list's own name, all that are there.
+    #[serde(default)]
+    pub scales: Vec<String>,
     /// What cannot be the same here; empty where nothing differs but the machine and the versions.
     #[serde(default)]
     pub differs: String,
-    /// What a plan for it would set, by the plan's own keys: `workers`, `settings.finish`,
+    /// What it sets in that plan, by the plan's own keys: `workers`, `settings.finish`,
     /// `knobs.gtm.global_buffers`.
     pub settings: Vec<Setting>,
 }
@@ -127,6 +146,16 @@ pub struct Column {
     pub kind: ColumnKind,
     /// What it means.
     pub meaning: String,
+    /// The dimension or the figure of ours that stands in it, as [`Beside`] has them; `None`: ours
+    /// have nothing of the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ours: Option<String>,
+    /// The value of [`Across::dimension`] whose figures stand in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The table's words for values of ours that it calls otherwise.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub words: BTreeMap<String, String>,
 }
 
 /// What the cells of a column hold.
@@ -266,6 +295,7 @@ impl Published {
             conditions: file.conditions,
             caveats: file.caveats,
             experiment: file.experiment,
+            beside: file.beside,
             columns: file.table.columns,
             rows: file.table.rows,
         };
@@ -291,6 +321,14 @@ impl Published {
         if stated.iter().any(|text| text.trim().is_empty()) {
             return Err("title, author, document, address or machine is empty".to_owned());
         }
+        let Experiment { scale, .. } = self.experiment;
+        if !(scale > 0.0 && scale <= 1.0) {
+            return Err(format!(
+                "its scale is {scale}; it must be above 0 and 1 at most"
+            ));
+        }
+        let beside = self.beside.clone().unwrap_or_default();
+        beside.check(&self.columns)?;
         if self.rows.is_empty() || self.conditions.is_empty() || self.caveats.is_empty() {
             return Err("it has no rows, no conditions or no caveats".to_owned());
         }
@@ -391,6 +429,7 @@ struct File {
     caveats: Vec<String>,
     source: Source,
     experiment: Experiment,
+    beside: Option<Beside>,
     table: Table,
 }
 

@@ -8,7 +8,7 @@
 use trueput_record::published::{Cell, ColumnKind, Error, Published, all, ids, named};
 
 /// Each table, with as many rows as the document that it was taken from.
-const ROWS: [(&str, usize); 12] = [
+const ROWS: [(&str, usize); 13] = [
     ("berkeleydb-log-flush", 1),
     ("fis-2010-threen1-answers", 4),
     ("fis-2010-threen1-elapsed", 4),
@@ -16,6 +16,7 @@ const ROWS: [(&str, usize); 12] = [
     ("fis-2010-threen1-reads-per-second", 4),
     ("fis-2010-threen1-sync-io-full-block-writes", 8),
     ("fis-2010-threen1-updates-per-second", 4),
+    ("fis-2011-threen1-gtm-before-after", 4),
     ("fis-2011-threen1-gtm-rates", 4),
     ("fis-2011-threen1-gtm-tuning", 16),
     ("informix-2010-oltp-cheats", 3),
@@ -30,7 +31,7 @@ machine = "m"
 conditions = ["c"]
 caveats = ["c"]
 source = { author = "a", document = "d", date = "2010-05", address = "none" }
-experiment = { workload = "threen1", settings = [{ name = "workers", values = [4, 8] }] }
+experiment = { workload = "threen1", scale = 1.0, settings = [{ name = "workers", values = [4, 8] }] }
 [table]
 columns = [
   { name = "engine", kind = "text", meaning = "m" },
@@ -167,6 +168,24 @@ fn a_table_that_does_not_fit_its_columns_is_refused() {
         ("caveats = [\"c\"]", "caveats = []", "no caveats"),
         ("machine = \"m\"\n", "", "machine"),
         ("id = \"x\"", "id = \"x\"\nodd = 1", "odd"),
+        ("scale = 1.0", "scale = 0.0", "its scale is 0"),
+        ("scale = 1.0", "scale = 1.5", "its scale is 1.5"),
+        (
+            "[table]",
+            "[beside]\nratios = [{ title = \"r\", figure = \"x\", along = [\"engine\"] }]\n[table]",
+            "the ratio 'r' names no column 'x'",
+        ),
+        (
+            "[table]",
+            "[beside]\nratios = [{ title = \"r\", figure = \"elapsed_s\", along = [\"engine\"], \
+             over = [1, 2] }]\n[table]",
+            "has 2 values for 1 columns",
+        ),
+        (
+            "name = \"engine\", kind = \"text\"",
+            "name = \"engine\", kind = \"text\", at = \"ext4\"",
+            "stands at no dimension",
+        ),
     ];
     for (right, wrong, expected) in faults {
         assert!(MINIMAL.contains(right), "{right}");
@@ -185,4 +204,37 @@ fn a_misspelled_id_is_told_the_nearest_one() {
         "{said}"
     );
     assert!(said.contains("informix-2010-oltp-cheats"), "{said}");
+}
+
+#[test]
+fn a_column_of_ours_is_a_dimension_or_a_figure_that_is_known() {
+    let known = |ours: &str| {
+        let plain = [
+            "workers",
+            "filesystem",
+            "step",
+            "elapsed_s",
+            "per_minute",
+            "gain_percent",
+            "speed_percent",
+            "gives_up",
+        ];
+        let begins = ["settings.", "knobs.gtm.", "results."];
+        let ends = [".per_s", ".count"];
+        plain.contains(&ours)
+            || begins.iter().any(|begin| ours.starts_with(begin))
+            || ends.iter().any(|end| ours.ends_with(end))
+    };
+    let mut seen = 0;
+    for table in all().unwrap().iter().filter(|table| table.beside.is_some()) {
+        for ours in table
+            .columns
+            .iter()
+            .filter_map(|column| column.ours.as_ref())
+        {
+            assert!(known(ours), "{}: {ours}", table.id);
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen}");
 }

@@ -1,0 +1,71 @@
+//! What our rows are called beside a published table.
+
+use super::trial::Trials;
+use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::{Durability, TrialRecord};
+
+/// Names each trial's contender by engine and level, and by whatever else tells it from others of
+/// that engine and level but does not stand in the table.
+pub(super) struct Names {
+    varying: BTreeMap<(String, Durability), Vec<String>>,
+}
+
+impl Names {
+    /// Sees in what the trials differ, besides the dimensions that the table has.
+    pub(super) fn of(trials: &Trials<'_>, in_table: &[&str]) -> Self {
+        let mut values: BTreeMap<(String, Durability), BTreeMap<String, BTreeSet<String>>> =
+            BTreeMap::new();
+        for trial in &trials.all {
+            let of_contender = values.entry(contender(trial)).or_default();
+            let table_has = |dimension: &String| in_table.contains(&dimension.as_str());
+            let steps = in_table.contains(&"step");
+            for dimension in dimensions(trial).filter(|one| !steps && !table_has(one)) {
+                let value = trials.given(trial, &dimension).unwrap_or_default();
+                of_contender.entry(dimension).or_default().insert(value);
+            }
+        }
+        let several = |of_contender: BTreeMap<String, BTreeSet<String>>| {
+            let several = of_contender
+                .into_iter()
+                .filter(|(_, values)| values.len() > 1);
+            several.map(|(dimension, _)| dimension).collect()
+        };
+        Self {
+            varying: values
+                .into_iter()
+                .map(|(contender, found)| (contender, several(found)))
+                .collect(),
+        }
+    }
+
+    /// The name of a trial's contender: `gtm, buffered, access_method=MM`.
+    pub(super) fn name(&self, trials: &Trials<'_>, trial: &TrialRecord) -> String {
+        let (engine, durability) = contender(trial);
+        let level = durability.to_string();
+        let mut words = vec![engine.clone(), level];
+        let varying = self.varying.get(&(engine, durability));
+        words.extend(varying.into_iter().flatten().map(|dimension| {
+            let name = dimension.rsplit('.').next().unwrap_or(dimension);
+            let value = trials.given(trial, dimension).unwrap_or_default();
+            format!("{name}={value}")
+        }));
+        words.join(", ")
+    }
+}
+
+fn contender(trial: &TrialRecord) -> (String, Durability) {
+    (trial.spec.contender(), trial.spec.durability)
+}
+
+fn dimensions(trial: &TrialRecord) -> impl Iterator<Item = String> {
+    let spec = &trial.spec;
+    let settings = spec.settings.keys().map(|name| format!("settings.{name}"));
+    let knobs = spec.knobs.keys();
+    let knobs = knobs.map(|name| format!("knobs.{}.{name}", spec.engine));
+    let plain = ["workers", "worker_kind", "filesystem", "duration", "numa"];
+    let all: Vec<_> = settings
+        .chain(knobs)
+        .chain(plain.map(str::to_owned))
+        .collect();
+    all.into_iter()
+}

@@ -1,0 +1,127 @@
+//! The sections of a report that set published tables beside ours.
+
+use super::beside::{Comparison, comparisons};
+use super::ratios::RatioTable;
+use super::shown;
+use crate::document::{Block, Column, Table};
+use crate::report::Report;
+use crate::units::number;
+use trueput_record::published::Cell;
+
+/// What marks a row or a ratio of ours.
+const HERE: &str = "here";
+
+/// A section for each document that the run matches a table of; nothing where it matches none.
+pub(crate) fn blocks(report: &Report) -> Vec<Block> {
+    let found = match comparisons(report) {
+        Ok(found) => found,
+        Err(error) => return vec![Block::Warnings(vec![error.to_string()])],
+    };
+    let mut blocks = Vec::new();
+    for of_document in found.chunk_by(|one, other| one.document == other.document) {
+        blocks.extend(document(of_document));
+    }
+    blocks
+}
+
+fn document(comparisons: &[Comparison]) -> Vec<Block> {
+    let Some(first) = comparisons.first() else {
+        return Vec::new();
+    };
+    let heading = format!("Beside \"{}\" ({})", first.document, first.year);
+    let text = format!(
+        "The rows of {} are of another machine: compare the ratios inside each set, not the \
+         figures. What is not the same:",
+        first.year
+    );
+    let mut differs: Vec<String> = Vec::new();
+    for point in comparisons.iter().flat_map(|one| &one.differs) {
+        if !differs.contains(point) {
+            differs.push(point.clone());
+        }
+    }
+    let mut blocks = vec![
+        Block::Heading(2, heading),
+        Block::Text(text),
+        Block::List(differs),
+    ];
+    for comparison in comparisons {
+        blocks.push(Block::Heading(3, comparison.title.clone()));
+        blocks.push(Block::Table(table(comparison)));
+        for ratios in &comparison.ratios {
+            blocks.push(Block::Text(format!(
+                "{}, inside each set:",
+                capitalised(&ratios.title)
+            )));
+            blocks.push(Block::Table(ratio_table(ratios, &comparison.year)));
+        }
+        blocks.push(Block::Text(format!(
+            "'trueput published {}' tells how it was measured and what to know before relying on it.",
+            comparison.id
+        )));
+    }
+    blocks
+}
+
+/// The table in the document's layout, with whose row each is before it.
+fn table(comparison: &Comparison) -> Table {
+    let mut columns = vec![column("from", false)];
+    let named = comparison.columns.iter().enumerate();
+    columns.extend(named.map(|(place, one)| {
+        let mut cells = comparison.rows.iter().map(|row| &row.cells[place]);
+        column(&one.name, cells.all(|cell| !matches!(cell, Cell::Text(_))))
+    }));
+    let rows = comparison.rows.iter().map(|row| {
+        let mut cells = vec![match row.ours {
+            true => format!("{HERE}: {}", row.who),
+            false => comparison.year.clone(),
+        }];
+        cells.extend(row.cells.iter().map(|cell| match cell {
+            Cell::Number(figure) if row.ours => number(*figure),
+            other => shown(other),
+        }));
+        cells
+    });
+    Table {
+        columns,
+        rows: rows.collect(),
+    }
+}
+
+fn ratio_table(ratios: &RatioTable, year: &str) -> Table {
+    let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
+    let mut columns: Vec<_> = ratios.keys.iter().map(|key| column(key, false)).collect();
+    if several {
+        columns.insert(0, column("contender", false));
+    }
+    columns.extend([column(HERE, true), column(year, true)]);
+    let told = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), number);
+    let rows = ratios.rows.iter().map(|row| {
+        let mut cells = row.keys.clone();
+        if several {
+            cells.insert(0, row.who.clone());
+        }
+        cells.extend([told(row.here), told(row.there)]);
+        cells
+    });
+    Table {
+        rows: rows.collect(),
+        columns,
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+fn column(title: &str, figures: bool) -> Column {
+    Column {
+        title: title.to_owned(),
+        figures,
+        dispensable: 0,
+    }
+}

@@ -1,0 +1,90 @@
+//! How a report sets trials of ours beside a published table.
+
+use super::{Column, Setting};
+use crate::Value;
+use serde::{Deserialize, Serialize};
+
+/// How a report sets trials of ours beside a published table, in the table's own layout.
+///
+/// A *dimension* is what a trial was given: `workload`, `engine`, `durability`, `workers`,
+/// `filesystem`, `settings.NAME`, `knobs.ENGINE.NAME`. A *figure* is what it yielded: `elapsed_s`,
+/// `KIND.per_s` and `KIND.count` of a kind of operation, `per_minute` of all of them,
+/// `results.NAME`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Beside {
+    /// The engines that the table is of: a run without one of them has nothing to set beside it.
+    /// Other engines of such a run stand there too. Empty: whichever.
+    pub engines: Vec<String>,
+    /// What a trial must have been given to stand here: one of the values of each dimension.
+    pub only: Vec<Setting>,
+    /// Of one of these dimensions the trials must have several values, or there is nothing to
+    /// compare. Empty: one value is enough.
+    pub varies: Vec<String>,
+    /// Whether only trials stand here that have the keys of a row of the table.
+    pub exact: bool,
+    /// The dimension whose values are columns of the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub across: Option<Across>,
+    /// The ratios that are taken inside each set.
+    pub ratios: Vec<Ratio>,
+}
+
+/// A dimension whose values are columns of a table, each with the same figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Across {
+    /// The dimension.
+    pub dimension: String,
+    /// The figure in each of the columns.
+    pub figure: String,
+    /// The value whose column the others are set against, where both sets have it; else the first
+    /// that they have.
+    pub base: String,
+}
+
+/// Ratios between the rows of a table that differ in some keys alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    /// What is set against what, in a line: `eight workers over four`.
+    pub title: String,
+    /// The column whose figures are divided.
+    pub figure: String,
+    /// The columns in which the two rows differ.
+    pub along: Vec<String>,
+    /// What the row below the line has in them, as the table writes it; empty: the row before.
+    #[serde(default)]
+    pub over: Vec<Value>,
+}
+
+impl Beside {
+    /// Refuses what the table's columns do not have.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub(super) fn check(&self, columns: &[Column]) -> Result<(), String> {
+        let of = |name: &str| columns.iter().find(|column| column.name == name);
+        for ratio in &self.ratios {
+            let named = ratio.along.iter().chain([&ratio.figure]);
+            if let Some(name) = named.into_iter().find(|name| of(name).is_none()) {
+                return Err(format!(
+                    "the ratio '{}' names no column '{name}'",
+                    ratio.title
+                ));
+            }
+            let (keys, values) = (ratio.along.len(), ratio.over.len());
+            if keys == 0 || (values > 0 && values != keys) {
+                return Err(format!(
+                    "the ratio '{}' has {values} values for {keys} columns",
+                    ratio.title
+                ));
+            }
+        }
+        let placed = columns.iter().find(|column| column.at.is_some());
+        match (&self.across, placed) {
+            (None, Some(column)) => Err(format!("column '{}' stands at no dimension", column.name)),
+            _ => Ok(()),
+        }
+    }
+}

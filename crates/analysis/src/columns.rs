@@ -173,7 +173,7 @@ fn storage<'a>() -> Vec<Filled<'a>> {
 
 /// The kinds of operation worth a column, the headline first. One that every cell did far more
 /// rarely (claiming a block of work, say) is in CSV and JSON only.
-fn kinds(ranking: &Ranking) -> Vec<&str> {
+pub fn kinds(ranking: &Ranking) -> Vec<&str> {
     let headline = ranking.headline.as_str();
     let mut kinds = vec![headline];
     for cell in ranking.cells.iter().chain(&ranking.harness) {

@@ -1,7 +1,8 @@
 //! Statistics and reports, made from a run folder alone: no engine and no runner is needed.
 //!
-//! [`Report::load`] reads a folder, [`Report::render`] writes it in one [`Format`]. The same
-//! [`document`] feeds the terminal and Markdown, so that both say the same.
+//! [`Report::load`] reads a folder, [`Report::render`] writes it in one [`Format`], [`Report::page`]
+//! as a page for a browser. The same [`document`] feeds the terminal, Markdown and the page, so that
+//! all say the same.
 
 pub mod bottleneck;
 pub mod builds;
@@ -13,8 +14,10 @@ pub mod document;
 mod held;
 pub mod inference;
 mod json;
+mod html;
 pub mod log_flush;
 mod markdown;
+mod knobs;
 mod narrate;
 pub mod published;
 pub mod rankings;

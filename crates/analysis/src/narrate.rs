@@ -27,6 +27,17 @@ const HOW_TO_READ: &str = "Contenders are ranked by the median rate of their rep
 
 /// The whole report.
 pub fn document(report: &Report) -> Vec<Block> {
+    let mut blocks = body(report);
+    blocks.push(Block::Text("This run was started with".to_owned()));
+    let command = &report.manifest.host.program.command;
+    blocks.push(Block::Command(
+        command.iter().map(|word| quoted(word)).collect(),
+    ));
+    blocks
+}
+
+/// The report without its last words.
+pub(crate) fn body(report: &Report) -> Vec<Block> {
     let manifest = &report.manifest;
     let mut blocks = vec![Block::Heading(1, format!("trueput: {}", manifest.name))];
     if !manifest.about.is_empty() {
@@ -52,15 +63,11 @@ pub fn document(report: &Report) -> Vec<Block> {
         blocks.push(Block::List(manifest.left_out.clone()));
     }
     blocks.extend(unfinished(report));
-    blocks.push(Block::Text("This run was started with".to_owned()));
-    let command = &manifest.host.program.command;
-    blocks.push(Block::Command(
-        command.iter().map(|word| quoted(word)).collect(),
-    ));
     blocks
 }
 
-fn host_lines(report: &Report) -> Vec<String> {
+/// The machine and the program, a line each.
+pub(crate) fn host_lines(report: &Report) -> Vec<String> {
     let host = &report.manifest.host;
     let mut processor = format!(
         "{}, {} cores, {} of memory; {}",
@@ -126,19 +133,24 @@ fn damage(report: &Report) -> Option<Block> {
     (!lines.is_empty()).then_some(Block::Warnings(lines))
 }
 
+/// What a ranking stands under.
+pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
+    let subject = match only_harness(ranking) {
+        true => "the harness itself",
+        false => ranking.durability.name(),
+    };
+    let (workload, workers) = (&ranking.workload, ranking.workers);
+    format!("{workload}, {subject}, {workers} workers")
+}
+
+fn only_harness(ranking: &Ranking) -> bool {
+    ranking.cells.is_empty() && !ranking.harness.is_empty()
+}
+
 fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let only_harness = ranking.cells.is_empty() && !ranking.harness.is_empty();
-    let subject = if only_harness {
-        "the harness itself"
-    } else {
-        ranking.durability.name()
-    };
-    let heading = format!(
-        "{}, {subject}, {} workers",
-        ranking.workload, ranking.workers
-    );
-    blocks.push(Block::Heading(2, heading));
+    let only_harness = only_harness(ranking);
+    blocks.push(Block::Heading(2, ranking_heading(ranking)));
     blocks.push(Block::Text(settings(&ranking.settings)));
     blocks.extend(
         ranking
@@ -373,7 +385,7 @@ fn unfinished(report: &Report) -> Vec<Block> {
 }
 
 /// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -1,12 +1,15 @@
 //! A run folder, read and ready to be written as a report.
 
-use crate::{csv, json, markdown, narrate, terminal};
+use crate::{csv, html, json, markdown, narrate, terminal};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use trueput_record::folder::{DamagedLine, RunEnd, RunFolder, RunManifest};
 use trueput_record::suggest::did_you_mean;
 use trueput_record::{TrialRecord, TrialSpec};
+
+/// The page's file in a run folder.
+const PAGE: &str = "report.html";
 
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +134,19 @@ impl Report {
             Format::Csv => csv::render(&self.trials),
             Format::Json => json::render(self),
         }
+    }
+
+    /// Writes the report as one HTML page that needs nothing else: no network and no other file. It
+    /// ends with a newline.
+    #[must_use]
+    pub fn page(&self) -> String {
+        html::render(self)
+    }
+
+    /// Where a run's page is kept: in its folder.
+    #[must_use]
+    pub fn page_path(&self) -> PathBuf {
+        self.folder.join(PAGE)
     }
 
     /// The trials of the plan that have no line yet, interrupted ones included.

@@ -3,6 +3,7 @@
 use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::held;
+use crate::knobs;
 use crate::rankings::Ranking;
 use crate::report::Report;
 use crate::scaling;
@@ -41,7 +42,9 @@ pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
         BOTTLENECKS,
         held(&one_of_each, &names, f64::from(cores)),
     );
-    section("Scaling", SCALING, scaling(rankings));
+    section(SCALING, SCALING_TEXT, scaling(rankings));
+    let effects = knobs::effects(report, rankings);
+    section(KNOBS, KNOBS_TEXT, knobs::blocks(&effects));
     let rows = symas::rows(&report.trials);
     if !rows.is_empty() {
         match symas::document(&rows) {
@@ -64,7 +67,17 @@ const CEILINGS: &str = "Measured without any engine in this run, on the same fil
 const BOTTLENECKS: &str = "Judged second by second from CPU, the device, waits and the rest of the \
     machine. The evidence stands beside each verdict; docs/METHOD.md has the rules.";
 
-const SCALING: &str = "The Universal Scalability Law fitted to the medians over workers: σ is the \
+/// The heading of the scaling laws.
+pub(crate) const SCALING: &str = "Scaling";
+
+/// The heading of what knobs did.
+pub(crate) const KNOBS: &str = "What the knobs did";
+
+const KNOBS_TEXT: &str = "Cells that differ in one knob and in nothing else: the rate, the peak memory \
+    and the database's size over those with the value that stands first in the plan, and what the \
+    engine's driver says that turning the knob gives up.";
+
+const SCALING_TEXT: &str = "The Universal Scalability Law fitted to the medians over workers: σ is the \
     share of work that only one can do at a time, κ the cost of agreeing with each other.";
 
 /// The first trial of each cell: its repeats would say the same again. JSON has all.

@@ -6,6 +6,7 @@
 //!   trials.jsonl      a line per trial, appended and synced when the trial ends  (TrialRecord)
 //!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format
 //!   end.json          when and how the run ended; absent while it runs  (RunEnd)
+//!   report.html       the report as a page, made from the others
 //! ```
 
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
@@ -43,6 +44,10 @@ pub struct RunManifest {
     /// not named here, a report ranks by its first kind.
     #[serde(default)]
     pub headlines: BTreeMap<String, String>,
+    /// What turning a knob away from its default gives up, in the driver's words, by `ENGINE.KNOB`:
+    /// of the knobs that differ between trials of the plan; empty in older runs.
+    #[serde(default)]
+    pub gives_up: BTreeMap<String, String>,
     /// The folder for databases, where the user named one: a resumed run finds there what a killed
     /// one left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +90,7 @@ pub struct RunLock {
     _trials: File,
 }
 
-/// A run folder on disk. Nothing in it is ever overwritten but `end.json`.
+/// A run folder on disk. Nothing in it is ever overwritten but `end.json` and `report.html`.
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,

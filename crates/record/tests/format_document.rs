@@ -11,7 +11,14 @@ use trueput_record::{Outcome, TrialRecord};
 const DOCUMENT: &str = include_str!("../../../docs/FORMAT.md");
 
 /// Maps whose keys are names of settings and results, not fields of the format.
-const FREE_MAPS: [&str; 5] = ["settings", "knobs", "counters", "results", "headlines"];
+const FREE_MAPS: [&str; 6] = [
+    "settings",
+    "knobs",
+    "counters",
+    "results",
+    "headlines",
+    "gives_up",
+];
 
 fn collect_fields(value: &Value, fields: &mut BTreeSet<String>) {
     match value {

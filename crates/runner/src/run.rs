@@ -60,6 +60,7 @@ pub fn create_run(
         started_at: jiff::Timestamp::now().to_string(),
         host: host::facts(&place, command),
         headlines: headlines(&trials, registry),
+        gives_up: gives_up(&trials, registry),
         work: options.work.as_deref().map(absolute),
         trials,
         left_out,
@@ -144,6 +145,26 @@ fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Stri
         .map(|(name, workload)| (name.to_owned(), workload.info().headline.to_owned()))
         .filter(|(_, headline)| !headline.is_empty())
         .collect()
+}
+
+/// By `ENGINE.KNOB`, what turning the knob gives up, of the knobs that differ between trials of an
+/// engine.
+fn gives_up(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for spec in trials {
+        let first = trials.iter().find(|other| other.engine == spec.engine);
+        let (Some(other), Ok(engine)) = (first, registry.engine(&spec.engine)) else {
+            continue;
+        };
+        let differ = |name: &str| spec.knobs.get(name) != other.knobs.get(name);
+        for knob in engine.knobs().iter().filter(|knob| differ(knob.name)) {
+            if !knob.gives_up.is_empty() {
+                let name = format!("{}.{}", spec.engine, knob.name);
+                found.insert(name, knob.gives_up.to_owned());
+            }
+        }
+    }
+    found
 }
 
 /// Runs every trial of the manifest that has not ended yet, in its order.

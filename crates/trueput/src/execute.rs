@@ -1,6 +1,7 @@
 //! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
 
 use crate::choices::Places;
+use crate::cmd::report::write_page;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
 use crate::{output, signals};
@@ -61,14 +62,16 @@ pub fn command_line() -> Vec<String> {
         .collect()
 }
 
-/// Writes the report, which names each trial that must not be believed, and where everything is.
+/// Writes the report, which names each trial that must not be believed, and where everything is,
+/// its page included.
 ///
 /// # Errors
-/// Where the run folder cannot be read or nobody reads standard output.
+/// Where the run folder cannot be read or written, or nobody reads standard output.
 pub fn report(folder: &RunFolder) -> Result<(), Failure> {
     let report = Report::load(folder.path())?;
     output::write(&report.render(Format::Terminal, output::style()))?;
-    output::line(&format!("run folder: {}", folder.path().display()))
+    output::line(&format!("run folder: {}", folder.path().display()))?;
+    write_page(&report, &report.page_path())
 }
 
 /// The program's exit code after a run.

@@ -250,6 +250,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         trials: trials.iter().map(|trial| trial.spec.clone()).collect(),
         left_out: vec!["redb has no durability 'process'".to_owned()],
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
+        gives_up: Default::default(),
         work: None,
     }
 }

@@ -1,0 +1,263 @@
+'use strict';
+// The charts. Each function draws one kind as an SVG of a given width, with Observable Plot.
+// Colours are the page's custom properties, so that light, dark and paper need no redrawing.
+
+const COLOURS = 8; // how many series are told apart; the others are grey
+const MOST_BARS = 40; // how many groups are drawn as bars; the data has all
+const FONT = 12;
+const LINE = 18;
+
+const DRAW = {
+  bars: drawBars, stack: drawStack, timeline: drawLines, percentiles: drawPercentiles,
+  scaling: drawScaling, stretches: drawStretches, ratios: drawRatios,
+};
+
+function colour(index) {
+  return index < COLOURS ? `var(--c${index})` : 'var(--faint)';
+}
+
+// Two sets of four, so that lines differ without their colours too.
+function dash(index) {
+  return index < COLOURS / 2 || index >= COLOURS ? null : '5,3';
+}
+
+function base(width, height, options) {
+  return {
+    width, height, marginLeft: 4, marginRight: 12, marginTop: 4, marginBottom: 36,
+    style: { fontSize: `${FONT}px`, fontFamily: 'inherit', overflow: 'visible' },
+    ...options,
+  };
+}
+
+// An axis of figures along the bottom, with as many ticks as there is room for.
+function bottom(width, unit, label, more) {
+  return {
+    label, labelAnchor: 'center', labelArrow: 'none', ticks: Math.max(2, Math.floor(width / 110)),
+    tickFormat: WRITE_ON_AXIS[unit], grid: true, ...more,
+  };
+}
+
+// A side axis within the chart: its labels stand above their lines, so that none needs a margin.
+function side(unit, label, more) {
+  return [
+    Plot.gridY({ stroke: 'var(--rule)', strokeOpacity: 1, ...more }),
+    Plot.axisY({
+      label: null, tickSize: 0, textAnchor: 'start', dx: 6, dy: -6, insetLeft: 0, marginLeft: 0,
+      tickFormat: WRITE_ON_AXIS[unit], fill: 'var(--quiet)', ...more,
+    }),
+    Plot.text([label], { frameAnchor: 'top-left', dy: -16, text: (d) => d, fontWeight: 600 }),
+  ];
+}
+
+// Names with their colours, drawn into the chart so that what is exported has them.
+function legend(names, width, colours = colour) {
+  const shown = names.slice(0, COLOURS);
+  if (names.length > COLOURS) shown.push(`${names.length - COLOURS} more, grey`);
+  const longest = Math.max(...shown.map((name) => name.length));
+  const room = Math.min(width, longest * 6.6 + 34);
+  const across = Math.max(1, Math.floor(width / room));
+  const height = Math.ceil(shown.length / across) * LINE + 8;
+  const draw = () => {
+    const group = d3.create('svg:g').attr('class', 'legend');
+    shown.forEach((name, index) => {
+      const x = (index % across) * room;
+      const y = Math.floor(index / across) * LINE + 10;
+      const entry = group.append('g').attr('transform', `translate(${x},${y})`);
+      entry.append('line').attr('x1', 2).attr('x2', 22).attr('stroke-width', 4)
+        .attr('stroke', colours(index)).attr('stroke-dasharray', dash(index));
+      entry.append('text').attr('x', 27).attr('dy', '0.35em').attr('text-anchor', 'start').attr('fill', 'currentColor')
+        .text(shortened(name, room - 32));
+    });
+    return group.node();
+  };
+  return { height, draw };
+}
+
+function shortened(name, room) {
+  const most = Math.floor(room / 6.4);
+  return name.length <= most ? name : `${name.slice(0, Math.max(1, most - 1))}…`;
+}
+
+// What stands above each bar: the name on the left, the figure on the right.
+function barLabels(rows, width) {
+  const written = Math.max(...rows.map((row) => row.told.length)) * 7 + 12;
+  const common = { y: 'key', dy: -10, fontSize: FONT };
+  return [
+    Plot.text(rows, {
+      ...common, frameAnchor: 'left', text: (row) => shortened(row.name, width - written - 20),
+      title: 'name',
+    }),
+    Plot.text(rows, {
+      ...common, frameAnchor: 'right', text: 'told', fontVariant: 'tabular-nums', fontWeight: 600,
+    }),
+  ];
+}
+
+function barFrame(rows, width, x, marks, top = 4) {
+  const more = { y: { type: 'band', domain: rows.map((row) => row.key), axis: null, padding: 0 } };
+  const height = rows.length * 40 + top + 40;
+  return Plot.plot(base(width, height, { ...more, x, marginTop: top, marks }));
+}
+
+function drawBars(chart, width) {
+  const unit = chart.columns[0].unit;
+  const rows = chart.groups.slice(0, MOST_BARS).map((group, key) => {
+    const [median, least, greatest] = group.rows[0];
+    return { key, name: group.name, median, least, greatest, told: WRITE[unit](median) };
+  });
+  const several = rows.filter((row) => row.greatest > row.least);
+  return barFrame(rows, width, bottom(width, unit, chart.title, { zero: true, nice: true }), [
+    Plot.barX(rows, { y: 'key', x1: 0, x2: 'median', insetTop: 19, insetBottom: 5, fill: 'var(--c0)' }),
+    Plot.ruleY(several, { y: 'key', x1: 'least', x2: 'greatest', dy: 7, strokeWidth: 2 }),
+    Plot.tickX(several, { y: 'key', x: 'least', insetTop: 22, insetBottom: 8, strokeWidth: 2 }),
+    Plot.tickX(several, { y: 'key', x: 'greatest', insetTop: 22, insetBottom: 8, strokeWidth: 2 }),
+    ...barLabels(rows, width),
+  ]);
+}
+
+function drawStack(chart, width) {
+  const unit = chart.columns[0].unit;
+  const rows = chart.groups.slice(0, MOST_BARS).map((group, key) => ({
+    key, name: group.name, told: WRITE[unit](d3.sum(group.rows[0])),
+  }));
+  const parts = chart.groups.slice(0, MOST_BARS).flatMap((group, key) => {
+    let from = 0;
+    return group.rows[0].map((figure, part) => {
+      from += figure;
+      return { key, part, x1: from - figure, x2: from };
+    });
+  });
+  const named = legend(chart.columns.map((column) => column.title.replace(/,.*/, '')), width);
+  const several = chart.columns.length > 1;
+  const marks = [
+    Plot.barX(parts, {
+      y: 'key', x1: 'x1', x2: 'x2', insetTop: 19, insetBottom: 5, fill: (part) => colour(part.part),
+    }),
+    ...barLabels(rows, width),
+  ];
+  if (several) marks.push(named.draw);
+  const x = bottom(width, unit, null, { zero: true, nice: true });
+  return barFrame(rows, width, x, marks, several ? named.height + 4 : 4);
+}
+
+function drawStretches(chart, width) {
+  const groups = chart.groups.slice(0, MOST_BARS);
+  const last = (group) => d3.max(group.rows, (row) => row[1]);
+  const rows = groups.map((group, key) => ({
+    key, name: group.name, told: WRITE.seconds(last(group)),
+  }));
+  const parts = groups.flatMap((group, key) =>
+    group.rows.map(([from, to, word]) => ({ key, from, to, word })));
+  const named = legend(chart.words, width);
+  const x = bottom(width, 'seconds', 'time since the start', { zero: true });
+  return barFrame(rows, width, x, [
+    Plot.barX(parts, {
+      y: 'key', x1: 'from', x2: 'to', insetTop: 19, insetBottom: 5, fill: (part) => colour(part.word),
+      title: (part) => `${chart.words[part.word]}, ${part.from} to ${part.to} s`,
+    }),
+    ...barLabels(rows, width),
+    named.draw,
+  ], named.height + 4);
+}
+
+function drawRatios(chart, width) {
+  const rows = chart.groups.slice(0, MOST_BARS).map((group, key) => {
+    const [ratio, low, high] = group.rows[0];
+    return { key, name: group.name, ratio, low, high, told: `${number(ratio)} ×` };
+  });
+  const told = rows.filter((row) => row.low > 0);
+  const x = bottom(width, 'number', 'times the rate', { type: 'log', tickFormat: (value) => `${trimmed(value)} ×` });
+  x.domain = d3.extent([1, ...rows.flatMap((row) => [row.ratio, row.low || 1, row.high || 1])]);
+  if (x.domain[0] === x.domain[1]) x.domain = [0.9, 1.1];
+  x.ticks = x.domain[1] / x.domain[0] > 10 ? x.ticks : d3.ticks(...x.domain, x.ticks);
+  return barFrame(rows, width, x, [
+    Plot.ruleX([1], { stroke: 'currentColor' }),
+    Plot.ruleY(told, { y: 'key', x1: 'low', x2: 'high', dy: 8, strokeWidth: 2, stroke: 'var(--c0)' }),
+    Plot.dot(rows, { y: 'key', x: 'ratio', dy: 8, r: 5, fill: 'var(--c0)' }),
+    ...barLabels(rows, width),
+  ]);
+}
+
+// A line a group; the first ones in colours above the grey others.
+function lines(groups, x, y) {
+  const line = (group, index) => Plot.line(group.rows, {
+    x, y, stroke: colour(index), strokeDasharray: dash(index),
+    strokeWidth: index < COLOURS ? 2 : 1, strokeOpacity: index < COLOURS ? 1 : 0.6,
+  });
+  return groups.map(line).reverse();
+}
+
+// What is nearest to the pointer, in words.
+function tip(groups, x, y, words) {
+  const points = groups.slice(0, COLOURS).flatMap((group) =>
+    group.rows.map((row) => ({ row, name: group.name })));
+  if (points.length > 5000) return [];
+  return [Plot.tip(points, Plot.pointer({
+    x: (point) => x(point.row), y: (point) => y(point.row),
+    title: (point) => `${shortened(point.name, 220)}\n${words(point.row)}`, fill: 'var(--ground)',
+    stroke: 'var(--quiet)',
+  }))];
+}
+
+function lineFrame(chart, width, options, marks) {
+  const named = legend(chart.groups.map((group) => group.name), width);
+  const height = Math.min(340, Math.max(230, width * 0.4)) + named.height;
+  const top = named.height + 24;
+  return Plot.plot(base(width, height, {
+    ...options, marginTop: top, insetLeft: 44, insetRight: 4, marks: [...marks, named.draw],
+  }));
+}
+
+function drawLines(chart, width) {
+  const [x, y] = [(row) => row[0], (row) => row[1]];
+  return lineFrame(chart, width, {
+    x: bottom(width, 'seconds', 'time since the start', { zero: true, grid: false }),
+    y: { zero: true, nice: true, axis: null },
+  }, [
+    ...side('per_second', 'per second', { ticks: 5 }),
+    ...lines(chart.groups, x, y),
+    ...tip(chart.groups, x, y, (row) => `${WRITE.seconds(row[0])}: ${WRITE.per_second(row[1])}`),
+  ]);
+}
+
+// Percentiles stand at the logarithm of what lies above them; the longest at the end.
+function drawPercentiles(chart, width) {
+  const most = d3.max(chart.groups.flatMap((group) => group.rows), ([p]) => (p < 100 ? p : 50));
+  const end = Math.ceil(-Math.log10(1 - most / 100) + 0.7);
+  const place = (percentile) => (percentile === 100 ? end : -Math.log10(1 - percentile / 100));
+  const [x, y] = [(row) => place(row[0]), (row) => row[1]];
+  const marked = [50, 90, 99, 99.9, 99.99, 99.999].filter((p) => p <= most).concat(100);
+  const names = new Map(marked.map((p) => [place(p), p === 100 ? 'max' : `${p} %`]));
+  return lineFrame(chart, width, {
+    x: {
+      label: 'percentile', labelAnchor: 'center', labelArrow: 'none', ticks: [...names.keys()],
+      tickFormat: (value) => names.get(value), domain: [0.25, end],
+    },
+    y: { type: 'log', axis: null, nice: true },
+  }, [
+    ...side('nanoseconds', 'latency, log scale', { ticks: 5 }),
+    ...lines(chart.groups, x, y),
+    ...chart.groups.slice(0, COLOURS).map((group, index) =>
+      Plot.dot(group.rows, { x, y, r: 2.5, fill: colour(index) })),
+    ...tip(chart.groups, x, y, (row) => `${WRITE.percentile(row[0])}: ${WRITE.nanoseconds(row[1])}`),
+  ]);
+}
+
+function drawScaling(chart, width) {
+  const pick = (column) => chart.groups.map((group) => ({
+    ...group, rows: group.rows.filter((row) => row[column] !== null),
+  }));
+  const [measured, law] = [pick(1), pick(2)];
+  const x = (row) => row[0];
+  return lineFrame(chart, width, {
+    x: bottom(width, 'number', 'workers', { grid: false, ticks: d3.ticks(0, d3.max(measured.flatMap((g) => g.rows), x), 8).filter(Number.isInteger) }),
+    y: { zero: true, nice: true, axis: null },
+  }, [
+    ...side('per_second', 'per second', { ticks: 5 }),
+    ...lines(law, x, (row) => row[2]),
+    ...measured.map((group, index) => Plot.dot(group.rows, {
+      x, y: (row) => row[1], r: 4, fill: colour(index), stroke: 'var(--ground)',
+    })).reverse(),
+    ...tip(measured, x, (row) => row[1], (row) => `${row[0]} workers: ${WRITE.per_second(row[1])}`),
+  ]);
+}

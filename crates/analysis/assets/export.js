@@ -1,0 +1,87 @@
+'use strict';
+// A chart as a picture or as CSV, for other programs.
+
+function download(name, blob) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function fileName(title, ending) {
+  const run = document.title.replace(/^trueput: /, '');
+  const words = `${run} ${title}`.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+  return `${words.replace(/^-|-$/g, '').slice(0, 80)}.${ending}`;
+}
+
+// The drawing with the page's colours and fonts written out, on the page's ground.
+function standalone(svg, title) {
+  const style = getComputedStyle(document.documentElement);
+  const written = (text) => text.replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+  const copy = svg.cloneNode(true);
+  for (const element of [copy, ...copy.querySelectorAll('*')]) {
+    for (const attribute of [...element.attributes]) {
+      if (attribute.value.includes('var(')) attribute.value = written(attribute.value);
+    }
+  }
+  const [width, height] = [svg.getAttribute('width'), svg.getAttribute('height')];
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.setAttribute('viewBox', `-12 -36 ${Number(width) + 24} ${Number(height) + 48}`);
+  copy.setAttribute('color', style.getPropertyValue('--ink').trim());
+  copy.style.fontFamily = 'sans-serif';
+  const ground = document.createElementNS(copy.namespaceURI, 'rect');
+  Object.entries({ x: -12, y: -36, width: '100%', height: '100%', fill: style.getPropertyValue('--ground').trim() })
+    .forEach(([name, value]) => ground.setAttribute(name, value));
+  const heading = document.createElementNS(copy.namespaceURI, 'text');
+  Object.entries({ x: 0, y: -16, 'font-weight': 700, 'font-size': 14, fill: 'currentColor' })
+    .forEach(([name, value]) => heading.setAttribute(name, value));
+  heading.textContent = title;
+  copy.prepend(ground, heading);
+  copy.setAttribute('width', Number(width) + 24);
+  copy.setAttribute('height', Number(height) + 48);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function exportSvg(svg, title) {
+  download(fileName(title, 'svg'), new Blob([standalone(svg, title)], { type: 'image/svg+xml' }));
+}
+
+// Twice the size on screen, for paper and slides.
+async function pngOf(svg, title) {
+  const picture = new Image();
+  const text = standalone(svg, title);
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await picture.decode();
+  const canvas = document.createElement('canvas');
+  canvas.width = picture.width * 2;
+  canvas.height = picture.height * 2;
+  const context = canvas.getContext('2d');
+  context.scale(2, 2);
+  context.drawImage(picture, 0, 0);
+  return new Promise((resolve) => { canvas.toBlob(resolve, 'image/png'); });
+}
+
+async function exportPng(svg, title) {
+  download(fileName(title, 'png'), await pngOf(svg, title));
+}
+
+function csvCell(value) {
+  const text = value === null || value === undefined ? '' : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function csvOf(rows) {
+  return rows.map((row) => `${row.map(csvCell).join(',')}\r\n`).join('');
+}
+
+// The chart's data as rows, its headings first; words stand for their numbers.
+function rowsOf(chart) {
+  const cell = (value, column) => (chart.columns[column].unit === 'word' ? chart.words[value] : value);
+  const rows = chart.groups.flatMap((group) => group.rows.map((row) => [group.name, ...row.map(cell)]));
+  return [[chart.group, ...chart.columns.map((column) => column.title)], ...rows];
+}
+
+function exportCsv(title, rows) {
+  download(fileName(title, 'csv'), new Blob([csvOf(rows)], { type: 'text/csv' }));
+}

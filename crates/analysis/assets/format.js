@@ -1,0 +1,69 @@
+'use strict';
+// How figures are written: three significant digits and a unit, as in the tables.
+
+const THIN = new Intl.NumberFormat('en-GB');
+
+function number(value) {
+  if (value === 0 || !Number.isFinite(value)) return String(value);
+  if (Math.abs(value) >= 100) return THIN.format(Math.round(value));
+  const text = value.toPrecision(3);
+  return text.includes('e') ? String(Number(text)) : text;
+}
+
+// For axes, where room is scarce: 20k, 1.5M.
+function brief(value) {
+  const size = Math.abs(value);
+  const units = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
+  const unit = units.find(([factor]) => size >= factor);
+  return unit ? trimmed(value / unit[0]) + unit[1] : trimmed(value);
+}
+
+function trimmed(value) {
+  return String(Number(value.toPrecision(3)));
+}
+
+function scaled(value, units) {
+  const fits = units.find(([factor], index) => {
+    const next = units[index + 1];
+    return !next || Math.abs(value) < next[0] * 0.9995;
+  });
+  return [value / fits[0], fits[1]];
+}
+
+const TIMES = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']];
+const SIZES = [[1, 'B'], [1024, 'KiB'], [1024 ** 2, 'MiB'], [1024 ** 3, 'GiB'], [1024 ** 4, 'TiB']];
+
+function withUnit(value, units, write) {
+  const [figure, unit] = scaled(value, units);
+  return `${write(figure)} ${unit}`;
+}
+
+const WRITE = {
+  number,
+  per_second: (value) => `${number(value)}/s`,
+  seconds: (value) => (value < 1 ? withUnit(value * 1e9, TIMES, number) : `${number(value)} s`),
+  nanoseconds: (value) => withUnit(value, TIMES, number),
+  bytes: (value) => withUnit(value, SIZES, number),
+  percentile: (value) => (value === 100 ? 'max' : `${value} %`),
+};
+
+const WRITE_ON_AXIS = {
+  number: brief,
+  per_second: brief,
+  seconds: (value) => (value === 0 ? '0' : `${brief(value)} s`),
+  nanoseconds: (value) => withUnit(value, TIMES, trimmed),
+  bytes: (value) => (value === 0 ? '0' : withUnit(value, SIZES, trimmed)),
+};
+
+// A cell's text as something to sort by: a figure in its smallest unit, or the text.
+const FACTORS = {
+  ns: 1, 'µs': 1e3, ms: 1e6, s: 1e9, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3,
+  TiB: 1024 ** 4,
+};
+
+function sortKey(text) {
+  const plain = text.replaceAll(',', '').trim();
+  const match = /^(-?[\d.]+(?:e-?\d+)?)\s*([^\d\s(–]*)/.exec(plain);
+  if (!match || Number.isNaN(Number(match[1]))) return text.toLowerCase();
+  return Number(match[1]) * (FACTORS[match[2]] ?? 1);
+}

@@ -1,0 +1,82 @@
+'use strict';
+// Draws charts when they come into sight, all of them before printing, and again in another width.
+
+const CHARTS = JSON.parse(document.getElementById('charts').textContent);
+const MOST_DATA_ROWS = 2000; // more rows than this are for CSV
+
+function chartOf(figure) {
+  return CHARTS[Number(figure.dataset.chart)];
+}
+
+function draw(figure) {
+  const place = figure.querySelector('.drawing');
+  const width = Math.floor(place.clientWidth);
+  if (width === 0 || figure.dataset.width === String(width)) return;
+  const chart = chartOf(figure);
+  const svg = DRAW[chart.kind](chart, width);
+  svg.setAttribute('aria-hidden', 'true');
+  place.replaceChildren(svg);
+  figure.dataset.width = String(width);
+}
+
+// The data as a table: what those read who do not see the drawing. Made when it is opened.
+function dataTable(chart) {
+  const details = element('details', {}, element('summary', {}, 'Data as a table'));
+  details.addEventListener('toggle', () => {
+    if (!details.open || details.children.length > 1) return;
+    const [headings, ...rows] = rowsOf(chart);
+    const table = element('table', {}, element('caption', {}, chart.title));
+    const head = element('tr', {}, ...headings.map((text) => element('th', { scope: 'col' }, text)));
+    table.append(element('thead', {}, head));
+    const body = element('tbody');
+    rows.slice(0, MOST_DATA_ROWS).forEach(([name, ...figures]) => {
+      const cells = figures.map((figure) => element('td', { class: 'figure' }, String(figure ?? '')));
+      body.append(element('tr', {}, element('th', { scope: 'row' }, name), ...cells));
+    });
+    table.append(body);
+    const region = { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': `${chart.title}, data` };
+    details.append(element('div', region, table));
+    if (rows.length > MOST_DATA_ROWS) {
+      details.append(element('p', {}, `The first ${MOST_DATA_ROWS} of ${rows.length} rows; CSV has all.`));
+    }
+  });
+  return details;
+}
+
+function enhanceChart(figure) {
+  const chart = chartOf(figure);
+  const svg = () => {
+    draw(figure);
+    return figure.querySelector('.drawing svg');
+  };
+  const tools = element(
+    'div', { class: 'tools' },
+    button('PNG', `${chart.title} as PNG`, () => exportPng(svg(), chart.title)),
+    button('SVG', `${chart.title} as SVG`, () => exportSvg(svg(), chart.title)),
+    button('CSV', `data of ${chart.title} as CSV`, () => exportCsv(chart.title, rowsOf(chart))),
+  );
+  if (chart.groups.length > MOST_BARS && ['bars', 'stack', 'stretches', 'ratios'].includes(chart.kind)) {
+    const told = `The first ${MOST_BARS} of ${chart.groups.length} are drawn; the data has all.`;
+    figure.querySelector('figcaption').append(element('span', {}, told));
+  }
+  figure.append(tools, dataTable(chart));
+}
+
+function start() {
+  const figures = [...document.querySelectorAll('.chart')];
+  document.querySelectorAll('.table').forEach(enhanceTable);
+  figures.forEach(enhanceChart);
+  const seen = new Set();
+  const watcher = new IntersectionObserver((entries) => {
+    entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
+      seen.add(target);
+      draw(target);
+    });
+  }, { rootMargin: '600px' });
+  figures.forEach((figure) => watcher.observe(figure));
+  new ResizeObserver(() => seen.forEach(draw)).observe(document.getElementById('main'));
+  addEventListener('beforeprint', () => figures.forEach(draw));
+  document.getElementById('contents').open = matchMedia('(min-width: 60rem)').matches;
+}
+
+start();

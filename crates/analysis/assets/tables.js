@@ -1,0 +1,88 @@
+'use strict';
+// Tables that sort and search. What they hold was there before the script.
+
+const FEW_ROWS = 6; // tables with no more rows need no search
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  made.append(...children);
+  return made;
+}
+
+function button(text, label, act) {
+  const made = element('button', { type: 'button', 'aria-label': label }, text);
+  made.addEventListener('click', act);
+  return made;
+}
+
+function sortBy(table, index, heading) {
+  const down = heading.getAttribute('aria-sort') === 'ascending';
+  table.querySelectorAll('thead th').forEach((other) => other.setAttribute('aria-sort', 'none'));
+  heading.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+  const body = table.tBodies[0];
+  const keyed = [...body.rows].map((row) => [sortKey(row.cells[index].textContent), row]);
+  const order = (one, other) => {
+    const alike = typeof one === typeof other;
+    if (!alike) return typeof one === 'number' ? -1 : 1;
+    return typeof one === 'number' ? one - other : one.localeCompare(other);
+  };
+  keyed.sort((one, other) => (down ? order(other[0], one[0]) : order(one[0], other[0])));
+  body.append(...keyed.map(([, row]) => row));
+}
+
+function makeSortable(table) {
+  table.querySelectorAll('thead th').forEach((heading, index) => {
+    const title = heading.textContent;
+    heading.setAttribute('aria-sort', 'none');
+    const sort = button('', `sort by ${title}`, () => sortBy(table, index, heading));
+    sort.append(...heading.childNodes);
+    heading.append(sort);
+  });
+}
+
+function makeSearchable(table, tools) {
+  const rows = [...table.tBodies[0].rows];
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const field = element('input', { type: 'search', 'aria-label': `search in ${captionOf(table)}`, placeholder: 'search' });
+  const found = element('output', { 'aria-live': 'polite' });
+  field.addEventListener('input', () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    rows.forEach((row, index) => {
+      row.hidden = !words.every((word) => texts[index].includes(word));
+      if (!row.hidden) shown += 1;
+    });
+    found.textContent = words.length ? `${shown} of ${rows.length} rows` : '';
+  });
+  tools.append(field, found);
+}
+
+function captionOf(table) {
+  return table.caption ? table.caption.textContent : 'the table';
+}
+
+function tableRows(table) {
+  return [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+}
+
+function enhanceTable(frame) {
+  const table = frame.querySelector('table');
+  const scroll = frame.querySelector('.scroll');
+  const tools = element('div', { class: 'tools' });
+  const count = table.tBodies[0].rows.length;
+  if (count > FEW_ROWS) makeSearchable(table, tools);
+  if (count > 1) makeSortable(table);
+  scroll.classList.toggle('long', count > 30);
+  const caption = captionOf(table);
+  tools.append(button('CSV', `${caption} as CSV`, () => exportCsv(caption, tableRows(table))));
+  if (table.querySelector('.spare')) {
+    const columns = button('All columns', `all columns of ${caption}`, () => {
+      columns.setAttribute('aria-pressed', scroll.classList.toggle('all'));
+    });
+    columns.classList.add('columns');
+    columns.setAttribute('aria-pressed', 'false');
+    tools.append(columns);
+  }
+  frame.prepend(tools);
+}

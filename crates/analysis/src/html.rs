@@ -1,0 +1,235 @@
+//! A report as one page that needs nothing else: no network, no server, no folder beside it.
+//!
+//! Everything that is said in words or figures is HTML, written here from the same blocks as the
+//! other formats. The charts' data lies beside it as JSON; the page's script draws them and makes
+//! tables sort and search. Without a script the page lacks the charts and nothing else.
+
+mod appendix;
+mod blocks;
+mod chart;
+mod chosen;
+mod figures;
+mod summary;
+
+use crate::document::Block;
+use crate::narrate;
+use crate::rankings::{Ranking, rankings};
+use crate::report::Report;
+use crate::sections;
+use blocks::{block, escaped};
+use chart::Chart;
+
+const PAGE: &str = include_str!("../assets/page.html");
+const STYLE: &str = include_str!("../assets/page.css");
+const SCRIPT: [&str; 5] = [
+    include_str!("../assets/format.js"),
+    include_str!("../assets/charts.js"),
+    include_str!("../assets/export.js"),
+    include_str!("../assets/tables.js"),
+    include_str!("../assets/page.js"),
+];
+const D3: &str = include_str!("../assets/vendor/d3.min.js");
+const PLOT: &str = include_str!("../assets/vendor/plot.min.js");
+
+/// Of the kinds of operation in a ranking, how many have a chart of latencies.
+const MOST_KINDS: usize = 3;
+
+/// A part of the page under a heading of the second level.
+struct Section {
+    title: String,
+    html: String,
+}
+
+/// The page and the charts that were put on it so far.
+#[derive(Default)]
+struct Page {
+    sections: Vec<Section>,
+    charts: Vec<Chart>,
+}
+
+/// Writes the page.
+pub(crate) fn render(report: &Report) -> String {
+    let manifest = &report.manifest;
+    let rankings = rankings(manifest, &report.trials);
+    let mut page = Page::default();
+    let mut parts = parts(narrate::body(report)).into_iter();
+    let (_, opening) = parts.next().unwrap_or_default();
+    page.add("In short", &summary::blocks(report, &rankings, opening));
+    let mut left = rankings.iter().peekable();
+    for (title, blocks) in parts {
+        match left.next_if(|ranking| narrate::ranking_heading(ranking) == title) {
+            Some(ranking) => page.add_ranking(report, ranking, &title, &blocks),
+            None => page.add_section(report, &rankings, &title, &blocks),
+        }
+    }
+    page.add("Every trial", &appendix::trials(report));
+    page.add("The machine", &appendix::machine(report));
+    page.add("To do it again", &appendix::again(report));
+    page.assembled(report)
+}
+
+/// Blocks by the headings of the second level; those before the first have an empty title.
+fn parts(blocks: Vec<Block>) -> Vec<(String, Vec<Block>)> {
+    let mut parts = vec![(String::new(), Vec::new())];
+    for block in blocks {
+        match block {
+            Block::Heading(2, title) => parts.push((title, Vec::new())),
+            Block::Heading(1, _) => {}
+            other => {
+                if let Some((_, last)) = parts.last_mut() {
+                    last.push(other);
+                }
+            }
+        }
+    }
+    parts
+}
+
+impl Page {
+    fn add(&mut self, title: &str, content: &[Block]) {
+        let html = content.iter().map(|one| block(one, title)).collect();
+        let title = title.to_owned();
+        self.sections.push(Section { title, html });
+    }
+
+    /// A ranking: the rates drawn before its table, the other charts after it.
+    fn add_ranking(&mut self, report: &Report, ranking: &Ranking, title: &str, content: &[Block]) {
+        let chosen = chosen::chosen(report, ranking);
+        let is_table = |one: &Block| matches!(one, Block::Table(_));
+        let at = content.iter().position(is_table).unwrap_or(content.len());
+        let (before, after) = content.split_at(at);
+        let (table, after) = after.split_at(after.len().min(1));
+        let html =
+            |blocks: &[Block]| -> String { blocks.iter().map(|one| block(one, title)).collect() };
+        let rates = figures::rates(ranking);
+        let cores = f64::from(report.manifest.host.cores);
+        let mut others: Vec<_> = figures::over_time(ranking, &chosen).into_iter().collect();
+        others.extend(
+            kinds(ranking)
+                .iter()
+                .filter_map(|kind| figures::latencies(kind, &chosen)),
+        );
+        others.extend(figures::resources(&chosen));
+        others.extend(figures::stretches(&chosen, cores));
+        let parts = [
+            html(before),
+            self.put(rates),
+            html(table),
+            self.put(others),
+            html(after),
+        ];
+        self.sections.push(Section {
+            title: title.to_owned(),
+            html: parts.concat(),
+        });
+    }
+
+    /// A section that is no ranking, with its charts first.
+    fn add_section(&mut self, report: &Report, all: &[Ranking], title: &str, content: &[Block]) {
+        let charts = match title {
+            sections::SCALING => figures::scaling(all),
+            sections::KNOBS => figures::knobs(&crate::knobs::effects(report, all)),
+            _ => None,
+        };
+        let drawn = self.put(charts);
+        self.add(title, content);
+        if let Some(section) = self.sections.last_mut() {
+            section.html.insert_str(0, &drawn);
+        }
+    }
+
+    /// Places for charts, which the script fills.
+    fn put(&mut self, charts: impl IntoIterator<Item = Chart>) -> String {
+        let mut html = String::new();
+        for chart in charts {
+            let (number, title) = (self.charts.len(), escaped(&chart.title));
+            let (says, note) = (escaped(&chart.says), escaped(&chart.note));
+            html += &format!(
+                "<figure class=\"chart {:?}\" data-chart=\"{number}\">\
+                 <figcaption><strong>{title}</strong> <span>{note}</span></figcaption>\
+                 <div class=\"drawing\" role=\"img\" aria-label=\"{says}\"></div></figure>\n",
+                chart.kind
+            );
+            self.charts.push(chart);
+        }
+        match html.is_empty() {
+            true => html,
+            false => format!("<div class=\"charts\">\n{html}</div>\n"),
+        }
+    }
+
+    fn assembled(&self, report: &Report) -> String {
+        let (mut contents, mut sections) = (String::new(), String::new());
+        for (number, Section { title, html }) in self.sections.iter().enumerate() {
+            let title = escaped(title);
+            contents += &format!("<li><a href=\"#s{number}\">{title}</a></li>\n");
+            sections += &format!(
+                "<section id=\"s{number}\" aria-labelledby=\"h{number}\">\n\
+                 <h2 id=\"h{number}\">{title}</h2>\n{html}</section>\n"
+            );
+        }
+        // In a script element only `</script` and `<!--` mean anything: no `<` is left.
+        let data = serde_json::to_string(&self.charts).unwrap_or_default();
+        let data = data.replace('<', "\\u003c");
+        let script = SCRIPT.concat();
+        let opening = appendix::opening(report);
+        let title = escaped(&report.manifest.name);
+        fill(
+            PAGE,
+            &[
+                ("title", &title),
+                ("style", STYLE),
+                ("opening", &opening),
+                ("contents", &contents),
+                ("sections", &sections),
+                ("data", &data),
+                ("d3", D3),
+                ("plot", PLOT),
+                ("script", &script),
+            ],
+        )
+    }
+}
+
+/// The kinds of operation whose latencies are drawn: the headline, then those that are not rare.
+fn kinds(ranking: &Ranking) -> Vec<&str> {
+    let mut kinds = crate::columns::kinds(ranking);
+    kinds.truncate(MOST_KINDS);
+    kinds
+}
+
+/// Puts texts in the place of `{{name}}`; what was put is not looked at again.
+fn fill(template: &str, texts: &[(&str, &str)]) -> String {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((name, after)) = after.split_once("}}") else {
+            break;
+        };
+        filled.push_str(before);
+        let text = texts.iter().find(|(known, _)| *known == name);
+        filled.push_str(text.map_or("", |(_, text)| text));
+        rest = after;
+    }
+    filled + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_into_the_page_is_not_read_as_its_template() {
+        let filled = fill("<{{a}}|{{b}}>", &[("a", "{{b}}"), ("b", "x")]);
+        assert_eq!(filled, "<{{b}}|x>");
+    }
+
+    #[test]
+    fn nothing_embedded_ends_its_element() {
+        for script in SCRIPT.iter().chain([&D3, &PLOT]) {
+            let script = script.to_lowercase();
+            assert!(!script.contains("</script") && !script.contains("<!--"));
+        }
+        assert!(!STYLE.contains("</style"));
+    }
+}

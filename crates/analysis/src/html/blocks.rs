@@ -1,0 +1,137 @@
+//! Blocks of a report as HTML, every text escaped.
+
+use crate::document::{Block, Column, Table};
+
+/// A column that is left out sooner than this many others stays out of sight on a narrow page, until
+/// it is asked for.
+const SPARED: u8 = 5;
+
+/// Text as HTML shows it, in elements and in quoted attributes.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
+
+/// A block; `caption` names a table for those who do not see what stands above it.
+pub(crate) fn block(block: &Block, caption: &str) -> String {
+    match block {
+        Block::Heading(level, text) => {
+            let level = (*level).clamp(2, 6);
+            format!("<h{level}>{}</h{level}>\n", escaped(text))
+        }
+        Block::Text(text) => format!("<p>{}</p>\n", escaped(text)),
+        Block::Warnings(texts) => {
+            let texts = items(texts);
+            format!("<div class=\"warning\" role=\"note\"><ul>\n{texts}</ul></div>\n")
+        }
+        Block::List(points) => format!("<ul>\n{}</ul>\n", items(points)),
+        Block::Table(content) => table(content, caption),
+        Block::Command(words) => command(words),
+    }
+}
+
+fn items(texts: &[String]) -> String {
+    let item = |text: &String| format!("<li>{}</li>\n", escaped(text));
+    texts.iter().map(item).collect()
+}
+
+/// A command, for a shell.
+pub(crate) fn command(words: &[String]) -> String {
+    let line = escaped(&words.join(" "));
+    format!("<pre class=\"command\" tabindex=\"0\"><code>{line}</code></pre>\n")
+}
+
+/// A table: its first column that has a title holds the rows' headings.
+pub(crate) fn table(table: &Table, caption: &str) -> String {
+    let titled = table
+        .columns
+        .iter()
+        .position(|column| !column.title.is_empty());
+    let class = |column: &Column| {
+        let figures = if column.figures { "figure" } else { "text" };
+        let spare = if column.dispensable >= SPARED {
+            " spare"
+        } else {
+            ""
+        };
+        format!("class=\"{figures}{spare}\"")
+    };
+    let caption = escaped(caption);
+    let mut html = format!(
+        "<div class=\"table\"><div class=\"scroll\" role=\"region\" tabindex=\"0\" \
+         aria-label=\"{caption}\">\n<table><caption>{caption}</caption>\n<thead><tr>"
+    );
+    for column in &table.columns {
+        let title = match column.title.as_str() {
+            "" => "<span class=\"unseen\">rank</span>".to_owned(),
+            title => escaped(title),
+        };
+        html += &format!("<th scope=\"col\" {}>{title}</th>", class(column));
+    }
+    html += "</tr></thead>\n<tbody>\n";
+    for row in &table.rows {
+        html += "<tr>";
+        for (index, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
+            let (class, cell) = (class(column), escaped(cell));
+            html += &match titled == Some(index) {
+                true => format!("<th scope=\"row\" {class}>{cell}</th>"),
+                false => format!("<td {class}>{cell}</td>"),
+            };
+        }
+        html += "</tr>\n";
+    }
+    html + "</tbody></table></div></div>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_break_out_of_its_element() {
+        let text = block(
+            &Block::Text("</p><script>alert('x')</script>".to_owned()),
+            "",
+        );
+        assert_eq!(
+            text,
+            "<p>&lt;/p&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;</p>\n"
+        );
+        let named = table(&Table::default(), "\"><img src=x>");
+        assert!(
+            named.contains("aria-label=\"&quot;&gt;&lt;img src=x&gt;\""),
+            "{named}"
+        );
+    }
+
+    #[test]
+    fn a_row_is_named_by_its_first_titled_column() {
+        let column = |title: &str| Column {
+            title: title.to_owned(),
+            figures: false,
+            dispensable: 0,
+        };
+        let drawn = table(
+            &Table {
+                columns: vec![column(""), column("contender")],
+                rows: vec![vec!["1".to_owned(), "lmdb".to_owned()]],
+            },
+            "a table",
+        );
+        assert!(
+            drawn.contains("<th scope=\"row\" class=\"text\">lmdb</th>"),
+            "{drawn}"
+        );
+        assert!(drawn.contains("<td class=\"text\">1</td>"), "{drawn}");
+    }
+}

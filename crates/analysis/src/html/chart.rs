@@ -1,0 +1,125 @@
+//! A chart's data, as the page's script draws it, shows it as a table and hands it out as CSV.
+
+use serde::Serialize;
+
+/// How a chart is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// A bar a group, with a whisker: rows of median, least, greatest.
+    Bars,
+    /// A bar a group, of parts beside each other: a row of the parts.
+    Stack,
+    /// A line a group: rows of seconds and a rate.
+    Timeline,
+    /// A line a group over percentiles, the figure on a log scale: rows of percentile and figure.
+    Percentiles,
+    /// Points and a curve a group: rows of workers, what was measured, what the law says.
+    Scaling,
+    /// A bar a group, cut into stretches: rows of begin, end, and a number of a word.
+    Stretches,
+    /// A point a group with an interval around it, on a log scale with 1 marked: rows of ratio,
+    /// lower end, upper end.
+    Ratios,
+}
+
+/// What a column's figures are, which decides how they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    /// A plain number.
+    Number,
+    /// Per second.
+    PerSecond,
+    /// Seconds.
+    Seconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// A percentile, 0 to 100.
+    Percentile,
+    /// The number of one of the chart's words.
+    Word,
+}
+
+/// One chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Chart {
+    /// How it is drawn.
+    pub kind: Kind,
+    /// Its title.
+    pub title: String,
+    /// What it shows, in a sentence, for those who do not see it.
+    pub says: String,
+    /// What must be known to read it; may be empty.
+    pub note: String,
+    /// What the groups are: `contender`, `series`.
+    pub group: &'static str,
+    /// The columns of every row.
+    pub columns: Vec<Column>,
+    /// The groups, in the order in which they are drawn.
+    pub groups: Vec<Group>,
+    /// The words that figures of [`Unit::Word`] stand for.
+    pub words: Vec<&'static str>,
+}
+
+/// A column of a chart's rows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Column {
+    /// Its heading.
+    pub title: String,
+    /// What its figures are.
+    pub unit: Unit,
+}
+
+/// The rows of one contender or series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Group {
+    /// Its name.
+    pub name: String,
+    /// A figure per column; absent where there is none.
+    pub rows: Vec<Vec<Option<f64>>>,
+}
+
+impl Column {
+    pub(crate) fn new(title: impl Into<String>, unit: Unit) -> Self {
+        let title = title.into();
+        Self { title, unit }
+    }
+}
+
+impl Group {
+    /// A group of figures that are all there.
+    pub(crate) fn new(name: impl Into<String>, rows: impl IntoIterator<Item = Vec<f64>>) -> Self {
+        let name = name.into();
+        let row = |row: Vec<f64>| row.into_iter().map(|figure| Some(short(figure))).collect();
+        Self {
+            name,
+            rows: rows.into_iter().map(row).collect(),
+        }
+    }
+
+    /// Whether any figure in it is above 0.
+    pub(crate) fn has_something(&self) -> bool {
+        let mut figures = self.rows.iter().flatten().flatten();
+        figures.any(|figure| *figure > 0.0)
+    }
+}
+
+/// Six significant digits: more would only make the page larger.
+pub(crate) fn short(figure: f64) -> f64 {
+    format!("{figure:.5e}").parse().unwrap_or(figure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_digits_of_a_figure_are_kept() {
+        assert_eq!(short(1_234_567.8), 1_234_570.0);
+        assert_eq!(short(0.0), 0.0);
+        assert_eq!(short(0.001_234_567_8), 0.001_234_57);
+    }
+}

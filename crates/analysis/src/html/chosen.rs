@@ -1,0 +1,122 @@
+//! The trials that stand for their cells in charts: of each cell the repeat with the median rate.
+
+use crate::cells::Cell;
+use crate::rankings::Ranking;
+use crate::report::Report;
+use trueput_record::histogram::read_log;
+use trueput_record::measurement::LatencySummary;
+use trueput_record::{Measurement, RunFolder, TrialRecord};
+
+/// Percentiles that a histogram is asked for; its maximum comes after them.
+const PERCENTILES: [f64; 10] = [
+    50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999, 99.9999,
+];
+
+/// A cell and the trial that stands for it.
+pub(crate) struct Chosen<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// Its trial.
+    pub trial: &'a TrialRecord,
+    /// What that measured.
+    pub measurement: &'a Measurement,
+    /// Its latencies: kind, and percentile and nanoseconds each.
+    latencies: Vec<(String, Vec<Vec<f64>>)>,
+}
+
+impl Chosen<'_> {
+    /// The percentiles of a kind of operation with their latencies, nanoseconds; empty where none
+    /// was timed. 100 is the longest.
+    pub(crate) fn percentiles(&self, kind: &str) -> Vec<Vec<f64>> {
+        let read = self.latencies.iter().find(|(of, _)| of == kind);
+        if let Some((_, points)) = read {
+            return points.clone();
+        }
+        let operation = self.measurement.operation(kind);
+        let timed = operation.filter(|operation| operation.latency.is_measured());
+        timed.map_or_else(Vec::new, |operation| summarised(&operation.latency))
+    }
+}
+
+/// The chosen trials of a ranking, in its order; of the harness where no contender is ranked.
+pub(crate) fn chosen<'a>(report: &'a Report, ranking: &'a Ranking) -> Vec<Chosen<'a>> {
+    let cells = match ranking.cells.is_empty() {
+        true => &ranking.harness,
+        false => &ranking.cells,
+    };
+    let folder = RunFolder::open(&report.folder)
+        .ok()
+        .map(|(folder, _)| folder);
+    let one = |cell: &'a Cell| {
+        let (trial, measurement) = median_repeat(report, ranking, cell)?;
+        Some(Chosen {
+            cell,
+            trial,
+            measurement,
+            latencies: latencies(folder.as_ref(), &trial.spec.id),
+        })
+    };
+    cells.iter().filter_map(one).collect()
+}
+
+fn median_repeat<'a>(
+    report: &'a Report,
+    ranking: &Ranking,
+    cell: &Cell,
+) -> Option<(&'a TrialRecord, &'a Measurement)> {
+    let not_ranked = |trial: &TrialRecord| ranking.unranked.iter().any(|it| it.id == trial.spec.id);
+    let distance = |measurement: &Measurement| {
+        let rate = measurement.operation(&ranking.headline)?.per_s;
+        Some((rate - cell.figures.headline_per_s.median).abs())
+    };
+    let repeats = report
+        .trials
+        .iter()
+        .filter(|trial| trial.spec.cell == cell.cell && !not_ranked(trial));
+    let measured = repeats.filter_map(|trial| {
+        let measurement = trial.measurement.as_ref()?;
+        Some((distance(measurement)?, trial, measurement))
+    });
+    let nearest = measured.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    Some((nearest.1, nearest.2))
+}
+
+/// The histograms of a trial; none where their file is not there or cannot be read: the summary in
+/// the trial's line stands in for it.
+fn latencies(folder: Option<&RunFolder>, trial: &str) -> Vec<(String, Vec<Vec<f64>>)> {
+    let path = folder.map(|folder| folder.histogram_path(trial));
+    let logs = path
+        .and_then(|path| read_log(&path).ok())
+        .unwrap_or_default();
+    let timed = logs
+        .into_iter()
+        .filter(|(_, histogram)| !histogram.is_empty());
+    let points = timed.map(|(kind, histogram)| {
+        let count = histogram.len() as f64;
+        // A percentile that not even one operation lies above is the maximum.
+        let told = |percentile: &&f64| count * (1.0 - *percentile / 100.0) >= 1.0;
+        let of = |percentile: &f64| {
+            vec![
+                *percentile,
+                histogram.value_at_quantile(percentile / 100.0) as f64,
+            ]
+        };
+        let mut points: Vec<_> = PERCENTILES.iter().filter(told).map(of).collect();
+        points.push(vec![100.0, histogram.max() as f64]);
+        (kind, points)
+    });
+    points.collect()
+}
+
+fn summarised(latency: &LatencySummary) -> Vec<Vec<f64>> {
+    let points = [
+        (50.0, latency.p50_ns),
+        (90.0, latency.p90_ns),
+        (99.0, latency.p99_ns),
+        (99.9, latency.p999_ns),
+        (100.0, latency.max_ns),
+    ];
+    points
+        .map(|(percentile, ns)| vec![percentile, ns as f64])
+        .to_vec()
+}

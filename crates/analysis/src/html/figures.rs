@@ -1,0 +1,313 @@
+//! The charts of a ranking: rates, rates over time, latencies, resources, and what held each trial.
+
+use super::chart::{Chart, Column, Group, Kind, Unit, short};
+use super::chosen::Chosen;
+use crate::cells::Cell;
+use crate::columns::plural;
+use crate::held;
+use crate::rankings::Ranking;
+use crate::units::number;
+use trueput_record::Measurement;
+
+/// A part of the timeline shorter than this has too few samples for a rate, seconds.
+const SHORTEST_S: f64 = 0.25;
+
+/// How many points all timelines of a chart have together, and the least that each keeps.
+const MOST_POINTS: usize = 12_000;
+const FEWEST_POINTS: usize = 30;
+const ENOUGH_POINTS: usize = 240;
+
+const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
+
+/// The median rates with their extremes; `None` where nothing is ranked.
+pub(crate) fn rates(ranking: &Ranking) -> Option<Chart> {
+    let (best, _) = ranking.cells.split_first()?;
+    let title = format!("{} per second", capital(&plural(&ranking.headline)));
+    let group = |cell: &Cell| {
+        let rate = cell.figures.headline_per_s;
+        Group::new(&cell.contender, [vec![rate.median, rate.min, rate.max]])
+    };
+    let column = |title: &str| Column::new(title, Unit::PerSecond);
+    Some(Chart {
+        kind: Kind::Bars,
+        says: format!(
+            "{title} of {} contenders at {}: {} has the most, {}.",
+            ranking.cells.len(),
+            ranking.durability,
+            best.contender,
+            number(best.figures.headline_per_s.median)
+        ),
+        title,
+        note: "Bars: the median of the repeats. Lines: from the least to the greatest.".to_owned(),
+        group: "contender",
+        columns: vec![column("median"), column("least"), column("greatest")],
+        groups: ranking.cells.iter().map(group).collect(),
+        words: Vec::new(),
+    })
+}
+
+/// Rates over time; `None` where no trial was long enough for two points.
+pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Chart> {
+    let budget = (MOST_POINTS / chosen.len().max(1)).clamp(FEWEST_POINTS, ENOUGH_POINTS);
+    let group = |one: &Chosen<'_>| {
+        let rows = rate_points(one.measurement, &ranking.headline, budget)?;
+        (rows.len() > 1).then(|| Group::new(&one.cell.contender, rows))
+    };
+    let groups: Vec<_> = chosen.iter().filter_map(group).collect();
+    let (first, _) = groups.split_first()?;
+    let title = format!(
+        "{} per second over time",
+        capital(&plural(&ranking.headline))
+    );
+    Some(Chart {
+        kind: Kind::Timeline,
+        says: format!(
+            "{title}, a line for each of {} contenders; the first is {}.",
+            groups.len(),
+            first.name
+        ),
+        title,
+        note: MEDIAN_REPEAT.to_owned(),
+        group: "contender",
+        columns: vec![
+            Column::new("until, seconds", Unit::Seconds),
+            Column::new("per second", Unit::PerSecond),
+        ],
+        groups,
+        words: Vec::new(),
+    })
+}
+
+/// End and rate of each second, of several seconds together where there are too many.
+fn rate_points(measurement: &Measurement, kind: &str, most: usize) -> Option<Vec<Vec<f64>>> {
+    let operations = &measurement.operations;
+    let index = operations
+        .iter()
+        .position(|operation| operation.kind == kind)?;
+    let together = measurement.timeline.len().div_ceil(most).max(1);
+    let mut from_s = 0.0;
+    let mut points = Vec::new();
+    for seconds in measurement.timeline.chunks(together) {
+        let Some(last) = seconds.last() else { continue };
+        let counts = seconds.iter().filter_map(|second| second.counts.get(index));
+        let span_s = last.at_s - from_s;
+        if span_s >= SHORTEST_S {
+            points.push(vec![last.at_s, counts.sum::<u64>() as f64 / span_s]);
+        }
+        from_s = last.at_s;
+    }
+    Some(points)
+}
+
+/// Latencies by percentile of a kind of operation; `None` where none was timed.
+pub(crate) fn latencies(kind: &str, chosen: &[Chosen<'_>]) -> Option<Chart> {
+    let group = |one: &Chosen<'_>| {
+        let rows = one.percentiles(kind);
+        (!rows.is_empty()).then(|| Group::new(&one.cell.contender, rows))
+    };
+    let groups: Vec<_> = chosen.iter().filter_map(group).collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let title = format!("Latency of {kind} by percentile");
+    Some(Chart {
+        kind: Kind::Percentiles,
+        says: format!(
+            "{title} on a log scale, a line for each of {} contenders.",
+            groups.len()
+        ),
+        title,
+        note: format!("Service time, log scale. {MEDIAN_REPEAT}"),
+        group: "contender",
+        columns: vec![
+            Column::new("percentile", Unit::Percentile),
+            Column::new("latency, ns", Unit::Nanoseconds),
+        ],
+        groups,
+        words: Vec::new(),
+    })
+}
+
+/// CPU, memory, disk and context switches, a chart each; one that would be all zeros is left out.
+pub(crate) fn resources(chosen: &[Chosen<'_>]) -> Vec<Chart> {
+    type Parts = fn(&Measurement) -> Vec<f64>;
+    let charts: [(&str, Unit, &[&str], Parts); 4] = [
+        (
+            "CPU time",
+            Unit::Seconds,
+            &["user, seconds", "kernel, seconds"],
+            |one| vec![one.resources.user_cpu_s, one.resources.system_cpu_s],
+        ),
+        ("Peak memory", Unit::Bytes, &["PSS, bytes"], |one| {
+            vec![one.resources.peak_pss_bytes as f64]
+        }),
+        (
+            "Disk",
+            Unit::Bytes,
+            &["written, bytes", "read, bytes"],
+            |one| {
+                let used = &one.resources;
+                vec![
+                    used.storage_written_bytes as f64,
+                    used.storage_read_bytes as f64,
+                ]
+            },
+        ),
+        (
+            "Context switches",
+            Unit::Number,
+            &["voluntary", "involuntary"],
+            |one| {
+                let used = &one.resources;
+                let switches = [
+                    used.voluntary_context_switches,
+                    used.involuntary_context_switches,
+                ];
+                switches.map(|count| count as f64).to_vec()
+            },
+        ),
+    ];
+    let chart = |(title, unit, parts, figures): (&str, Unit, &[&str], Parts)| Chart {
+        kind: Kind::Stack,
+        title: title.to_owned(),
+        says: format!(
+            "{title} of the workers, a bar for each contender: {}.",
+            parts.join(", ")
+        ),
+        note: format!("The workers' processes, whole trial. {MEDIAN_REPEAT}"),
+        group: "contender",
+        columns: parts.iter().map(|part| Column::new(*part, unit)).collect(),
+        groups: chosen
+            .iter()
+            .map(|one| Group::new(&one.cell.contender, [figures(one.measurement)]))
+            .collect(),
+        words: Vec::new(),
+    };
+    let seen = |chart: &Chart| chart.groups.iter().any(Group::has_something);
+    charts.into_iter().map(chart).filter(seen).collect()
+}
+
+/// What held each trial, stretch by stretch; `None` where too little was seen of all.
+pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
+    let mut words: Vec<&'static str> = Vec::new();
+    let mut groups = Vec::new();
+    for one in chosen {
+        let Some(held) = held::held(one.trial, one.measurement, cores) else {
+            continue;
+        };
+        let rows = held.stretches.iter().map(|stretch| {
+            let word = stretch.bottleneck.words();
+            let known = words.iter().position(|other| *other == word);
+            let index = known.unwrap_or_else(|| {
+                words.push(word);
+                words.len() - 1
+            });
+            vec![stretch.from_s, stretch.to_s, index as f64]
+        });
+        groups.push(Group::new(&one.cell.contender, rows.collect::<Vec<_>>()));
+    }
+    (!groups.is_empty()).then(|| Chart {
+        kind: Kind::Stretches,
+        title: "What held it".to_owned(),
+        says: format!(
+            "What held each trial over its time. Seen: {}.",
+            words.join(", ")
+        ),
+        note: format!("Judged second by second, docs/METHOD.md has the rules. {MEDIAN_REPEAT}"),
+        group: "contender",
+        columns: vec![
+            Column::new("from, seconds", Unit::Seconds),
+            Column::new("to, seconds", Unit::Seconds),
+            Column::new("held by", Unit::Word),
+        ],
+        groups,
+        words,
+    })
+}
+
+/// The scaling curves with the fitted law; `None` where nothing ran with several numbers of workers.
+pub(crate) fn scaling(rankings: &[Ranking]) -> Option<Chart> {
+    let group = |series: crate::scaling::Series| {
+        let measured = series
+            .points
+            .iter()
+            .map(|point| vec![Some(point.workers), Some(short(point.per_s)), None]);
+        let law = series
+            .curve
+            .iter()
+            .map(|point| vec![Some(short(point.workers)), None, Some(short(point.per_s))]);
+        Group {
+            name: series.name.clone(),
+            rows: measured.chain(law).collect(),
+        }
+    };
+    let groups: Vec<_> = crate::scaling::series(rankings)
+        .into_iter()
+        .map(group)
+        .collect();
+    (!groups.is_empty()).then(|| Chart {
+        kind: Kind::Scaling,
+        title: "Rate by number of workers".to_owned(),
+        says: format!(
+            "Rates by number of workers of {} series, with the law.",
+            groups.len()
+        ),
+        note: "Points: measured medians. Curves: the Universal Scalability Law, where it could be \
+               fitted."
+            .to_owned(),
+        group: "series",
+        columns: vec![
+            Column::new("workers", Unit::Number),
+            Column::new("measured per second", Unit::PerSecond),
+            Column::new("law per second", Unit::PerSecond),
+        ],
+        groups,
+        words: Vec::new(),
+    })
+}
+
+/// A word with a capital.
+pub(crate) fn capital(word: &str) -> String {
+    let mut characters = word.chars();
+    let first = characters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>());
+    first.unwrap_or_default() + characters.as_str()
+}
+
+/// What the knobs did to the rates; `None` where nothing can be told.
+pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
+    let group = |effect: &crate::knobs::Effect| {
+        let interval = effect.rate.ratio;
+        let name = format!(
+            "{} {}={} from {}; {}",
+            effect.engine, effect.knob, effect.value, effect.base, effect.ranking
+        );
+        let row = vec![
+            Some(short(effect.rate_ratio)),
+            interval.map(|ratio| short(ratio.low)),
+            interval.map(|ratio| short(ratio.high)),
+        ];
+        let rows = vec![row];
+        Group { name, rows }
+    };
+    let finite = effects
+        .iter()
+        .filter(|effect| effect.rate_ratio.is_finite());
+    let groups: Vec<_> = finite.map(group).collect();
+    let column = |title: &str| Column::new(title, Unit::Number);
+    (!groups.is_empty()).then(|| Chart {
+        kind: Kind::Ratios,
+        title: "Rate after a knob was turned, over the rate before".to_owned(),
+        says: format!(
+            "The ratio of rates for each of {} turns of a knob.",
+            groups.len()
+        ),
+        note: "Right of 1 is faster. Lines: intervals of 95 %, where there are repeats enough."
+            .to_owned(),
+        group: "knob",
+        columns: vec![column("ratio"), column("lower end"), column("upper end")],
+        groups,
+        words: Vec::new(),
+    })
+}

@@ -1,0 +1,105 @@
+//! What a run came to, in plain words: the first thing that a reader of the page sees.
+
+use crate::columns::plural;
+use crate::document::Block;
+use crate::inference::{Verdict, compare};
+use crate::knobs::rates;
+use crate::narrate;
+use crate::rankings::Ranking;
+use crate::report::Report;
+use crate::units::{number, thousands};
+use trueput_record::Outcome;
+
+/// How many rankings are told; the others stand below like these.
+const MOST_RANKINGS: usize = 12;
+
+/// The summary, with whatever else the report says before its first heading, the machine's facts
+/// aside: they stand in the page's head.
+pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>) -> Vec<Block> {
+    let facts = Block::List(narrate::host_lines(report));
+    let about = Block::Text(report.manifest.about.clone());
+    let (warnings, others): (Vec<_>, Vec<_>) = opening
+        .into_iter()
+        .filter(|block| *block != facts && *block != about)
+        .partition(|block| matches!(block, Block::Warnings(_)));
+    let mut blocks = vec![Block::Text(counts(report))];
+    blocks.extend(warnings);
+    let told = rankings.iter().filter(|ranking| !ranking.cells.is_empty());
+    let mut lines: Vec<_> = told.map(|ranking| winner(report, ranking)).collect();
+    let more = lines.len().saturating_sub(MOST_RANKINGS);
+    lines.truncate(MOST_RANKINGS);
+    if more > 0 {
+        lines.push(format!("{more} more rankings stand below."));
+    }
+    if !lines.is_empty() {
+        blocks.push(Block::List(lines));
+    }
+    blocks.extend(others);
+    blocks
+}
+
+/// How many trials ended how.
+fn counts(report: &Report) -> String {
+    let of = |status: fn(&Outcome) -> bool| {
+        report
+            .trials
+            .iter()
+            .filter(|trial| status(&trial.outcome))
+            .count()
+    };
+    let counted = [
+        (of(|it| *it == Outcome::Valid), "valid"),
+        (of(|it| matches!(it, Outcome::Invalid { .. })), "invalid"),
+        (of(|it| matches!(it, Outcome::Failed { .. })), "failed"),
+        (of(|it| *it == Outcome::Interrupted), "interrupted"),
+        (report.damaged.len(), "damaged and left out"),
+        (report.missing().len(), "missing"),
+    ];
+    let said = counted.iter().filter(|(count, _)| *count > 0);
+    let said: Vec<_> = said
+        .map(|(count, what)| format!("{} {what}", thousands(*count as u64)))
+        .collect();
+    let planned = report.manifest.trials.len();
+    let trials = if planned == 1 { "trial" } else { "trials" };
+    let said = if said.is_empty() {
+        "none ended".to_owned()
+    } else {
+        said.join(", ")
+    };
+    format!("{} {trials}: {said}.", thousands(planned as u64))
+}
+
+/// Who is fastest in a ranking, by how much, and whether the repeats can tell.
+fn winner(report: &Report, ranking: &Ranking) -> String {
+    let heading = narrate::ranking_heading(ranking);
+    let unit = plural(&ranking.headline);
+    let rate = |index: usize| {
+        let cell = ranking.cells.get(index)?;
+        Some((cell, cell.figures.headline_per_s.median))
+    };
+    let Some((best, best_per_s)) = rate(0) else {
+        return format!("{heading}: no trial counts.");
+    };
+    let told = format!("{} {unit}/s", number(best_per_s));
+    let Some((second, second_per_s)) = rate(1) else {
+        return format!("{heading}: {}, {told}, alone.", best.contender);
+    };
+    let ratio = best_per_s / second_per_s.max(f64::MIN_POSITIVE);
+    let sure = compare(
+        &rates(report, ranking, second),
+        &rates(report, ranking, best),
+        true,
+    );
+    let (name, other) = (&best.contender, &second.contender);
+    let times = format!("{:.2} times the rate of {other}", ratio);
+    match sure.verdict {
+        Verdict::Faster => format!("{heading}: {name} is fastest, {told}, {times}."),
+        Verdict::TooFew => format!(
+            "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be sure."
+        ),
+        Verdict::Slower | Verdict::NoDifference => format!(
+            "{heading}: {name} has the highest rate, {told}, but the repeats show no difference \
+             from {other}."
+        ),
+    }
+}

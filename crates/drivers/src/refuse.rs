@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::io::ErrorKind;
-use trueput_engine::{Durability, Error};
+use trueput_engine::{Datum, Durability, Error, Result};
 
 /// A begin while a transaction is open.
 pub(crate) fn already_open() -> Error {
@@ -17,6 +17,27 @@ pub(crate) fn no_transaction() -> Error {
 /// A put or delete in a read transaction.
 pub(crate) fn write_in_read() -> Error {
     Error::Unsupported("a write in a read transaction".to_owned())
+}
+
+/// A statement that the session has not prepared.
+pub(crate) fn no_statement() -> Error {
+    Error::Unsupported("this session has not prepared that statement".to_owned())
+}
+
+/// A parameter that is an array, where `engine` has no such type.
+pub(crate) fn no_arrays(engine: &str) -> Error {
+    Error::Unsupported(format!("{engine} takes no array as a parameter"))
+}
+
+/// Anything but the number of parameters that a statement has.
+pub(crate) fn check_parameters(has: usize, given: &[Datum<'_>]) -> Result<()> {
+    let given = given.len();
+    if has == given {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "the statement has {has} parameters, {given} were given"
+    )))
 }
 
 /// A level of durability that `engine` has not.

@@ -5,6 +5,7 @@ mod build;
 mod connection;
 mod session;
 mod setup;
+mod sql;
 
 use crate::library::{self, Search};
 use crate::refuse;
@@ -16,8 +17,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Kind, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Info, Kind, Knob, OpenSpec,
+    Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -259,6 +260,10 @@ impl Engine for Sqlite {
             control,
             counters,
         }))
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(Dialect::Sqlite)
     }
 }
 

@@ -62,6 +62,15 @@ symbols! {
         sqlite3_bind_blob: fn(
             *mut ffi::sqlite3_stmt, c_int, *const c_void, c_int, Option<Destructor>
         ) -> c_int,
+        sqlite3_bind_text: fn(
+            *mut ffi::sqlite3_stmt, c_int, *const c_char, c_int, Option<Destructor>
+        ) -> c_int,
+        sqlite3_bind_int64: fn(*mut ffi::sqlite3_stmt, c_int, ffi::sqlite3_int64) -> c_int,
+        sqlite3_bind_null: fn(*mut ffi::sqlite3_stmt, c_int) -> c_int,
+        sqlite3_bind_parameter_count: fn(*mut ffi::sqlite3_stmt) -> c_int,
+        sqlite3_stmt_readonly: fn(*mut ffi::sqlite3_stmt) -> c_int,
+        sqlite3_changes: fn(*mut ffi::sqlite3) -> c_int,
+        sqlite3_column_count: fn(*mut ffi::sqlite3_stmt) -> c_int,
         sqlite3_step: fn(*mut ffi::sqlite3_stmt) -> c_int,
         sqlite3_reset: fn(*mut ffi::sqlite3_stmt) -> c_int,
         sqlite3_column_blob: fn(*mut ffi::sqlite3_stmt, c_int) -> *const c_void,

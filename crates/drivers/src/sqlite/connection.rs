@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use trueput_engine::{Error, Result, Value};
+use trueput_engine::{Datum, Error, Result, Value};
 
 /// The name of the database that a connection opens.
 const MAIN: &CStr = c"main";
@@ -131,6 +131,13 @@ impl Connection {
     pub(super) fn is_autocommit(&self) -> bool {
         // SAFETY: the connection is open.
         unsafe { (self.api.sqlite3_get_autocommit)(self.handle) != 0 }
+    }
+
+    /// How many rows the last statement changed.
+    pub(super) fn changes(&self) -> u64 {
+        // SAFETY: the connection is open.
+        let changed = unsafe { (self.api.sqlite3_changes)(self.handle) };
+        u64::try_from(changed).unwrap_or(0)
     }
 
     /// Waits for locks by SQLite's own handler, at most so long.
@@ -277,6 +284,85 @@ impl Statement {
             match usize::try_from(length) {
                 Ok(length) if !data.is_null() => std::slice::from_raw_parts(data, length),
                 _ => &[],
+            }
+        }
+    }
+
+    /// Binds the value to parameter `index`, which counts from 1, without a copy. Decimals and
+    /// moments become whole numbers; an array has no type here.
+    ///
+    /// # Safety
+    /// As [`Statement::bind`].
+    #[inline]
+    pub(super) unsafe fn bind_datum(&self, index: c_int, datum: Datum<'_>) -> c_int {
+        // SAFETY: the statement is alive and reset; text and bytes are the caller's promise.
+        unsafe {
+            match datum {
+                Datum::Null => (self.api.sqlite3_bind_null)(self.handle, index),
+                Datum::Integer(number)
+                | Datum::Decimal { units: number, .. }
+                | Datum::Timestamp(number) => {
+                    (self.api.sqlite3_bind_int64)(self.handle, index, number)
+                }
+                Datum::Bytes(bytes) => self.bind(index, bytes),
+                Datum::Text(text) => {
+                    let Ok(length) = c_int::try_from(text.len()) else {
+                        return ffi::SQLITE_TOOBIG;
+                    };
+                    let (data, keep) = (text.as_ptr().cast(), ffi::SQLITE_STATIC());
+                    (self.api.sqlite3_bind_text)(self.handle, index, data, length, keep)
+                }
+                Datum::Integers(_) => ffi::SQLITE_MISMATCH,
+            }
+        }
+    }
+
+    /// How many parameters it has.
+    pub(super) fn parameters(&self) -> usize {
+        // SAFETY: the statement is alive.
+        let count = unsafe { (self.api.sqlite3_bind_parameter_count)(self.handle) };
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    /// How many columns its rows have; 0 for a statement that gives no rows.
+    pub(super) fn columns(&self) -> usize {
+        // SAFETY: the statement is alive.
+        let count = unsafe { (self.api.sqlite3_column_count)(self.handle) };
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    /// Whether it changes nothing.
+    pub(super) fn is_read_only(&self) -> bool {
+        // SAFETY: the statement is alive.
+        unsafe { (self.api.sqlite3_stmt_readonly)(self.handle) != 0 }
+    }
+
+    /// A column of the current row, text and bytes where they lie in SQLite's memory.
+    ///
+    /// # Errors
+    /// A type that the contract has not, or text that is no UTF-8.
+    ///
+    /// # Safety
+    /// As [`Statement::blob`].
+    #[inline]
+    pub(super) unsafe fn datum<'v>(&self, column: c_int) -> Result<Datum<'v>> {
+        // SAFETY: the statement stands on a row; the rest is the caller's promise. A blob's bytes are
+        // also a text's: the database is in UTF-8.
+        unsafe {
+            match (self.api.sqlite3_column_type)(self.handle, column) {
+                ffi::SQLITE_INTEGER => {
+                    let number = (self.api.sqlite3_column_int64)(self.handle, column);
+                    Ok(Datum::Integer(number))
+                }
+                ffi::SQLITE_NULL => Ok(Datum::Null),
+                ffi::SQLITE_BLOB => Ok(Datum::Bytes(self.blob(column))),
+                ffi::SQLITE_TEXT => std::str::from_utf8(self.blob(column))
+                    .map(Datum::Text)
+                    .map_err(|error| Error::engine(format!("column {}: {error}", column + 1))),
+                _ => Err(Error::Unsupported(format!(
+                    "column {} is a floating-point number: write whole numbers",
+                    column + 1
+                ))),
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::refuse;
 use rusqlite::ffi;
 use std::ops::Bound;
 use trueput_engine::{
-    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, Value, ValueVisitor,
 };
 
 /// Directions times three kinds of each end.
@@ -15,7 +15,7 @@ const SCANS: usize = 2 * 3 * 3;
 /// One worker's way into a database. The statements stand before the connection, so that they are
 /// finalized before it is closed.
 pub(super) struct SqliteSession<'d> {
-    open: Option<Mode>,
+    pub(super) open: Option<Mode>,
     get: Statement,
     put: Statement,
     delete: Statement,
@@ -25,7 +25,9 @@ pub(super) struct SqliteSession<'d> {
     begin_write: Statement,
     commit: Statement,
     rollback: Statement,
-    connection: Connection,
+    /// What [`trueput_engine::Sql::prepare`] has prepared, in turn.
+    pub(super) prepared: Vec<Statement>,
+    pub(super) connection: Connection,
     database: &'d SqliteDatabase,
 }
 
@@ -55,6 +57,7 @@ impl<'d> SqliteSession<'d> {
             begin_write: connection.prepare("BEGIN IMMEDIATE")?,
             commit: connection.prepare("COMMIT")?,
             rollback: connection.prepare("ROLLBACK")?,
+            prepared: Vec::new(),
             connection,
             database,
         })
@@ -252,6 +255,10 @@ impl Session for SqliteSession<'_> {
             }
             Mode::Write => self.roll_back(),
         }
+    }
+
+    fn sql(&mut self) -> Option<&mut dyn Sql> {
+        Some(self)
     }
 }
 

@@ -1,0 +1,103 @@
+//! SQL on a session's connection, beside its own table of keys and values.
+
+use super::connection::Statement as Prepared;
+use super::session::SqliteSession;
+use crate::refuse;
+use rusqlite::ffi;
+use std::ffi::c_int;
+use trueput_engine::sql::{RowVisitor, Statement};
+use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql};
+
+impl SqliteSession<'_> {
+    /// A statement with its parameters bound.
+    ///
+    /// # Safety
+    /// The parameters stay where they are until the statement has been stepped for the last time
+    /// before it is bound anew.
+    unsafe fn bound(&self, statement: Statement, parameters: &[Datum<'_>]) -> Result<&Prepared> {
+        let prepared = self
+            .prepared
+            .get(statement.0)
+            .ok_or_else(refuse::no_statement)?;
+        if self.open == Some(Mode::Read) && !prepared.is_read_only() {
+            return Err(refuse::write_in_read());
+        }
+        refuse::check_parameters(prepared.parameters(), parameters)?;
+        for (index, datum) in (1..).zip(parameters) {
+            if matches!(datum, Datum::Integers(_)) {
+                return Err(refuse::no_arrays("sqlite"));
+            }
+            // SAFETY: the caller's promise.
+            let code = unsafe { prepared.bind_datum(index, *datum) };
+            self.connection.check(code)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Shows the rows of a bound statement and says how many it showed.
+    fn show(&self, prepared: &Prepared, visitor: &mut RowVisitor<'_>) -> Result<u64> {
+        let columns = c_int::try_from(prepared.columns()).unwrap_or(0);
+        let mut row = Vec::with_capacity(prepared.columns());
+        let mut shown = 0;
+        loop {
+            match prepared.step() {
+                ffi::SQLITE_ROW => {}
+                ffi::SQLITE_DONE => return Ok(shown),
+                code => return Err(self.connection.error(code)),
+            }
+            row.clear();
+            for column in 0..columns {
+                // SAFETY: the statement stands on a row until its next step, before which the row's
+                // data are looked at for the last time.
+                row.push(unsafe { prepared.datum(column) }?);
+            }
+            shown += 1;
+            if visitor(&row).is_break() {
+                return Ok(shown);
+            }
+        }
+    }
+}
+
+impl Sql for SqliteSession<'_> {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn batch(&mut self, statements: &str) -> Result<()> {
+        if self.open == Some(Mode::Read) {
+            return Err(refuse::write_in_read());
+        }
+        self.connection.execute(statements)
+    }
+
+    fn prepare(&mut self, statement: &str) -> Result<Statement> {
+        let prepared = self.connection.prepare(statement)?;
+        self.prepared.push(prepared);
+        Ok(Statement(self.prepared.len() - 1))
+    }
+
+    fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
+        // SAFETY: the parameters outlive this call, and the statement is bound anew before its next
+        // step.
+        let prepared = unsafe { self.bound(statement, parameters) }?;
+        if prepared.columns() > 0 {
+            return Err(Error::Unsupported("execute of a query".to_owned()));
+        }
+        self.connection.check(prepared.run())?;
+        Ok(self.connection.changes())
+    }
+
+    fn query(
+        &mut self,
+        statement: Statement,
+        parameters: &[Datum<'_>],
+        visitor: &mut RowVisitor<'_>,
+    ) -> Result<u64> {
+        // SAFETY: as in `execute`.
+        let prepared = unsafe { self.bound(statement, parameters) }?;
+        let shown = self.show(prepared, visitor);
+        prepared.reset();
+        shown
+    }
+}

@@ -7,7 +7,8 @@ use std::process::Command;
 
 /// How a server of an engine is run in a folder of its own. The instance lies in
 /// [`OpenSpec::directory`], listens where nobody else can reach it (a Unix socket in that folder, or
-/// 127.0.0.1 with a password), and [`crate::Engine::open`] with the same folder connects to it.
+/// 127.0.0.1 with a password), and [`crate::Engine::open`] with the same folder connects to it; with
+/// a subfolder of it, it opens another database in the same instance.
 ///
 /// The runner executes the commands, as [`Service::user`] where it is root itself, with the folder
 /// made that user's; it puts the processes into the trial's memory group, onto its CPUs and NUMA
@@ -44,17 +45,27 @@ pub trait Service: Send + Sync {
     /// The signal that makes it stop in good order without waiting for its clients.
     fn stop_signal(&self) -> Signal;
 
+    /// The signal that it is sent where the runner has died: as that of a server that must go at once
+    /// and leave nothing behind.
+    fn death_signal(&self) -> Signal {
+        Signal::Kill
+    }
+
     /// Where the server writes what it has to say, for the reason of a failure.
     fn log(&self, spec: &OpenSpec<'_>) -> PathBuf {
         spec.directory.join("server.log")
     }
 }
 
-/// A signal that asks a server to stop.
+/// A signal by which a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// SIGTERM.
     Terminate,
     /// SIGINT: what PostgreSQL calls a fast shutdown.
     Interrupt,
+    /// SIGQUIT: what PostgreSQL calls an immediate shutdown.
+    Quit,
+    /// SIGKILL.
+    Kill,
 }

@@ -114,7 +114,7 @@ pub struct LoadReport {
     pub user_bytes: u64,
     /// From the database's opening to its closing, seconds.
     pub elapsed_s: f64,
-    /// What the loading process used.
+    /// What the loading process used, and the engine's server meanwhile.
     pub resources: Resources,
     /// The database's size on disk after the load.
     pub database: DatabaseSize,
@@ -138,8 +138,13 @@ pub struct Measurement {
     pub results: BTreeMap<String, Value>,
     /// Conflicts that the engine reported; each was retried and is no failure.
     pub conflicts: u64,
-    /// What the workers' processes used between start and end, summed.
+    /// What the workers' processes, and those of the engine's server, used between start and end,
+    /// summed.
     pub resources: Resources,
+    /// What of it the processes of the engine's server used; absent where the engine is a library,
+    /// or its server the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Resources>,
     /// Where they ran and where their memory lay; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,

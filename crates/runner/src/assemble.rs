@@ -4,7 +4,7 @@ use crate::execution::Ran;
 use crate::host::placement;
 use crate::host::process::{Cpu, Faults, Memory, Switches};
 use crate::protocol::{Execution, LoadDone, Share, Usage};
-use crate::sampler::Sample;
+use crate::sampler::{Sample, Served};
 use crate::timeline::timeline;
 use hdrhistogram::Histogram;
 use std::io::ErrorKind::NotFound;
@@ -45,7 +45,7 @@ pub(crate) fn measurement(
         .collect();
     let total = Sample {
         machine: ran.machine,
-        ..total(&ran.executions)
+        ..total(&ran.executions, ran.server.as_ref())
     };
     let totals: Vec<u64> = (0..kinds.len())
         .map(|kind| finals.iter().map(|counts| counts[kind]).sum())
@@ -68,6 +68,7 @@ pub(crate) fn measurement(
         operations: operations(kinds, &histograms, &totals, elapsed_s),
         conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
         resources: resources(ran, &total),
+        server: ran.server.map(|served| used(&[served.usage], served.peak)),
         placement: Some(placed(ran)),
         allocator: ran.executions.first().map(|part| part.allocator.clone()),
         timeline: timeline(elapsed_s, &ran.seconds, &finals, &ran.samples, &total),
@@ -161,13 +162,14 @@ fn open_loop(
     Ok(Some((open_loop, names.zip(histograms).collect())))
 }
 
-/// What a process loaded and what that used.
-pub(crate) fn load(done: &LoadDone, database: DatabaseSize) -> LoadReport {
+/// What a process loaded and what that used, of its engine's server too where there is one.
+pub(crate) fn load(done: &LoadDone, server: Option<Usage>, database: DatabaseSize) -> LoadReport {
+    let usages: Vec<Usage> = [done.usage].into_iter().chain(server).collect();
     LoadReport {
         records: done.records,
         user_bytes: done.user_bytes,
         elapsed_s: done.elapsed_s,
-        resources: used(&[done.usage], done.memory),
+        resources: used(&usages, done.memory),
         database,
     }
 }
@@ -285,9 +287,11 @@ fn summary(latencies: &Histogram<u64>) -> LatencySummary {
 }
 
 /// What all processes used between release and end, and their memory at the end.
-fn total(executions: &[Execution]) -> Sample {
+fn total(executions: &[Execution], server: Option<&Served>) -> Sample {
     let mut total = Sample::default();
-    for Execution { usage, memory, .. } in executions {
+    let workers = executions.iter().map(|one| (&one.usage, &one.memory));
+    let server = server.map(|served| (&served.usage, &served.memory));
+    for (usage, memory) in workers.chain(server) {
         total.cpu = Cpu {
             user_s: total.cpu.user_s + usage.user_cpu_s,
             system_s: total.cpu.system_s + usage.system_cpu_s,
@@ -318,11 +322,9 @@ fn resources(ran: &Ran, total: &Sample) -> Resources {
             .chain([total])
             .map(|Sample { moment, .. }| moment.memory)
     };
-    let usages: Vec<_> = ran
-        .executions
-        .iter()
-        .map(|execution| execution.usage)
-        .collect();
+    let workers = ran.executions.iter().map(|execution| execution.usage);
+    let server = ran.server.map(|served| served.usage);
+    let usages: Vec<_> = workers.chain(server).collect();
     let peak = Memory {
         pss_bytes: moments()
             .map(|memory| memory.pss_bytes)

@@ -1,9 +1,12 @@
 //! Puts an engine through the conformance suite before anything of it is measured.
 
 use crate::Event;
+use crate::bind::bind;
 use crate::context::{Context, Halt};
+use crate::hosting::Hosting;
 use crate::phase::alone;
 use crate::protocol::{Assignment, Part, Report};
+use std::path::Path;
 use std::time::Duration;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Check;
@@ -39,19 +42,7 @@ pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Ve
     }
     context.area.remove(FOLDER)?;
     let (directory, _) = context.area.trial(FOLDER)?;
-    let assignment = Assignment {
-        spec: spec.clone(),
-        directory,
-        generation: 0,
-        part: Part::Conformance,
-    };
-    let answer = alone(
-        context,
-        assignment,
-        None,
-        Some(LIMIT),
-        "the conformance suite",
-    );
+    let answer = examine(context, spec, &directory);
     context.area.remove(FOLDER)?;
     let (passed, failures) = match answer {
         Ok(Report::Conformed { checks }) => judge(&checks),
@@ -70,6 +61,24 @@ pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Ve
     });
     context.conformance.insert(key, failures.clone());
     Ok(failures)
+}
+
+/// Runs the suite in that folder, on a server where the engine needs one.
+fn examine(context: &mut Context<'_>, spec: &TrialSpec, directory: &Path) -> Result<Report, Halt> {
+    let bound = bind(context.registry, spec)?;
+    let mut hosting = Hosting::new(&bound, spec, directory);
+    hosting.start(context, None)?;
+    let assignment = Assignment {
+        spec: spec.clone(),
+        directory: directory.to_owned(),
+        generation: 0,
+        part: Part::Conformance,
+    };
+    let what = "the conformance suite";
+    let answer = alone(context, assignment, None, Some(LIMIT), what);
+    let answer = answer.map_err(|halt| hosting.explained(halt))?;
+    hosting.stop()?;
+    Ok(answer)
 }
 
 fn judge(checks: &[Check]) -> (usize, Vec<String>) {

@@ -6,7 +6,7 @@ use crate::host::cgroup::MemoryGroup;
 use crate::phase::{TICK, start};
 use crate::process::{GRACE, Heard, Pool};
 use crate::protocol::{Assignment, Done, Execution, Order, Part, Report};
-use crate::sampler::{Machine, Sample, Sampler};
+use crate::sampler::{Machine, Sample, Sampler, Served};
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,6 +29,8 @@ pub(crate) struct Ran {
     pub samples: Vec<Sample>,
     /// What the machine did between release and end.
     pub machine: Machine,
+    /// What the engine's server used meanwhile; `None` where there is none.
+    pub server: Option<Served>,
     /// Whether the user stopped them.
     pub interrupted: bool,
 }
@@ -45,7 +47,8 @@ pub(crate) struct Work<'a> {
     pub total_units: u64,
 }
 
-/// Runs the workers of a trial, in that control group where there is one.
+/// Runs the workers of a trial, in that control group where there is one, with the process `server`
+/// and what descends from it at their service.
 ///
 /// # Errors
 /// [`Halt::Failed`] names the worker that failed or died and why; the others have been stopped.
@@ -54,6 +57,7 @@ pub(crate) fn execute(
     context: &mut Context<'_>,
     spec: &TrialSpec,
     work: &Work<'_>,
+    server: Option<u32>,
     group: Option<&MemoryGroup>,
 ) -> Result<Ran, Halt> {
     let mut pool = Pool::within(group);
@@ -76,6 +80,7 @@ pub(crate) fn execute(
     let measured_from = watch.wait_for_warm_up();
     let started_at = jiff::Timestamp::now().to_string();
     let mut sampler = Sampler::new(&watch.pool.pids(), &watch.natives, work.directory);
+    sampler.follow_server(server);
     watch.follow(measured_from, &mut sampler)?;
     let Watch {
         pool,
@@ -92,6 +97,7 @@ pub(crate) fn execute(
     let Some(executions) = executions else {
         return Err(Halt::Interrupted);
     };
+    let server = sampler.server();
     let (samples, machine) = sampler.into_samples();
     let pids = pool.pids();
     Ok(Ran {
@@ -101,6 +107,7 @@ pub(crate) fn execute(
         seconds,
         samples,
         machine,
+        server,
         interrupted,
     })
 }

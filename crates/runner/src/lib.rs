@@ -11,6 +11,7 @@ pub mod error;
 pub mod event;
 mod execution;
 pub mod host;
+mod hosting;
 mod limits;
 pub mod matrix;
 pub mod meter;

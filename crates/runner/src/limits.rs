@@ -5,6 +5,7 @@ use crate::context::{Context, Halt};
 use crate::execution::{Ran, Work, execute};
 use crate::host::cgroup::{Controller, MemoryGroup};
 use crate::host::page_cache;
+use crate::hosting::Hosting;
 use trueput_record::accounting::{ColdStart, MemoryUse};
 use trueput_record::conditions::Start;
 use trueput_record::value::format_bytes;
@@ -19,7 +20,8 @@ pub(crate) struct Began {
     pub memory: Option<MemoryUse>,
 }
 
-/// Runs the workers of a trial, whose database no process has open, within its limits.
+/// Runs the workers of a trial, whose database no process but its server has open, within its limits.
+/// A server is started again for a cold start, and for a limit, which it falls under with the workers.
 ///
 /// # Errors
 /// As [`execute`]; where the memory limit killed a process the reason says so.
@@ -27,8 +29,13 @@ pub(crate) fn execute_within(
     context: &mut Context<'_>,
     spec: &TrialSpec,
     work: &Work<'_>,
+    hosting: &mut Hosting<'_>,
 ) -> Result<(Ran, Began), Halt> {
-    let cold_start = match starts_cold(&spec.conditions) {
+    let is_cold = starts_cold(&spec.conditions);
+    if is_cold {
+        hosting.stop()?;
+    }
+    let cold_start = match is_cold {
         true => Some(
             page_cache::drop_pages(work.directory)
                 .map_err(|error| format!("dropping the database's pages: {error}"))?,
@@ -38,10 +45,21 @@ pub(crate) fn execute_within(
     let limit = spec.conditions.memory_bytes;
     let group = limit.map(|bytes| Controller::find()?.make(bytes));
     let group = group.transpose()?;
-    let ran = execute(context, spec, work, group.as_ref());
+    if is_cold {
+        hosting.start(context, group.as_ref())?;
+    }
+    let ran = execute(context, spec, work, hosting.pid(), group.as_ref());
     let memory = group.as_ref().map(MemoryGroup::usage);
-    let ran = ran.map_err(|halt| explained(halt, memory))?;
-    Ok((ran, Began { cold_start, memory }))
+    let ran = ran.map_err(|halt| explained(hosting.explained(halt), memory));
+    if group.is_some() {
+        // The group is removed, and the verification runs without the limit.
+        let stopped = hosting.stop();
+        if ran.is_ok() {
+            stopped?;
+            hosting.start(context, None)?;
+        }
+    }
+    Ok((ran?, Began { cold_start, memory }))
 }
 
 /// Pages that the load left in the page cache are charged to the group that the load ran in: with a

@@ -209,7 +209,8 @@ fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<Option<Ex
     }
 }
 
-fn status_text(status: ExitStatus) -> String {
+/// How a process ended: `was killed by SIGKILL`, `exited with code 1`.
+pub(crate) fn status_text(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(number), _) => match nix::sys::signal::Signal::try_from(number) {
             Ok(signal) => format!("was killed by {}", signal.as_str()),

@@ -44,7 +44,7 @@ pub fn create_run(
     registry: &Registry,
     command: Vec<String>,
 ) -> Result<(RunFolder, RunManifest), Error> {
-    let needed_bytes = check_trials(&trials, options, registry)?;
+    let needed_bytes = check_trials(&trials, results, options, registry)?;
     let place = check_places(results, options)?;
     if let Some(free_bytes) = host::free_bytes(&place).filter(|&free| free < needed_bytes) {
         return Err(Error::NoRoom {
@@ -73,6 +73,7 @@ pub fn create_run(
 /// their databases are kept.
 fn check_trials(
     trials: &[TrialSpec],
+    results: &Path,
     options: &Options,
     registry: &Registry,
 ) -> Result<u64, Error> {
@@ -91,6 +92,11 @@ fn check_trials(
         let limit = spec.conditions.memory_bytes;
         if let Some(limit) = limit.filter(|limit| limits.insert(*limit)) {
             host::cgroup::check(limit).map_err(refuse)?;
+        }
+        if let Some(service) = bound.engine.service() {
+            let place = options.work.as_deref().unwrap_or(results);
+            host::service::check_place(&*service, &host::nearest_existing(place))
+                .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
         }
         let bytes = needed_bytes(bound.job.expected_bytes());
         let bytes = host::filesystem::taken_bytes(&spec.conditions, bytes);

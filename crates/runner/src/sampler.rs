@@ -6,6 +6,8 @@ use crate::assemble::database_size_within;
 use crate::host::disk::Disk;
 use crate::host::pressure::{Processors, pressure, processors};
 use crate::host::process::{self, Cpu, Faults, Io, Memory, Switches, ThreadSwitches};
+use crate::host::tree::ProcessTree;
+use crate::protocol::{Usage, difference};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueput_record::accounting::{Device, Neighbours, Pressure};
@@ -118,6 +120,60 @@ impl Process {
     }
 }
 
+/// What a server's processes used since the release, and the most memory that was seen of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Served {
+    /// What they used.
+    pub usage: Usage,
+    /// The highest sums that were seen.
+    pub peak: Memory,
+    /// Their memory when it was last looked at.
+    pub memory: Memory,
+}
+
+/// A server's processes, followed since the release.
+struct Followed {
+    tree: ProcessTree,
+    first: Usage,
+    served: Served,
+}
+
+impl Followed {
+    fn new(pid: u32) -> Self {
+        let mut tree = ProcessTree::new(pid);
+        Self {
+            first: tree.look(),
+            tree,
+            served: Served::default(),
+        }
+    }
+
+    /// Adds to `sample` what they have used since the release.
+    fn add_to(&mut self, sample: &mut Sample) {
+        let usage = difference(&self.first, &self.tree.look());
+        self.served.usage = usage;
+        sample.cpu.user_s += usage.user_cpu_s;
+        sample.cpu.system_s += usage.system_cpu_s;
+        sample.faults.minor += usage.minor_page_faults;
+        sample.faults.major += usage.major_page_faults;
+        sample.switches.voluntary += usage.voluntary_context_switches;
+        sample.switches.involuntary += usage.involuntary_context_switches;
+        sample.io = sample.io.plus(&usage.io);
+        sample.moment.memory.rss_bytes += self.tree.rss_bytes();
+    }
+
+    fn memory(&mut self) -> Memory {
+        let (now, peak) = (self.tree.memory(), self.served.peak);
+        self.served.memory = now;
+        self.served.peak = Memory {
+            pss_bytes: peak.pss_bytes.max(now.pss_bytes),
+            rss_bytes: peak.rss_bytes.max(now.rss_bytes),
+            max_rss_bytes: peak.max_rss_bytes.max(now.max_rss_bytes),
+        };
+        now
+    }
+}
+
 /// Counters of the machine as they stood.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counters {
@@ -131,6 +187,8 @@ struct Counters {
 /// Samples worker processes and the machine.
 pub(crate) struct Sampler {
     processes: Vec<Process>,
+    /// The engine's server, where there is one.
+    server: Option<Followed>,
     directory: PathBuf,
     disk: Option<Disk>,
     first: Counters,
@@ -150,6 +208,7 @@ impl Sampler {
         let disk = Disk::below(directory);
         Self {
             processes: workers.chain(natives).collect(),
+            server: None,
             directory: directory.to_owned(),
             first: counters(disk.as_ref()),
             disk,
@@ -157,6 +216,17 @@ impl Sampler {
             total: None,
             memory_due: Instant::now(),
         }
+    }
+
+    /// Counts in the server whose main process that is, from now on.
+    pub fn follow_server(&mut self, pid: Option<u32>) {
+        self.server = pid.map(Followed::new);
+    }
+
+    /// What the server used between release and end; `None` where there is none.
+    pub fn server(&mut self) -> Option<Served> {
+        self.finish();
+        self.server.as_ref().map(|server| server.served)
     }
 
     /// How many whole seconds were sampled.
@@ -183,6 +253,7 @@ impl Sampler {
     pub fn finish(&mut self) {
         if self.total.is_none() {
             let used = self.used();
+            self.server.as_mut().map(Followed::memory);
             let now = counters(self.disk.as_ref());
             self.total = Some(self.machine(&now, &used.cpu));
         }
@@ -201,6 +272,9 @@ impl Sampler {
             let rss_bytes = process::rss_bytes(process.pid);
             process.add_to(&mut sample, rss_bytes.is_some());
             sample.moment.memory.rss_bytes += rss_bytes.unwrap_or_default();
+        }
+        if let Some(server) = &mut self.server {
+            server.add_to(&mut sample);
         }
         sample
     }
@@ -228,7 +302,8 @@ impl Sampler {
             return;
         }
         let all = self.processes.iter();
-        let all: Vec<Memory> = all.filter_map(|it| process::memory(it.pid)).collect();
+        let mut all: Vec<Memory> = all.filter_map(|it| process::memory(it.pid)).collect();
+        all.extend(self.server.as_mut().map(Followed::memory));
         memory.pss_bytes = all.iter().map(|one| one.pss_bytes).sum();
         memory.rss_bytes = all.iter().map(|one| one.rss_bytes).sum();
         self.memory_due = began + pause_after(began.elapsed());

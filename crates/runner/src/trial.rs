@@ -7,9 +7,12 @@ use crate::context::{Context, Halt};
 use crate::execution::{Ran, Work};
 use crate::host::filesystem::{self, Ground};
 use crate::host::{self, placement};
+use crate::hosting::Hosting;
 use crate::limits::{self, execute_within};
 use crate::phase::alone;
-use crate::protocol::{Assignment, Concluded, EngineState, Left, Part, Report, Totals};
+use crate::protocol::{
+    Assignment, Concluded, EngineState, Left, Part, Report, Totals, Usage, difference,
+};
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
 use trueput_record::ceiling::Ceilings;
@@ -92,50 +95,73 @@ fn attempt(
     if left != Left::Unfinished {
         trial.record.ceilings = ceilings(context, spec, &bound, &directory);
     }
+    let mut hosting = Hosting::new(&bound, spec, &directory);
+    hosting.start(context, None)?;
+    let ended = attempt_on(context, &bound, left, &mut hosting, trial);
+    // The first failure is the one to tell.
+    let stopped = hosting.stop();
+    ended?;
+    stopped?;
+    Ok(reasons_for_doubt(&bound, trial))
+}
+
+/// Prepares a trial, runs it and checks its outcome, with its server running.
+fn attempt_on(
+    context: &mut Context<'_>,
+    bound: &Bound,
+    left: Left,
+    hosting: &mut Hosting<'_>,
+    trial: &mut Trial,
+) -> Result<(), Halt> {
+    let spec = &trial.record.spec.clone();
+    let directory = hosting.directory();
     let generation = trial.generation;
     let assigned = |part| Assignment {
         spec: spec.clone(),
-        directory: directory.clone(),
+        directory: directory.to_owned(),
         generation,
         part,
     };
+    let before = hosting.usage();
     let prepared = alone(
         context,
         assigned(Part::Prepare { remains: left }),
         Some(Phase::Prepare),
         None,
         "preparing the database",
-    )?;
-    describe_prepared(context, spec, &bound, &directory, prepared, trial)?;
+    );
+    let prepared = prepared.map_err(|halt| hosting.explained(halt))?;
+    let used = before.zip(hosting.usage());
+    let used = used.map(|(before, after)| difference(&before, &after));
+    describe_prepared(context, bound, directory, prepared, used, trial)?;
     let work = Work {
-        directory: &directory,
+        directory,
         generation,
         sessions: bound.job.sessions(spec.workers),
         total_units: bound.job.total_units(),
     };
-    let (ran, began) = execute_within(context, spec, &work)?;
-    let totals = measure(&bound, &ran, &directory, trial)?;
+    let (ran, began) = execute_within(context, spec, &work, hosting)?;
+    let totals = measure(bound, &ran, directory, trial)?;
     if let Some(measurement) = &mut trial.record.measurement {
         (measurement.cold_start, measurement.memory) = (began.cold_start, began.memory);
     }
     if ran.interrupted {
         return Err(Halt::Interrupted);
     }
-    let concluded = assigned(Part::Conclude(totals));
     let concluded = alone(
         context,
-        concluded,
+        assigned(Part::Conclude(totals)),
         Some(Phase::Verify),
         None,
         "checking the outcome",
-    )?;
-    let Report::Concluded(concluded) = concluded else {
+    );
+    let Report::Concluded(concluded) = concluded.map_err(|halt| hosting.explained(halt))? else {
         return Err(Halt::Failed(
             "checking the outcome gave another answer".to_owned(),
         ));
     };
-    conclude(spec, &bound, *concluded, trial);
-    Ok(reasons_for_doubt(&bound, trial))
+    conclude(spec, bound, *concluded, trial);
+    Ok(())
 }
 
 /// The ceilings of a trial, measured in its folder or taken from an earlier trial on the same file
@@ -174,10 +200,10 @@ fn ceilings(
 /// loaded. That a library was compiled with assertions is said once per run.
 fn describe_prepared(
     context: &mut Context<'_>,
-    spec: &TrialSpec,
     bound: &Bound,
     directory: &Path,
     prepared: Report,
+    server: Option<Usage>,
     trial: &mut Trial,
 ) -> Result<(), Halt> {
     let Report::Prepared {
@@ -193,7 +219,7 @@ fn describe_prepared(
         ));
     };
     if let Some(done) = load {
-        trial.record.load = Some(assemble::load(&done, database_size(directory)?));
+        trial.record.load = Some(assemble::load(&done, server, database_size(directory)?));
     }
     let origin = library
         .as_deref()
@@ -202,7 +228,7 @@ fn describe_prepared(
         context.warn(format!(
             "{} {version} ({origin}) was compiled with assertions: its figures are no fair \
              baseline",
-            spec.engine
+            trial.record.spec.engine
         ));
     }
     trial.record.engine = Some(EngineReport {

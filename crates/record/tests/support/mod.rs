@@ -251,6 +251,7 @@ fn measurement() -> Measurement {
         results: named([("longest", Value::Integer(278))]),
         conflicts: 3,
         resources: resources(),
+        server: Some(resources()),
         placement: Some(Placement {
             cpus: "0-1".to_owned(),
             numa_policy: "interleave:0-1".to_owned(),

@@ -11,7 +11,10 @@ pub(crate) mod page_cache;
 pub(crate) mod placement;
 pub(crate) mod pressure;
 pub(crate) mod process;
+pub mod service;
 mod topology;
+pub(crate) mod tree;
+mod user;
 
 pub(crate) use allocator::in_use as allocator_in_use;
 pub(crate) use facts::cores;

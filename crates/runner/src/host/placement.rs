@@ -148,7 +148,7 @@ pub(crate) fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), Str
     if library.is_some_and(|library| !allocator::maps_file(pid, &library)) {
         let asked = conditions.allocator;
         return Err(format!(
-            "the native program does not run with the allocator {asked}"
+            "process {pid} does not run with the allocator {asked}"
         ));
     }
     let allocator = AllocatorReport {

@@ -61,7 +61,8 @@ impl ThreadSwitches {
         }
     }
 
-    fn total(&self) -> Switches {
+    /// What was seen of all of them.
+    pub fn total(&self) -> Switches {
         let mut total = self.replaced;
         for switches in self.by_thread.values() {
             total.voluntary += switches.voluntary;
@@ -134,6 +135,28 @@ pub(crate) fn cpu_and_faults(pid: u32) -> Option<(Cpu, Faults)> {
     )
 }
 
+/// As [`cpu_and_faults`], with what children that it has waited for had used.
+pub(crate) fn cpu_and_faults_with_ended(pid: u32) -> Option<(Cpu, Faults)> {
+    let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (cpu, faults) = parse_stat(&text, clock_ticks_per_s())?;
+    let (ended, ended_faults) = parse_ended(&text, clock_ticks_per_s())?;
+    let cpu = Cpu {
+        user_s: cpu.user_s + ended.user_s,
+        system_s: cpu.system_s + ended.system_s,
+    };
+    let faults = Faults {
+        minor: faults.minor + ended_faults.minor,
+        major: faults.major + ended_faults.major,
+    };
+    Some((cpu, faults))
+}
+
+/// The parent of `pid`; `None` once that is gone.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    StatFields::of(&text)?.number(4)?.try_into().ok()
+}
+
 /// Bytes moved by `pid` so far; `None` once it is gone or where the kernel does not account.
 pub(crate) fn io(pid: u32) -> Option<Io> {
     parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)
@@ -166,22 +189,48 @@ pub(super) fn clock_ticks_per_s() -> f64 {
         .map_or(100.0, |ticks| ticks as f64)
 }
 
-/// Of `/proc/PID/stat` fields 10 and 12, page faults, and 14 and 15, clock ticks. The command, field
-/// 2, may hold blanks and parentheses, so fields are counted from the last parenthesis.
+/// The fields of `/proc/PID/stat` (proc_pid_stat(5)) by their numbers there. The command, field 2,
+/// may hold blanks and parentheses, so fields are counted from the last parenthesis.
+struct StatFields<'a>(Vec<&'a str>);
+
+impl<'a> StatFields<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let after_command = &text[text.rfind(')')? + 1..];
+        Some(Self(after_command.split_whitespace().collect()))
+    }
+
+    fn number(&self, field: usize) -> Option<u64> {
+        self.0.get(field - 3)?.parse().ok()
+    }
+
+    /// CPU of two fields in clock ticks, and page faults of two others.
+    fn cpu_and_faults(
+        &self,
+        cpu: [usize; 2],
+        faults: [usize; 2],
+        tick: f64,
+    ) -> Option<(Cpu, Faults)> {
+        let seconds = |field| Some(self.number(field)? as f64 / tick);
+        let cpu = Cpu {
+            user_s: seconds(cpu[0])?,
+            system_s: seconds(cpu[1])?,
+        };
+        let faults = Faults {
+            minor: self.number(faults[0])?,
+            major: self.number(faults[1])?,
+        };
+        Some((cpu, faults))
+    }
+}
+
+/// What a process has used itself.
 fn parse_stat(text: &str, ticks_per_s: f64) -> Option<(Cpu, Faults)> {
-    let after_command = &text[text.rfind(')')? + 1..];
-    let fields: Vec<&str> = after_command.split_whitespace().collect();
-    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    let seconds = |field: usize| Some(number(field)? as f64 / ticks_per_s);
-    let cpu = Cpu {
-        user_s: seconds(14)?,
-        system_s: seconds(15)?,
-    };
-    let faults = Faults {
-        minor: number(10)?,
-        major: number(12)?,
-    };
-    Some((cpu, faults))
+    StatFields::of(text)?.cpu_and_faults([14, 15], [10, 12], ticks_per_s)
+}
+
+/// What those of its children had used that it has waited for.
+fn parse_ended(text: &str, ticks_per_s: f64) -> Option<(Cpu, Faults)> {
+    StatFields::of(text)?.cpu_and_faults([16, 17], [11, 13], ticks_per_s)
 }
 
 fn parse_switches(status: &str) -> Option<Switches> {
@@ -229,6 +278,10 @@ mod tests {
         let (cpu, faults) = parse_stat(text, 100.0).unwrap();
         assert_eq!((cpu.user_s, cpu.system_s), (2.5, 0.5));
         assert_eq!((faults.minor, faults.major), (90, 1));
+        let text = "7 (a b) S 1 7 7 0 -1 4194304 90 8 1 6 250 50 300 20 20 0 1 0 9 8 7";
+        let (cpu, faults) = parse_ended(text, 100.0).unwrap();
+        assert_eq!((cpu.user_s, cpu.system_s), (3.0, 0.2));
+        assert_eq!((faults.minor, faults.major), (8, 6));
         assert_eq!(parse_stat("nothing of the kind", 100.0), None);
     }
 

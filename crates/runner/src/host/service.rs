@@ -1,0 +1,541 @@
+//! Servers of engines: a private instance is made, started, waited for and stopped.
+
+use super::placement;
+use super::tree::members;
+use super::user::{Runner, runner_of};
+use crate::process::status_text;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal as SystemSignal, kill};
+use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use trueput_engine::service::Signal;
+use trueput_engine::{OpenSpec, Service};
+use trueput_record::Conditions;
+
+/// How long a server may take until it answers, and until it has stopped.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// How long making an instance may take.
+const MAKING: Duration = Duration::from_secs(600);
+
+/// How long a server that nobody needs any more may take to stop.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Between two looks at whether something has happened.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Between two attempts to reach a server that is starting.
+const ATTEMPT: Duration = Duration::from_millis(50);
+
+/// How much of the end of a log is read for its last line, bytes.
+const LOG_TAIL: u64 = 8 << 10;
+
+/// How much of a line is told.
+const LINE_CHARACTERS: usize = 300;
+
+/// What a server is started with.
+pub struct Site<'a> {
+    /// How it is done.
+    pub service: &'a dyn Service,
+    /// Its folder, level and knobs.
+    pub spec: &'a OpenSpec<'a>,
+    /// On which processors and nodes, and with which allocator.
+    pub conditions: &'a Conditions,
+    /// The file that takes the numbers of processes that enter the trial's control group; `None`
+    /// where there is none.
+    pub group_entry: Option<&'a Path>,
+}
+
+/// Why there is no server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unserved {
+    /// The caller would not wait any longer.
+    #[error("it was not waited for")]
+    Unwanted,
+    /// It cannot be made or started; one sentence.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for Unserved {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+/// A server that runs. One that still runs when it is dropped is stopped, at the end by force.
+pub struct Server {
+    child: Child,
+    log: PathBuf,
+    stop_signal: Signal,
+    ended: Option<ExitStatus>,
+}
+
+/// Says of a folder for databases whether the user who would run a server can reach it.
+///
+/// # Errors
+/// One sentence: which folder is in the way and what would be right.
+pub(crate) fn check_place(service: &dyn Service, place: &Path) -> Result<(), String> {
+    runner_of(service.users())?.map_or(Ok(()), |runner| runner.check_way(place))
+}
+
+impl Server {
+    /// Makes the instance where there is none, starts its server and waits until it answers.
+    ///
+    /// `wait` is called while it is waited for and says whether to go on.
+    ///
+    /// # Errors
+    /// [`Unserved`]; no process of it is left then.
+    pub fn start(site: &Site<'_>, wait: &mut dyn FnMut() -> bool) -> Result<Self, Unserved> {
+        let runner = runner_of(site.service.users())?;
+        if let Some(runner) = &runner {
+            let above = site.spec.directory.parent();
+            runner.check_way(above.unwrap_or(site.spec.directory))?;
+        }
+        if !site.service.is_made(site.spec) {
+            if let Some(runner) = &runner {
+                runner.take(site.spec.directory)?;
+            }
+            let commands = site.service.make(site.spec);
+            for command in commands.map_err(|error| format!("making the instance: {error}"))? {
+                make(site, runner.as_ref(), command, wait)?;
+            }
+        }
+        let command = site
+            .service
+            .command(site.spec)
+            .map_err(|error| error.to_string())?;
+        let mut server = Self::spawn(site, runner.as_ref(), command)?;
+        server.wait_until_ready(site, wait)?;
+        let placed = placement::confirm_child(server.pid(), site.conditions);
+        placed.map_err(|why| format!("the server: {why}"))?;
+        Ok(server)
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended by itself, and then how, with the last line of its log.
+    pub fn end(&mut self) -> Option<String> {
+        let status = self.status()?;
+        let pid = self.pid();
+        let text = format!("the server (process {pid}) {}", status_text(status));
+        Some(with_last_line(text, &self.log))
+    }
+
+    /// Stops it in good order: what it has committed lies in its files then.
+    ///
+    /// # Errors
+    /// One sentence, where it had ended, takes longer than [`LIMIT`] and is killed, or says that it
+    /// did not end well.
+    pub fn stop(mut self) -> Result<(), String> {
+        if let Some(end) = self.end() {
+            return Err(end);
+        }
+        self.signal();
+        match self.wait_for_end(LIMIT) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => {
+                let text = format!("the server, told to stop, {}", status_text(status));
+                Err(with_last_line(text, &self.log))
+            }
+            None => {
+                self.kill();
+                let text = format!(
+                    "the server did not stop within {} s and was killed",
+                    LIMIT.as_secs()
+                );
+                Err(with_last_line(text, &self.log))
+            }
+        }
+    }
+
+    fn spawn(site: &Site<'_>, runner: Option<&Runner>, command: Command) -> Result<Self, String> {
+        let log = site.service.log(site.spec);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let command = prepared(site, runner, command, site.service.death_signal());
+        let child = command.and_then(|mut command| command.spawn());
+        Ok(Self {
+            child: child.map_err(|error| format!("{program} cannot be started: {error}"))?,
+            log,
+            stop_signal: site.service.stop_signal(),
+            ended: None,
+        })
+    }
+
+    fn wait_until_ready(
+        &mut self,
+        site: &Site<'_>,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Unserved> {
+        let until = Instant::now() + LIMIT;
+        loop {
+            if let Some(end) = self.end() {
+                return Err(Unserved::Failed(format!("{end} (while starting)")));
+            }
+            match site.service.is_ready(site.spec) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(error) => return Err(Unserved::Failed(format!("the server: {error}"))),
+            }
+            if Instant::now() >= until {
+                let text = format!("the server did not answer within {} s", LIMIT.as_secs());
+                return Err(Unserved::Failed(with_last_line(text, &self.log)));
+            }
+            if !wait() {
+                return Err(Unserved::Unwanted);
+            }
+            std::thread::sleep(ATTEMPT);
+        }
+    }
+
+    fn status(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait().ok().flatten();
+        }
+        self.ended
+    }
+
+    fn signal(&self) {
+        // It has not been waited for, so that the number is its own.
+        let _ = kill(
+            Pid::from_raw(self.pid().cast_signed()),
+            number(self.stop_signal),
+        );
+    }
+
+    fn wait_for_end(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + limit;
+        loop {
+            let status = self.status();
+            if status.is_some() || Instant::now() >= until {
+                return status;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Kills it and what descends from it. Processes of a server may have groups of their own.
+    fn kill(&mut self) {
+        let descendants = members(self.pid());
+        let _ = self.child.kill();
+        for pid in descendants.into_iter().skip(1) {
+            let _ = kill(Pid::from_raw(pid.cast_signed()), SystemSignal::SIGKILL);
+        }
+        self.ended = self.child.wait().ok();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.status().is_some() {
+            return;
+        }
+        self.signal();
+        if self.wait_for_end(FAREWELL).is_none() {
+            self.kill();
+        }
+    }
+}
+
+/// Runs one of the commands that make an instance to its end.
+fn make(
+    site: &Site<'_>,
+    runner: Option<&Runner>,
+    command: Command,
+    wait: &mut dyn FnMut() -> bool,
+) -> Result<(), Unserved> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let log = site.service.log(site.spec);
+    let child = prepared(site, runner, command, Signal::Kill);
+    let child = child.and_then(|mut command| command.spawn());
+    let child = child.map_err(|error| format!("{program} cannot be started: {error}"))?;
+    // Dropped while it runs, it is told to end.
+    let mut maker = Server {
+        child,
+        log,
+        stop_signal: Signal::Terminate,
+        ended: None,
+    };
+    let until = Instant::now() + MAKING;
+    loop {
+        let text = match maker.status() {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => format!("making the instance: {program} {}", status_text(status)),
+            None if Instant::now() >= until => {
+                let limit_s = MAKING.as_secs();
+                format!("making the instance: {program} did not end within {limit_s} s")
+            }
+            None if !wait() => return Err(Unserved::Unwanted),
+            None => {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+        };
+        return Err(Unserved::Failed(with_last_line(text, &maker.log)));
+    }
+}
+
+/// The command as its process is to be: placed, as its user, in a group of its own, dying with the
+/// runner, its words in the log.
+fn prepared(
+    site: &Site<'_>,
+    runner: Option<&Runner>,
+    mut command: Command,
+    death_signal: Signal,
+) -> std::io::Result<Command> {
+    let path = site.service.log(site.spec);
+    let log = OpenOptions::new().create(true).append(true).open(path)?;
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .process_group(0);
+    if command.get_current_dir().is_none() {
+        command.current_dir(site.spec.directory);
+    }
+    placement::place(&mut command, site.conditions)?;
+    let entry = site
+        .group_entry
+        .map(|path| OpenOptions::new().write(true).open(path));
+    enter(&mut command, entry.transpose()?, runner, death_signal);
+    Ok(command)
+}
+
+/// Has the process of `command` enter the control group, become the user and be tied to this
+/// process, in that order: a user's change would untie it (prctl(2)).
+fn enter(command: &mut Command, entry: Option<File>, runner: Option<&Runner>, death: Signal) {
+    let user = runner.map(|runner| (runner.uid, runner.gid));
+    let parent = nix::unistd::getpid();
+    let set = move || {
+        if let Some(mut entry) = entry.as_ref() {
+            // 0 stands for the process that writes (cgroups(7)).
+            entry.write_all(b"0")?;
+        }
+        if let Some((uid, gid)) = user {
+            setgroups(&[])?;
+            setgid(gid)?;
+            setuid(uid)?;
+        }
+        set_pdeathsig(number(death))?;
+        match getppid() == parent {
+            true => Ok(()),
+            // The runner was killed before this was tied to it.
+            false => Err(nix::errno::Errno::ESRCH.into()),
+        }
+    };
+    // SAFETY: between fork and exec this makes system calls and allocates nothing.
+    unsafe { command.pre_exec(set) };
+}
+
+fn number(signal: Signal) -> SystemSignal {
+    match signal {
+        Signal::Terminate => SystemSignal::SIGTERM,
+        Signal::Interrupt => SystemSignal::SIGINT,
+        Signal::Quit => SystemSignal::SIGQUIT,
+        Signal::Kill => SystemSignal::SIGKILL,
+    }
+}
+
+fn with_last_line(text: String, log: &Path) -> String {
+    match last_line(log) {
+        Some(line) => format!("{text}; it last wrote: {line}"),
+        None => text,
+    }
+}
+
+/// The last line of a log that says something.
+fn last_line(log: &Path) -> Option<String> {
+    let mut file = File::open(log).ok()?;
+    let bytes = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(LOG_TAIL)))
+        .ok()?;
+    let mut tail = Vec::new();
+    file.take(LOG_TAIL).read_to_end(&mut tail).ok()?;
+    let tail = String::from_utf8_lossy(&tail);
+    let line = tail
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())?;
+    Some(line.chars().take(LINE_CHARACTERS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use trueput_engine::{Durability, Error, Resolved, Result};
+
+    /// A server that is a shell script: it is ready once the file `ready` is there.
+    struct Script {
+        make: &'static str,
+        serve: &'static str,
+    }
+
+    impl Script {
+        fn shell(script: &str) -> Command {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        }
+    }
+
+    impl Service for Script {
+        fn users(&self) -> &'static [&'static str] {
+            &["no-such-user-anywhere"]
+        }
+
+        fn make(&self, _: &OpenSpec<'_>) -> Result<Vec<Command>> {
+            Ok(vec![Self::shell(self.make)])
+        }
+
+        fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
+            spec.directory.join("made").exists()
+        }
+
+        fn command(&self, _: &OpenSpec<'_>) -> Result<Command> {
+            Ok(Self::shell(self.serve))
+        }
+
+        fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+            match spec.directory.join("refused").exists() {
+                true => Err(Error::engine("wrong password")),
+                false => Ok(spec.directory.join("ready").exists()),
+            }
+        }
+
+        fn stop_signal(&self) -> Signal {
+            Signal::Terminate
+        }
+    }
+
+    const GOOD: Script = Script {
+        make: "id -un >made",
+        serve: "trap 'echo stopping; rm ready; exit 0' TERM; sleep 60 & touch ready; wait",
+    };
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        folder
+    }
+
+    fn start(script: &Script, folder: &Path) -> std::result::Result<Server, String> {
+        let spec = OpenSpec {
+            directory: folder,
+            durability: Durability::Sync,
+            knobs: &Resolved::default(),
+            sessions: 1,
+        };
+        let site = Site {
+            service: script,
+            spec: &spec,
+            conditions: &Conditions::default(),
+            group_entry: None,
+        };
+        Server::start(&site, &mut || true).map_err(|error| error.to_string())
+    }
+
+    fn lives(pid: u32) -> bool {
+        Path::new(&format!("/proc/{pid}")).exists()
+    }
+
+    #[test]
+    fn a_server_is_made_started_and_stopped_by_a_user_other_than_root() {
+        let folder = folder();
+        let server = start(&GOOD, folder.path()).unwrap();
+        let made_by = std::fs::read_to_string(folder.path().join("made")).unwrap();
+        assert_ne!(made_by.trim(), "root");
+        let (pid, sleeper) = (server.pid(), members(server.pid())[1]);
+        server.stop().unwrap();
+        assert!(!lives(pid) && !folder.path().join("ready").exists());
+        let _ = kill(Pid::from_raw(sleeper.cast_signed()), SystemSignal::SIGKILL);
+    }
+
+    #[test]
+    fn a_killed_server_says_how_it_ended_and_what_it_last_wrote() {
+        let folder = folder();
+        let talkative = Script {
+            make: "touch made",
+            serve: "echo one; echo two; touch ready; exec sleep 60",
+        };
+        let mut server = start(&talkative, folder.path()).unwrap();
+        assert_eq!(server.end(), None);
+        kill(
+            Pid::from_raw(server.pid().cast_signed()),
+            SystemSignal::SIGKILL,
+        )
+        .unwrap();
+        assert!(server.wait_for_end(LIMIT).is_some());
+        let end = server.end().unwrap();
+        assert!(
+            end.ends_with("was killed by SIGKILL; it last wrote: two"),
+            "{end}"
+        );
+        assert_eq!(server.stop(), Err(end));
+    }
+
+    #[test]
+    fn one_that_does_not_start_or_cannot_be_made_says_why() {
+        let broken = |make, serve| {
+            let folder = folder();
+            start(&Script { make, serve }, folder.path())
+                .err()
+                .unwrap_or_default()
+        };
+        let unmade = broken("echo no room; exit 3", "");
+        let expected = "making the instance: sh exited with code 3; it last wrote: no room";
+        assert_eq!(unmade, expected);
+        let unstarted = broken("touch made", "echo port taken; exit 1");
+        assert!(unstarted.contains("exited with code 1; it last wrote: port taken"));
+        let refused = broken("touch made refused", "exec sleep 60");
+        assert_eq!(refused, "the server: wrong password");
+    }
+
+    #[test]
+    fn one_that_is_dropped_is_stopped_with_its_children() {
+        let folder = folder();
+        let deaf = Script {
+            make: "touch made",
+            serve: "trap '' TERM; sleep 60 & touch ready; wait",
+        };
+        let mut server = start(&deaf, folder.path()).unwrap();
+        let all = members(server.pid());
+        assert_eq!(all.len(), 2);
+        server.kill();
+        drop(server);
+        let limit = Instant::now() + LIMIT;
+        while all.iter().any(|pid| lives(*pid)) && Instant::now() < limit {
+            std::thread::sleep(PAUSE);
+        }
+        assert!(!all.iter().any(|pid| lives(*pid)));
+    }
+
+    #[test]
+    fn a_folder_that_the_user_cannot_reach_is_refused_by_name() {
+        let folder = folder();
+        let closed = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(folder.path(), closed).unwrap();
+        let below = folder.path().join("instance");
+        std::fs::create_dir(&below).unwrap();
+        let refused = start(&GOOD, &below).err();
+        match nix::unistd::geteuid().is_root() {
+            true => assert!(
+                refused
+                    .unwrap()
+                    .contains(&folder.path().display().to_string())
+            ),
+            false => assert_eq!(refused, None),
+        }
+    }
+}

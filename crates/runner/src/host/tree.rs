@@ -1,0 +1,217 @@
+//! What a process and all that descends from it use: a server whose processes come and go.
+
+use super::process::{self, Cpu, Faults, Io, Memory, ThreadSwitches};
+use crate::protocol::Usage;
+use std::collections::HashMap;
+use std::fs::{read_dir, read_to_string};
+
+/// The processes that descend from `root`, itself the first of them.
+///
+/// The kernel lists the children of a thread; without such a list (`CONFIG_PROC_CHILDREN`) all
+/// processes are asked for their parents.
+pub(crate) fn members(root: u32) -> Vec<u32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        next += 1;
+        let children = children(pid).unwrap_or_else(|| children_by_parent(pid));
+        let new: Vec<u32> = children
+            .into_iter()
+            .filter(|c| !found.contains(c))
+            .collect();
+        found.extend(new);
+    }
+    found
+}
+
+fn children(pid: u32) -> Option<Vec<u32>> {
+    let mut found = Vec::new();
+    // One that has gone has no children.
+    let threads = read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    for thread in threads.flatten() {
+        let list = read_to_string(thread.path().join("children"));
+        match list {
+            Ok(list) => {
+                let pids = list.split_whitespace();
+                found.extend(pids.filter_map(|pid| pid.parse::<u32>().ok()));
+            }
+            // A thread that has ended has no folder any more; a kernel without lists has no file.
+            Err(_) if !thread.path().exists() => {}
+            Err(_) => return None,
+        }
+    }
+    Some(found)
+}
+
+fn children_by_parent(parent: u32) -> Vec<u32> {
+    let all = read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
+        .filter(|&pid| process::parent(pid) == Some(parent))
+        .collect()
+}
+
+/// What a process and its descendants have used, followed over time.
+///
+/// CPU, page faults and I/O of one that has ended are the kernel's own figures, for its parent has
+/// waited for it. Its context switches are those that were last seen.
+pub(crate) struct ProcessTree {
+    root: u32,
+    switches: HashMap<u32, ThreadSwitches>,
+    last: Usage,
+}
+
+impl ProcessTree {
+    /// Begins to follow `root`.
+    pub fn new(root: u32) -> Self {
+        let mut tree = Self {
+            root,
+            switches: HashMap::new(),
+            last: Usage::default(),
+        };
+        tree.look();
+        tree
+    }
+
+    /// What they have used since `root` began. Once it has gone, what was last seen.
+    pub fn look(&mut self) -> Usage {
+        let pids = members(self.root);
+        let (mut cpu, mut faults, mut io) = (Cpu::default(), Faults::default(), Io::default());
+        for &pid in &pids {
+            if let Some((of_one, of_one_faults)) = process::cpu_and_faults_with_ended(pid) {
+                cpu.user_s += of_one.user_s;
+                cpu.system_s += of_one.system_s;
+                faults.minor += of_one_faults.minor;
+                faults.major += of_one_faults.major;
+            }
+            io = io.plus(&process::io(pid).unwrap_or_default());
+            self.switches.entry(pid).or_default().look(pid);
+        }
+        let switches = self.switches.values().map(ThreadSwitches::total);
+        let (voluntary, involuntary) = switches.fold((0, 0), |(given, taken), one| {
+            (given + one.voluntary, taken + one.involuntary)
+        });
+        let now = Usage {
+            user_cpu_s: cpu.user_s,
+            system_cpu_s: cpu.system_s,
+            voluntary_context_switches: voluntary,
+            involuntary_context_switches: involuntary,
+            minor_page_faults: faults.minor,
+            major_page_faults: faults.major,
+            io,
+        };
+        self.last = no_less(&now, &self.last);
+        self.last
+    }
+
+    /// Their memory now: the kernel walks all that they map for it.
+    pub fn memory(&self) -> Memory {
+        let all = members(self.root);
+        all.into_iter()
+            .filter_map(process::memory)
+            .fold(Memory::default(), |sum, one| Memory {
+                pss_bytes: sum.pss_bytes + one.pss_bytes,
+                rss_bytes: sum.rss_bytes + one.rss_bytes,
+                max_rss_bytes: sum.max_rss_bytes + one.max_rss_bytes,
+            })
+    }
+
+    /// Sum of their resident set sizes now: shared pages count in each.
+    pub fn rss_bytes(&self) -> u64 {
+        let all = members(self.root).into_iter();
+        all.filter_map(process::rss_bytes).sum()
+    }
+}
+
+/// One that ends between two readings is for a moment in neither its own figures nor its parent's.
+fn no_less(now: &Usage, before: &Usage) -> Usage {
+    let (io, then) = (now.io, before.io);
+    Usage {
+        user_cpu_s: now.user_cpu_s.max(before.user_cpu_s),
+        system_cpu_s: now.system_cpu_s.max(before.system_cpu_s),
+        voluntary_context_switches: now
+            .voluntary_context_switches
+            .max(before.voluntary_context_switches),
+        involuntary_context_switches: now
+            .involuntary_context_switches
+            .max(before.involuntary_context_switches),
+        minor_page_faults: now.minor_page_faults.max(before.minor_page_faults),
+        major_page_faults: now.major_page_faults.max(before.major_page_faults),
+        io: Io {
+            read_call_bytes: io.read_call_bytes.max(then.read_call_bytes),
+            write_call_bytes: io.write_call_bytes.max(then.write_call_bytes),
+            storage_read_bytes: io.storage_read_bytes.max(then.storage_read_bytes),
+            storage_written_bytes: io.storage_written_bytes.max(then.storage_written_bytes),
+            read_calls: io.read_calls.max(then.read_calls),
+            write_calls: io.write_calls.max(then.write_calls),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    fn shell(script: &str) -> Child {
+        Command::new("sh")
+            .args(["-c", script])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    fn until(what: &str, mut holds: impl FnMut() -> bool) {
+        let limit = Instant::now() + Duration::from_secs(30);
+        while !holds() {
+            assert!(Instant::now() < limit, "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn a_child_and_its_child_are_members_by_either_way_of_asking() {
+        let mut child = shell("sh -c 'sleep 60; true'; true");
+        until("three members", || members(child.id()).len() == 3);
+        let asked: Vec<u32> = children(child.id()).unwrap_or_default();
+        let searched = children_by_parent(child.id());
+        assert_eq!(searched.len(), 1);
+        assert!(asked.is_empty() || asked == searched);
+        let all = members(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for pid in &all[1..] {
+            let pid = nix::unistd::Pid::from_raw(*pid as i32);
+            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+        }
+    }
+
+    #[test]
+    fn what_an_ended_child_used_stays_in_the_sum() {
+        let work = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; sleep 60; true";
+        let mut child = shell(work);
+        let mut tree = ProcessTree::new(child.id());
+        until("the worker is seen at work", || {
+            let usage = tree.look();
+            usage.user_cpu_s + usage.system_cpu_s > 0.03
+        });
+        let before = tree.look();
+        // The worker has ended once the shell's child is `sleep`.
+        until("sleep", || {
+            let of = |pid: &u32| read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            members(child.id())
+                .iter()
+                .any(|pid| of(pid).trim() == "sleep")
+        });
+        let after = tree.look();
+        assert!(after.user_cpu_s >= before.user_cpu_s && after.user_cpu_s > 0.0);
+        assert!(after.minor_page_faults >= before.minor_page_faults);
+        let all = members(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for pid in &all[1..] {
+            let pid = nix::unistd::Pid::from_raw(*pid as i32);
+            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+        }
+    }
+}

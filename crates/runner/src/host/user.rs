@@ -1,0 +1,176 @@
+//! Who runs a server where the runner is root, and whether that user can reach a folder.
+
+use nix::unistd::{Gid, Uid, User, geteuid};
+use std::io::ErrorKind::NotFound;
+use std::os::unix::fs::{MetadataExt, lchown};
+use std::path::{Path, PathBuf};
+
+/// The user whom every system has that owns nothing.
+const NOBODY: &str = "nobody";
+
+/// A user who runs servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Runner {
+    /// The user's name.
+    pub name: String,
+    /// The user's number.
+    pub uid: Uid,
+    /// The number of the user's group.
+    pub gid: Gid,
+}
+
+/// Who is to run a server, `None` where that is whoever runs this program: the first of `users` that
+/// the system knows, where this is root.
+///
+/// # Errors
+/// One sentence, where the system knows none of them.
+pub(crate) fn runner_of(users: &[&str]) -> Result<Option<Runner>, String> {
+    if !geteuid().is_root() {
+        return Ok(None);
+    }
+    let known = |name: &&str| User::from_name(name).ok().flatten();
+    let found = users.iter().chain([&NOBODY]).find_map(known);
+    let found = found.ok_or_else(|| {
+        format!(
+            "servers do not run as root, and there is no user {}; make one with: useradd --system {}",
+            users.join(", "),
+            users.first().unwrap_or(&NOBODY)
+        )
+    })?;
+    Ok(Some(Runner {
+        name: found.name,
+        uid: found.uid,
+        gid: found.gid,
+    }))
+}
+
+impl Runner {
+    /// The topmost folder on the way to `directory`, itself included, that this user may not pass.
+    pub fn stopped_at(&self, directory: &Path) -> Option<PathBuf> {
+        let mut way: Vec<&Path> = directory.ancestors().collect();
+        way.reverse();
+        let passes = |folder: &Path| {
+            // What is not there yet is made by this program, to be passed by all.
+            std::fs::metadata(folder).map_or(true, |metadata| {
+                let owner = (metadata.uid(), metadata.gid());
+                may_pass(
+                    metadata.mode(),
+                    owner,
+                    (self.uid.as_raw(), self.gid.as_raw()),
+                )
+            })
+        };
+        way.into_iter()
+            .find(|folder| !passes(folder))
+            .map(Path::to_owned)
+    }
+
+    /// Checks that this user may pass every folder down to `directory`.
+    ///
+    /// # Errors
+    /// One sentence that names the folder in the way.
+    pub fn check_way(&self, directory: &Path) -> Result<(), String> {
+        let Some(folder) = self.stopped_at(directory) else {
+            return Ok(());
+        };
+        Err(format!(
+            "the server runs as '{}', who cannot pass {} (no x for that user): name a folder \
+             elsewhere with --work FOLDER, or allow it with chmod o+x",
+            self.name,
+            folder.display()
+        ))
+    }
+
+    /// Makes a folder and all that is in it this user's. Links are not followed.
+    ///
+    /// # Errors
+    /// One sentence with the file that cannot be given.
+    pub fn take(&self, directory: &Path) -> Result<(), String> {
+        let mut left = vec![directory.to_owned()];
+        while let Some(path) = left.pop() {
+            let refused = |error| {
+                format!(
+                    "{} cannot be given to '{}': {error}",
+                    path.display(),
+                    self.name
+                )
+            };
+            let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
+            lchown(&path, Some(self.uid.as_raw()), Some(self.gid.as_raw())).map_err(refused)?;
+            if is_folder {
+                for entry in std::fs::read_dir(&path).map_err(refused)? {
+                    match entry {
+                        Ok(entry) => left.push(entry.path()),
+                        Err(error) if error.kind() == NotFound => {}
+                        Err(error) => return Err(refused(error)),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a folder of that mode and owner may be passed by a user, as the mode's bits say.
+fn may_pass(mode: u32, owner: (u32, u32), user: (u32, u32)) -> bool {
+    let bit = match (owner.0 == user.0, owner.1 == user.1) {
+        (true, _) => 0o100,
+        (false, true) => 0o010,
+        (false, false) => 0o001,
+    };
+    user.0 == 0 || mode & bit != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn stranger() -> Runner {
+        Runner {
+            name: "stranger".to_owned(),
+            uid: Uid::from_raw(54_321),
+            gid: Gid::from_raw(54_321),
+        }
+    }
+
+    #[test]
+    fn the_class_of_the_user_decides_and_no_other() {
+        assert!(may_pass(0o711, (0, 0), (7, 7)));
+        assert!(!may_pass(0o710, (0, 0), (7, 7)));
+        assert!(may_pass(0o710, (0, 7), (7, 7)));
+        assert!(!may_pass(0o071, (7, 7), (7, 7)));
+        assert!(may_pass(0o000, (7, 7), (0, 0)));
+    }
+
+    #[test]
+    fn the_topmost_folder_in_the_way_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let (closed, below) = (
+            folder.path().join("closed"),
+            folder.path().join("closed/below"),
+        );
+        std::fs::create_dir_all(&below).unwrap();
+        mode(folder.path(), 0o755);
+        mode(&closed, 0o700);
+        assert_eq!(stranger().stopped_at(&below), Some(closed.clone()));
+        let why = stranger().check_way(&below).unwrap_err();
+        assert!(
+            why.contains(&format!("cannot pass {}", closed.display())) && why.contains("--work")
+        );
+        mode(&closed, 0o755);
+        assert_eq!(stranger().check_way(&below.join("not/there/yet")), Ok(()));
+    }
+
+    #[test]
+    fn who_is_no_root_runs_servers_and_root_has_another_do_it() {
+        let runner = runner_of(&["no-such-user-anywhere"]).unwrap();
+        match geteuid().is_root() {
+            true => assert_eq!(runner.unwrap().name, NOBODY),
+            false => assert_eq!(runner, None),
+        }
+    }
+}

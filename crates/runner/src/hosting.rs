@@ -1,0 +1,129 @@
+//! The server of a trial's engine, from the trial's side. An engine that is a library has none, and
+//! nothing happens here.
+
+use crate::bind::Bound;
+use crate::context::{Context, Halt};
+use crate::host::cgroup::MemoryGroup;
+use crate::host::cores;
+use crate::host::service::{Server, Site, Unserved};
+use crate::host::tree::ProcessTree;
+use crate::protocol::Usage;
+use crate::{Event, Phase};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use trueput_engine::{OpenSpec, Service};
+use trueput_record::TrialSpec;
+
+/// Sessions that a server is made for beside those of the workers: those of the runner that asks
+/// whether it is ready, and of databases' own connections.
+const SPARE_SESSIONS: u32 = 8;
+
+/// How often progress is told while a server is waited for.
+const TELL: Duration = Duration::from_secs(1);
+
+/// The server of a trial. It is stopped when this is dropped.
+pub(crate) struct Hosting<'a> {
+    service: Option<Box<dyn Service>>,
+    bound: &'a Bound,
+    spec: &'a TrialSpec,
+    directory: &'a Path,
+    server: Option<Server>,
+}
+
+impl<'a> Hosting<'a> {
+    /// No server yet. The database is in `directory`.
+    pub fn new(bound: &'a Bound, spec: &'a TrialSpec, directory: &'a Path) -> Self {
+        Self {
+            service: bound.engine.service(),
+            bound,
+            spec,
+            directory,
+            server: None,
+        }
+    }
+
+    /// Starts the server, in that control group where there is one, having made its instance where
+    /// there is none.
+    ///
+    /// # Errors
+    /// [`Halt`] as it says itself.
+    pub fn start(
+        &mut self,
+        context: &mut Context<'_>,
+        group: Option<&MemoryGroup>,
+    ) -> Result<(), Halt> {
+        let Some(service) = &self.service else {
+            return Ok(());
+        };
+        let alone = cores().saturating_add(1);
+        let sessions = self.bound.job.sessions(self.spec.workers).max(alone);
+        let entry = group.map(MemoryGroup::entry);
+        let site = Site {
+            service: &**service,
+            spec: &OpenSpec {
+                directory: self.directory,
+                durability: self.spec.durability,
+                knobs: &self.bound.knobs,
+                sessions: sessions.saturating_add(SPARE_SESSIONS),
+            },
+            conditions: &self.spec.conditions,
+            group_entry: entry.as_deref(),
+        };
+        let mut told = Instant::now();
+        let mut wait = || {
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                context.tell(&Event::TrialProgress {
+                    id: self.spec.id.clone(),
+                    phase: Phase::Prepare,
+                    fraction: 0.0,
+                    rate_per_s: 0.0,
+                });
+            }
+            !context.stopped()
+        };
+        let engine = &self.spec.engine;
+        let started = Server::start(&site, &mut wait);
+        self.server = Some(started.map_err(|unserved| match unserved {
+            Unserved::Unwanted => Halt::Interrupted,
+            Unserved::Failed(why) => Halt::Failed(format!("{engine}: {why}")),
+        })?);
+        Ok(())
+    }
+
+    /// Stops the server in good order.
+    ///
+    /// # Errors
+    /// [`Halt::Failed`] where it does not, or had ended before.
+    pub fn stop(&mut self) -> Result<(), Halt> {
+        let engine = &self.spec.engine;
+        let stopped = self.server.take().map_or(Ok(()), Server::stop);
+        stopped.map_err(|why| Halt::Failed(format!("{engine}: {why}")))
+    }
+
+    /// The folder of its database.
+    pub fn directory(&self) -> &'a Path {
+        self.directory
+    }
+
+    /// Its main process, where it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.server.as_ref().map(Server::pid)
+    }
+
+    /// What its processes have used until now; `None` where there is none.
+    pub fn usage(&self) -> Option<Usage> {
+        self.pid().map(|pid| ProcessTree::new(pid).look())
+    }
+
+    /// Says of a failure that the server had ended, where it had.
+    pub fn explained(&mut self, halt: Halt) -> Halt {
+        let end = self.server.as_mut().and_then(Server::end);
+        match (halt, end) {
+            (Halt::Failed(reason), Some(end)) => {
+                Halt::Failed(format!("{}: {end}; then {reason}", self.spec.engine))
+            }
+            (halt, _) => halt,
+        }
+    }
+}

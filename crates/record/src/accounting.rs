@@ -69,13 +69,17 @@ impl Pressure {
     }
 }
 
-/// What the processors of the machine did that was not the trial's.
+/// What the processors that the trial may use did that was not the trial's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Neighbours {
-    /// CPU that neither the workers nor the runner used, seconds over all processors. The kernel
-    /// counts in hundredths of a second.
+    /// CPU that neither the workers nor the runner used, nor the kernel's threads where `kernel_s`
+    /// is there: seconds over those processors. The kernel counts in hundredths of a second.
     pub cpu_s: f64,
-    /// CPU that the hypervisor gave to others, seconds over all processors.
+    /// CPU of the kernel's own threads (write-back, journals, loop devices), on whosever behalf,
+    /// seconds over those processors; absent where they cannot be seen, as from a container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_s: Option<f64>,
+    /// CPU that the hypervisor gave to others, seconds over those processors.
     pub steal_s: f64,
 }
 
@@ -85,6 +89,9 @@ impl Neighbours {
     pub fn since(&self, before: &Self) -> Self {
         Self {
             cpu_s: passed_s(self.cpu_s, before.cpu_s),
+            kernel_s: self
+                .kernel_s
+                .map(|now_s| passed_s(now_s, before.kernel_s.unwrap_or_default())),
             steal_s: passed_s(self.steal_s, before.steal_s),
         }
     }

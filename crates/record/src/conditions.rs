@@ -41,12 +41,16 @@ pub struct Conditions {
     /// with the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_file_system: Option<FileSystem>,
+    /// Whether the workers, and the engine's server, are killed once they have handed over what they
+    /// measured, and the database is opened again, timed, and verified.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub crash_and_recover: bool,
 }
 
 impl Conditions {
     /// Every condition by the name and in the words of a plan.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, String); 10] {
+    pub fn named(&self) -> [(&'static str, String); 11] {
         let rate = self.rate.map(|rate| match rate.arrival {
             Arrival::Constant => format!("{}/s", rate.per_s),
             arrival => format!("{}/s {arrival}", rate.per_s),
@@ -68,6 +72,7 @@ impl Conditions {
             ("memory", or_none(self.memory_bytes.map(format_bytes))),
             ("filesystem", placed(self.file_system.as_ref())),
             ("log_filesystem", placed(self.log_file_system.as_ref())),
+            ("crash_and_recover", self.crash_and_recover.to_string()),
         ]
     }
 

@@ -4,6 +4,7 @@ use crate::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use crate::ceiling::Ceilings;
 use crate::filesystem::MountedFileSystem;
 use crate::placement::{AllocatorReport, Placement};
+use crate::recovery::{EngineEvent, Recovery};
 use crate::{Promise, TrialSpec, Value, VerifyLevel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -167,6 +168,10 @@ pub struct Measurement {
     /// is on none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
+    /// What the block device of the engine's log did meanwhile; absent where that is the database's.
+    /// Of a log on no device, as on a tmpfs, all is 0 and flushes are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_device: Option<Device>,
     /// What the machine's tasks waited for meanwhile; absent where the kernel does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
@@ -179,6 +184,13 @@ pub struct Measurement {
     /// How cold it started; absent where it started warm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_start: Option<ColdStart>,
+    /// How the database came back from the crash; absent where there was to be none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+    /// What the engine did by itself between release and end, in that order: checkpoints, flushes,
+    /// compactions. Absent where it does not tell; empty where it tells of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<EngineEvent>>,
     /// One entry per second of the run, and one for the remainder.
     pub timeline: Vec<TimelineSecond>,
     /// Per worker.
@@ -192,6 +204,13 @@ impl Measurement {
         self.operations
             .iter()
             .find(|operation| operation.kind == kind)
+    }
+
+    /// Flushes that the device completed that a commit waits for: the log's, where it has one of its
+    /// own; `None` where they are not counted.
+    #[must_use]
+    pub fn log_flushes(&self) -> Option<u64> {
+        self.log_device.or(self.device)?.flushes
     }
 }
 
@@ -364,12 +383,23 @@ pub struct TimelineSecond {
     /// What the database's block device did in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
+    /// What the block device of the engine's log did in it, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_device: Option<Device>,
     /// What the machine's tasks waited for in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
     /// What others used of the machine's processors in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<Neighbours>,
+    /// The part of the looks at the workers in it (up to 25) that found at least one thread of theirs
+    /// waiting for I/O; absent where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_wait_share: Option<f64>,
+    /// Time in it that the workers' threads could have run and waited for a processor, seconds over
+    /// all threads; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay_s: Option<f64>,
     /// Tasks of the whole machine that ran or could have run at its end, the sampler included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runnable_tasks: Option<u32>,

@@ -21,10 +21,29 @@
 //! settings = { finish = 2_000 }
 //! note = "shorter range: it flushes at each commit"
 //! ```
+//!
+//! With steps it is a ledger: each cell of the matrix is a base, and is run again with each step's
+//! changes. A step may name the knobs of several engines; one for which it changes nothing is not
+//! measured again.
+//!
+//! ```toml
+//! ledger = "cumulative"                   # or "one-at-a-time"
+//!
+//! [[step]]
+//! name = "buffered logging"
+//! durability = "buffered"
+//!
+//! [[step]]
+//! name = "larger cache, cold"
+//! start = "cold"
+//! settings = { block = 100 }
+//! knobs = { "sqlite.cache_size" = "64MiB" }
+//! ```
 
 mod conditions;
 mod read;
 
+pub use crate::ledger::{LedgerKind, Step};
 pub use conditions::{ConditionLists, check_rate, parse_cpus, parse_memory, parse_numa};
 
 use crate::trial::Settings;
@@ -78,8 +97,13 @@ pub struct PlanFile {
     pub settings: Dimensions,
     /// Knobs by engine.
     pub knobs: BTreeMap<String, Dimensions>,
-    /// Exceptions for some cells, applied in order.
+    /// Exceptions for some cells, applied in order. They hold for the base of a ledger and for its
+    /// steps alike.
     pub when: Vec<When>,
+    /// What the steps stand on.
+    pub ledger: LedgerKind,
+    /// The steps of a ledger; empty: the plan has none.
+    pub steps: Vec<Step>,
     /// Where the plan was read from, for messages.
     pub origin: Origin,
 }
@@ -238,6 +262,8 @@ impl PlanFile {
             settings: Dimensions::new(),
             knobs: BTreeMap::new(),
             when: Vec::new(),
+            ledger: LedgerKind::Cumulative,
+            steps: Vec::new(),
             origin: Origin::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! One cell of a plan, to be run once.
 
+use crate::ledger::LedgerStep;
 use crate::{Conditions, Durability, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -126,6 +127,9 @@ pub struct TrialSpec {
     /// table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Which step of a ledger it is of; absent where its plan has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<LedgerStep>,
 }
 
 impl TrialSpec {

@@ -34,6 +34,7 @@ pub fn spec(cell: u32, engine: &str, durability: Durability, repeat: u32) -> Tri
         seed: 1,
         conditions: Default::default(),
         note: None,
+        step: None,
     }
 }
 

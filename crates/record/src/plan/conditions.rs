@@ -35,6 +35,8 @@ pub struct ConditionLists {
     /// The size of every image that is made and whose file system names none, bytes; `None`: as
     /// large as the trial needs.
     pub image_bytes: Option<u64>,
+    /// As [`Conditions::crash_and_recover`]; the same for all trials.
+    pub crash_and_recover: bool,
 }
 
 impl ConditionLists {
@@ -44,6 +46,7 @@ impl ConditionLists {
         let mut all = vec![Conditions {
             warm_up_s: self.warm_up_s,
             duration_s: self.duration_s,
+            crash_and_recover: self.crash_and_recover,
             ..Conditions::default()
         }];
         let rates: Vec<_> = self
@@ -72,6 +75,14 @@ impl ConditionLists {
         vary(&mut all, &self.start, |of, start| of.start = *start);
         vary(&mut all, &rates, |of, rate| of.rate = *rate);
         all
+    }
+
+    /// The size for images, where one is given and no file system takes it.
+    #[must_use]
+    pub fn unused_image(&self) -> Option<u64> {
+        let takes_it = |wanted: &FileSystem| wanted.with_image(Some(1)).image_bytes == Some(1);
+        let mut wanted = self.file_system.iter().chain(&self.log_file_system);
+        self.image_bytes.filter(|_| !wanted.any(takes_it))
     }
 
     fn rate(&self, per_s: f64) -> Option<Rate> {

@@ -1,8 +1,11 @@
 //! Reads a plan from TOML. Every refusal names the file, the line and what would be right.
 
+mod steps;
+
 use super::{
-    Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, Origin, PlanFile, Unsupported, When,
-    check_count, check_name, check_rate, parse_cpus, parse_memory, parse_numa,
+    ConditionLists, Contender, Dimensions, LedgerKind, Levels, MAX_REPEAT, MAX_WORKERS, Origin,
+    PlanFile, Unsupported, When, check_count, check_name, check_rate, parse_cpus, parse_memory,
+    parse_numa,
 };
 use crate::conditions::parse_seconds;
 use crate::filesystem::parse_image;
@@ -15,7 +18,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 30] = [
     "name",
     "about",
     "workload",
@@ -39,10 +42,13 @@ const KEYS: [&str; 27] = [
     "filesystem",
     "log_filesystem",
     "image",
+    "crash_and_recover",
     "unsupported",
     "settings",
     "knobs",
     "when",
+    "ledger",
+    "step",
 ];
 
 const WHEN_KEYS: [&str; 4] = ["durability", "engines", "settings", "note"];
@@ -84,6 +90,7 @@ impl Reader<'_> {
                 .insert(key.get_ref().to_string(), self.line(key.span().start));
             self.key(&mut plan, key.get_ref(), item)?;
         }
+        self.check_ledger(&plan, table)?;
         check_name(&plan.name)
             .map_err(|why| self.wrong(table.get("name").map_or(0..0, Spanned::span), why))?;
         Ok(plan)
@@ -121,13 +128,21 @@ impl Reader<'_> {
             }
             "knobs" => plan.knobs = self.knobs(item, &mut plan.origin)?,
             "when" => plan.when = self.exceptions(item, &mut plan.origin)?,
-            _ => self.condition(plan, key, item)?,
+            "ledger" => {
+                plan.ledger = self.one_of(item, key, LedgerKind::ALL, LedgerKind::name)?;
+            }
+            "step" => plan.steps = self.steps(item, &mut plan.origin)?,
+            _ => self.condition(&mut plan.conditions, key, item)?,
         }
         Ok(())
     }
 
-    fn condition(&self, plan: &mut PlanFile, key: &str, item: &Item<'_>) -> Result<(), Error> {
-        let lists = &mut plan.conditions;
+    fn condition(
+        &self,
+        lists: &mut ConditionLists,
+        key: &str,
+        item: &Item<'_>,
+    ) -> Result<(), Error> {
         match key {
             "warm_up" => lists.warm_up_s = self.seconds(item)?,
             "duration" => lists.duration_s = Some(self.seconds(item)?).filter(|&s| s > 0.0),
@@ -143,6 +158,7 @@ impl Reader<'_> {
             "filesystem" => lists.file_system = self.some(item, |one| self.parsed(one))?,
             "log_filesystem" => lists.log_file_system = self.some(item, |one| self.parsed(one))?,
             "image" => lists.image_bytes = Some(self.read_by(item, parse_image)?),
+            "crash_and_recover" => lists.crash_and_recover = self.boolean(item)?,
             _ => {}
         }
         Ok(())
@@ -313,6 +329,11 @@ impl Reader<'_> {
         let number = number.ok_or_else(|| self.mismatch(item, "a whole number"))?;
         i64::from_str_radix(number.as_str(), number.radix())
             .map_err(|_| self.wrong(item.span(), format!("{} is too large", number.as_str())))
+    }
+
+    fn boolean(&self, item: &Item<'_>) -> Result<bool, Error> {
+        let given = item.get_ref().as_bool();
+        given.ok_or_else(|| self.mismatch(item, "true or false"))
     }
 
     fn count(&self, item: &Item<'_>, what: &str, most: u32) -> Result<u32, Error> {
@@ -509,6 +530,32 @@ note = "shorter"
         ("start = \"cool\"", "did you mean 'cold'"),
         ("when = [{settings = {}}]", "lacks 'note'"),
         ("when = [{note = \"a\"}]", "lacks 'settings'"),
+        ("crash_and_recover = \"yes\"", "true or false is wanted"),
+        ("ledger = \"cumulativ\"", "did you mean 'cumulative'"),
+        ("ledger = \"one-at-a-time\"", "has no [[step]]"),
+        ("step = 3", "[[step]]"),
+        ("step = [{durability = \"sync\"}]", "[[step]] lacks 'name'"),
+        ("step = [{name = \"a\"}]", "'a' changes nothing"),
+        (
+            "step = [{name = \"base\", start = \"cold\"}]",
+            "another name",
+        ),
+        (
+            "step = [{name = \"a\", duration = 3}]",
+            "unknown key 'duration'",
+        ),
+        (
+            "step = [{name = \"a\", start = [\"cold\", \"warm\"]}]",
+            "one value",
+        ),
+        (
+            "step = [{name = \"a\", settings = {x = [1, 2]}}]",
+            "one value",
+        ),
+        (
+            "step = [{name = \"a\", knobs = {x = 1}}]",
+            "names no engine",
+        ),
         ("repeat 3", ""),
     ];
 

@@ -9,11 +9,13 @@ use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::MountedFileSystem;
 use trueput_record::folder::{RunEnd, RunManifest};
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
+use trueput_record::ledger::{LedgerKind, LedgerStep};
 use trueput_record::measurement::{
     Check, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement, OpenLoop,
     OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification, WorkerReport,
 };
 use trueput_record::placement::{AllocatorReport, Placement};
+use trueput_record::recovery::{EngineEvent, Recovery};
 use trueput_record::{
     Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec,
     Value, VerifyLevel, Window, WorkerKind,
@@ -47,6 +49,12 @@ pub fn spec() -> TrialSpec {
         seed: 1,
         conditions: conditions(),
         note: Some("a shorter range".to_owned()),
+        step: Some(LedgerStep {
+            ledger: LedgerKind::OneAtATime,
+            base: 5,
+            index: 1,
+            name: "smaller map".to_owned(),
+        }),
     }
 }
 
@@ -65,6 +73,7 @@ fn conditions() -> Conditions {
         memory_bytes: Some(1 << 30),
         file_system: "ext4:mount=noatime;size=1GiB".parse().ok(),
         log_file_system: "xfs:journal=external".parse().ok(),
+        crash_and_recover: true,
     }
 }
 
@@ -271,6 +280,7 @@ fn measurement() -> Measurement {
         user_written_bytes: Some(2_000),
         live_user_bytes: Some(3_000),
         device: Some(device()),
+        log_device: Some(device()),
         pressure: Some(pressure()),
         neighbours: Some(neighbours()),
         memory: Some(MemoryUse {
@@ -283,6 +293,17 @@ fn measurement() -> Measurement {
             pages: 1_000,
             pages_left: 3,
         }),
+        recovery: Some(Recovery {
+            killed: 4,
+            recovery_s: 1.5,
+            server_s: Some(1.25),
+            first_commit_s: Some(1.75),
+        }),
+        events: Some(vec![EngineEvent {
+            at_s: 0.25,
+            kind: "checkpoint".to_owned(),
+            detail: "time".to_owned(),
+        }]),
         timeline: vec![second()],
         workers: vec![WorkerReport {
             index: 0,
@@ -318,6 +339,7 @@ fn pressure() -> Pressure {
 fn neighbours() -> Neighbours {
     Neighbours {
         cpu_s: 0.75,
+        kernel_s: Some(0.25),
         steal_s: 0.01,
     }
 }
@@ -342,8 +364,11 @@ fn second() -> TimelineSecond {
         write_call_bytes: 10,
         database_allocated_bytes: Some(4_096),
         device: Some(device()),
+        log_device: Some(device()),
         pressure: Some(pressure()),
         neighbours: Some(neighbours()),
+        io_wait_share: Some(0.5),
+        run_delay_s: Some(0.125),
         runnable_tasks: Some(3),
     }
 }

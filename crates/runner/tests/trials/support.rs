@@ -49,6 +49,7 @@ pub fn spec(id: &str, act: &str) -> TrialSpec {
         seed: 1,
         conditions: Default::default(),
         note: None,
+        step: None,
     }
 }
 

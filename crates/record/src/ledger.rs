@@ -1,0 +1,163 @@
+//! A ledger of knobs: what each of a list of steps changes, and which step a trial is of.
+
+use crate::conditions::Conditions;
+use crate::plan::ConditionLists;
+use crate::trial::Settings;
+use crate::{Durability, TrialSpec};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The name of the trial that no step has changed.
+pub const BASE: &str = "base";
+
+/// What the steps of a ledger stand on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LedgerKind {
+    /// Each on top of the one before it.
+    Cumulative,
+    /// Each on the base alone.
+    OneAtATime,
+}
+
+impl LedgerKind {
+    /// Both kinds.
+    pub const ALL: [Self; 2] = [Self::Cumulative, Self::OneAtATime];
+
+    /// The kind's name, as in plan files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cumulative => "cumulative",
+            Self::OneAtATime => "one-at-a-time",
+        }
+    }
+}
+
+impl fmt::Display for LedgerKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// Which step of a ledger a trial is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerStep {
+    /// What the steps stand on.
+    pub ledger: LedgerKind,
+    /// The cell of the trial that no step has changed: steps with one base are one ledger.
+    pub base: u32,
+    /// Which step, from 1; 0 is the base.
+    pub index: u32,
+    /// The step's name in the plan; [`BASE`] for the base.
+    pub name: String,
+}
+
+/// A step of a plan's ledger: the changes that it makes, on whichever engines they concern.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Step {
+    /// What the step is called.
+    pub name: String,
+    /// The level that commits make from then on; `None`: as before.
+    pub durability: Option<Durability>,
+    /// Settings of the workload.
+    pub settings: Settings,
+    /// Knobs by engine. One that a step does not name is not changed by it.
+    pub knobs: BTreeMap<String, Settings>,
+    /// What surrounds the trial: of each list that is not empty, its one value.
+    pub conditions: ConditionLists,
+}
+
+impl Step {
+    /// Whether it names no change on any engine.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let unnamed = Self {
+            name: self.name.clone(),
+            ..Self::default()
+        };
+        *self == unnamed
+    }
+
+    /// The trial as it is with this step's changes. Names are not checked.
+    #[must_use]
+    pub fn applied(&self, before: &TrialSpec) -> TrialSpec {
+        let mut spec = before.clone();
+        spec.durability = self.durability.unwrap_or(spec.durability);
+        spec.settings.extend(self.settings.clone());
+        let knobs = self.knobs.get(&spec.engine).into_iter().flatten();
+        spec.knobs
+            .extend(knobs.map(|(name, value)| (name.clone(), value.clone())));
+        spec.conditions = self.conditions.over(&spec.conditions);
+        spec
+    }
+}
+
+impl ConditionLists {
+    /// Conditions with the first value of each list that is not empty in the place of theirs.
+    #[must_use]
+    pub fn over(&self, before: &Conditions) -> Conditions {
+        let mut changed = before.clone();
+        let Some(given) = self.combinations().into_iter().next() else {
+            return changed;
+        };
+        if !self.rate_per_s.is_empty() {
+            changed.rate = given.rate;
+        }
+        if !self.start.is_empty() {
+            changed.start = given.start;
+        }
+        if !self.cpus.is_empty() {
+            changed.cpus = given.cpus;
+        }
+        if !self.numa.is_empty() {
+            changed.numa = given.numa;
+        }
+        if !self.allocator.is_empty() {
+            changed.allocator = given.allocator;
+        }
+        if !self.memory_bytes.is_empty() {
+            changed.memory_bytes = given.memory_bytes;
+        }
+        if !self.file_system.is_empty() {
+            changed.file_system = given.file_system;
+        }
+        if !self.log_file_system.is_empty() {
+            changed.log_file_system = given.log_file_system;
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditions::Start;
+
+    #[test]
+    fn conditions_that_a_step_does_not_name_stay_as_they_were() {
+        let before = Conditions {
+            warm_up_s: 2.0,
+            duration_s: Some(10.0),
+            memory_bytes: Some(1 << 30),
+            ..Conditions::default()
+        };
+        let step = Step {
+            conditions: ConditionLists {
+                start: vec![Start::Cold],
+                ..ConditionLists::default()
+            },
+            ..Step::default()
+        };
+        let after = step.conditions.over(&before);
+        assert_eq!(after.start, Start::Cold);
+        let back = Conditions {
+            start: Start::Warm,
+            ..after
+        };
+        assert_eq!(back, before);
+        assert_eq!(Step::default().conditions.over(&before), before);
+        assert!(!step.is_empty() && Step::default().is_empty());
+    }
+}

@@ -1,0 +1,223 @@
+//! Reads the steps of a ledger.
+
+use super::{Item, Reader};
+use crate::Error;
+use crate::ledger::{BASE, Step};
+use crate::plan::{ConditionLists, Origin, PlanFile};
+use crate::trial::Settings;
+use std::collections::BTreeMap;
+use toml::de::DeTable;
+
+/// The most characters of a step's name: it is a cell of a table.
+const MOST_CHARACTERS: usize = 80;
+
+/// What a step may change of what surrounds a trial.
+const CONDITIONS: [&str; 8] = [
+    "rate",
+    "start",
+    "cpus",
+    "numa",
+    "allocator",
+    "memory",
+    "filesystem",
+    "log_filesystem",
+];
+
+const KEYS: [&str; 12] = [
+    "name",
+    "durability",
+    "settings",
+    "knobs",
+    "rate",
+    "start",
+    "cpus",
+    "numa",
+    "allocator",
+    "memory",
+    "filesystem",
+    "log_filesystem",
+];
+
+impl Reader<'_> {
+    pub(super) fn steps(&self, item: &Item<'_>, origin: &mut Origin) -> Result<Vec<Step>, Error> {
+        let Some(blocks) = item.get_ref().as_array() else {
+            return Err(self.wrong(item.span(), "write each step under a [[step]] heading"));
+        };
+        let mut steps: Vec<Step> = Vec::new();
+        for (index, block) in blocks.iter().enumerate() {
+            let line = self.line(block.span().start);
+            origin.lines.insert(format!("step.{index}"), line);
+            let step = self.step(block)?;
+            if steps.iter().any(|other| other.name == step.name) {
+                let message = format!("two steps are named '{}'; name them apart", step.name);
+                return Err(self.wrong(block.span(), message));
+            }
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+
+    /// A plan that says what its steps stand on has some.
+    pub(super) fn check_ledger(&self, plan: &PlanFile, table: &DeTable<'_>) -> Result<(), Error> {
+        match table.get("ledger") {
+            Some(item) if plan.steps.is_empty() => Err(self.wrong(
+                item.span(),
+                "the plan says what its steps stand on and has no [[step]]; add some",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn step(&self, block: &Item<'_>) -> Result<Step, Error> {
+        let table = self.table(block)?;
+        self.check_keys(table, &KEYS)?;
+        let Some(name) = table.get("name") else {
+            return Err(self.wrong(block.span(), "[[step]] lacks 'name'"));
+        };
+        let mut step = Step {
+            name: self.text(name)?,
+            ..Step::default()
+        };
+        check_step_name(&step.name).map_err(|why| self.wrong(name.span(), why))?;
+        for (key, item) in table {
+            match key.get_ref().as_ref() {
+                "durability" => step.durability = Some(self.parsed(item)?),
+                "settings" => step.settings = self.single_values(item)?,
+                "knobs" => step.knobs = self.single_knobs(item)?,
+                key if CONDITIONS.contains(&key) => {
+                    self.single_condition(&mut step.conditions, key, item)?;
+                }
+                _ => {}
+            }
+        }
+        if step.is_empty() {
+            let message = format!(
+                "step '{}' changes nothing; give a durability, settings, knobs or a condition",
+                step.name
+            );
+            return Err(self.wrong(block.span(), message));
+        }
+        Ok(step)
+    }
+
+    fn single_condition(
+        &self,
+        lists: &mut ConditionLists,
+        key: &str,
+        item: &Item<'_>,
+    ) -> Result<(), Error> {
+        if item.get_ref().is_array() {
+            return Err(self.wrong(item.span(), format!("{key}: a step takes one value")));
+        }
+        self.condition(lists, key, item)
+    }
+
+    fn single_values(&self, item: &Item<'_>) -> Result<Settings, Error> {
+        let mut settings = Settings::new();
+        for (key, item) in self.table(item)? {
+            if item.get_ref().is_array() {
+                let message = format!("{}: a step takes one value", key.get_ref());
+                return Err(self.wrong(item.span(), message));
+            }
+            settings.insert(key.get_ref().to_string(), self.value(item)?);
+        }
+        Ok(settings)
+    }
+
+    /// Knobs stand as `"lmdb.map_size" = …` or in a table of their engine.
+    fn single_knobs(&self, item: &Item<'_>) -> Result<BTreeMap<String, Settings>, Error> {
+        let mut knobs = BTreeMap::<String, Settings>::new();
+        for (key, item) in self.table(item)? {
+            let name = key.get_ref().to_string();
+            if item.get_ref().is_table() {
+                let of_engine = self.single_values(item)?;
+                knobs.entry(name).or_default().extend(of_engine);
+            } else if let Some((engine, knob)) = name.split_once('.') {
+                let of_engine = knobs.entry(engine.to_owned()).or_default();
+                of_engine.insert(knob.to_owned(), self.value(item)?);
+            } else {
+                let message = format!("knob '{name}' names no engine; write \"ENGINE.{name}\"");
+                return Err(self.wrong(key.span(), message));
+            }
+        }
+        Ok(knobs)
+    }
+}
+
+/// Refuses a step's name that is empty, too long, on several lines or the base's.
+fn check_step_name(name: &str) -> Result<(), String> {
+    let fits = (1..=MOST_CHARACTERS).contains(&name.chars().count())
+        && !name.trim().is_empty()
+        && !name.chars().any(char::is_control);
+    match name {
+        BASE => Err(format!(
+            "'{BASE}' is what no step has changed; choose another name"
+        )),
+        _ if fits => Ok(()),
+        _ => Err(format!(
+            "'{name}' is no name for a step; write 1 to {MOST_CHARACTERS} characters on one line"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan;
+    use super::*;
+    use crate::conditions::Start;
+    use crate::ledger::LedgerKind;
+    use crate::{Durability, Value};
+    use std::path::Path;
+
+    fn read(text: &str) -> Result<PlanFile, String> {
+        plan(Path::new("plans/x.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn steps_read_as_written_and_in_their_order() {
+        let plan = read(
+            r#"
+workload = "micro"
+ledger = "one-at-a-time"
+[[step]]
+name = "buffered logging"
+durability = "buffered"
+[[step]]
+name = "more cache, cold"
+start = "cold"
+settings = { batch = 10 }
+[step.knobs]
+"lmdb.map_size" = "2GiB"
+[step.knobs.rocksdb]
+block_cache = "64MiB"
+"#,
+        )
+        .unwrap();
+        assert_eq!(plan.ledger, LedgerKind::OneAtATime);
+        let [buffered, cache] = plan.steps.as_slice() else {
+            panic!("{:?}", plan.steps);
+        };
+        assert_eq!(buffered.durability, Some(Durability::Buffered));
+        assert_eq!(cache.conditions.start, [Start::Cold]);
+        assert_eq!(cache.settings["batch"], Value::Integer(10));
+        assert_eq!(cache.knobs["lmdb"]["map_size"], Value::from("2GiB"));
+        assert_eq!(cache.knobs["rocksdb"]["block_cache"], Value::from("64MiB"));
+        assert_eq!(plan.origin.of("step.1").map(|place| place.line), Some(7));
+    }
+
+    #[test]
+    fn steps_are_cumulative_where_the_plan_does_not_say() {
+        let plan = read("workload = \"t\"\n[[step]]\nname = \"a\"\nstart = \"cold\"\n").unwrap();
+        assert_eq!(plan.ledger, LedgerKind::Cumulative);
+    }
+
+    #[test]
+    fn two_steps_of_one_name_are_refused_with_the_line_of_the_second() {
+        let step = "[[step]]\nname = \"a\"\nstart = \"cold\"\n";
+        let message = read(&format!("workload = \"t\"\n{step}{step}")).unwrap_err();
+        assert!(
+            message.starts_with("plans/x.toml:5: two steps are named 'a'"),
+            "{message}"
+        );
+    }
+}

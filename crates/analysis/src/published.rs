@@ -58,13 +58,34 @@ pub fn document(published: &Published, workloads: &[&str]) -> Vec<Block> {
     blocks.push(Block::List(published.columns.iter().map(meaning).collect()));
     blocks.push(Block::Heading(2, "The nearest experiment here".to_owned()));
     blocks.extend(experiment(&published.experiment, workloads));
+    if workloads.contains(&published.experiment.workload.as_str()) {
+        let text = "With what is here of it, at a scale for a small machine (1 is the document's):";
+        blocks.push(Block::Text(text.to_owned()));
+        blocks.push(Block::Command(command(published)));
+    }
     blocks
+}
+
+/// The command that runs the nearest experiment here, at a scale for a small machine.
+#[must_use]
+pub fn command(published: &Published) -> Vec<String> {
+    let mut words = vec!["trueput".to_owned(), "run".to_owned()];
+    words.push(format!("published/{}", published.id));
+    words.push("--scale".to_owned());
+    words.push(published.experiment.scale.to_string());
+    words
 }
 
 fn experiment(experiment: &Experiment, workloads: &[&str]) -> Vec<Block> {
     let workload = &experiment.workload;
     let mut text = match workloads.contains(&workload.as_str()) {
-        true => format!("The workload {workload}, with a plan that sets:"),
+        true if experiment.plan.is_empty() => {
+            format!("The workload {workload}, with a plan that sets:")
+        }
+        true => format!(
+            "The workload {workload}, with plans/{}.toml, in which it sets:",
+            experiment.plan
+        ),
         false => {
             format!("A workload {workload}, which this program does not have; its plan would set:")
         }

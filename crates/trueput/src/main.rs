@@ -9,6 +9,7 @@ mod execute;
 mod failure;
 mod output;
 mod progress;
+mod published_plan;
 mod signals;
 mod surroundings;
 mod table;

@@ -7,7 +7,7 @@
 
 mod support;
 
-use support::{Bench, stderr, stdout};
+use support::{ALL_WELL, Bench, ended_well, refusal, stderr, stdout};
 
 /// Runs `trueput published …`, which must succeed in silence on standard error.
 fn told(arguments: &[&str]) -> String {
@@ -21,16 +21,27 @@ fn told(arguments: &[&str]) -> String {
 #[test]
 fn the_tables_are_listed_with_year_and_rows() {
     let list = told(&[]);
-    assert_eq!(list.lines().count(), 13, "{list}");
+    assert_eq!(list.lines().count(), 1 + 13 + 2 + 13, "{list}");
     let load = list
         .lines()
         .find(|line| line.starts_with("symas-2014-load "))
         .unwrap();
     assert!(load.contains("  2014  20    Loading"), "{load}");
     let json: serde_json::Value = serde_json::from_str(&told(&["--json"])).unwrap();
-    assert_eq!(json.as_array().unwrap().len(), 12);
+    assert_eq!(json.as_array().unwrap().len(), 13);
     assert_eq!(json[0]["id"], "berkeleydb-log-flush");
     assert_eq!(json[0]["year"], 2008);
+    let command = [
+        "trueput",
+        "run",
+        "published/berkeleydb-log-flush",
+        "--scale",
+        "1",
+    ];
+    assert_eq!(json[0]["command"], serde_json::json!(command));
+    assert!(json[0]["missing"].is_null());
+    let line = format!("\n  {}\n", command.join(" "));
+    assert!(list.contains(&line), "{list}");
 }
 
 #[test]
@@ -42,7 +53,8 @@ fn a_table_is_shown_with_its_source_and_caveats() {
         "Quad Core AMD Phenom",
         "The btrfs run to 40,000,000 was stopped",
         "settings.finish = 1000000, 10000000, 20000000, 40000000",
-        "The workload threen1",
+        "The workload threen1, with plans/filesystems-2010.toml",
+        "trueput run published/fis-2010-threen1-elapsed --scale 0.01",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -134,6 +146,110 @@ fn the_nearest_experiments_use_settings_that_exist() {
         }
     }
     assert!(checked > 50, "{checked}");
+}
+
+#[test]
+fn the_log_flush_example_runs_at_a_scale_and_says_which() {
+    let bench = Bench::new();
+    let output = bench.run(&[
+        "run",
+        "published/berkeleydb-log-flush.toml",
+        "--scale",
+        "0.02",
+    ]);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let said = stderr(&output);
+    let note = "published/berkeleydb-log-flush at scale 0.02; 1 is the document's size";
+    assert!(said.lines().any(|line| line == note), "{said}");
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 2, "fsync and fdatasync");
+    for trial in &trials {
+        assert!(ended_well(trial), "{:?}", trial.outcome);
+        let commits = trial.measurement.as_ref().unwrap().operation("commit");
+        assert_eq!(commits.unwrap().count, 20);
+        assert_eq!(trial.spec.settings["bytes"].to_string(), "256");
+    }
+    let report = stdout(&output);
+    assert!(report.contains("at 0.02 of its size"), "{report}");
+    // A debug build's trials are never ranked, and what is not ranked is set beside nothing.
+    assert_eq!(
+        report.contains("Beside \"Berkeley DB"),
+        !cfg!(debug_assertions),
+        "{report}"
+    );
+}
+
+#[test]
+fn an_experiment_runs_with_the_engines_that_are_here_and_names_the_others() {
+    let bench = Bench::new();
+    let id = "published/symas-2014-read-while-writing";
+    let narrow = [
+        "--engine",
+        "lmdb",
+        "--workers",
+        "1",
+        "--duration",
+        "0.2",
+        "--warm-up",
+        "0",
+    ];
+    let arguments: Vec<_> = ["run", id, "--scale", "0.0001"]
+        .iter()
+        .chain(&narrow)
+        .collect();
+    let arguments: Vec<&str> = arguments.into_iter().copied().collect();
+    let output = bench.run(&arguments);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 1);
+    assert_eq!(trials[0].spec.settings["records"].to_string(), "10000");
+    assert_eq!(trials[0].spec.settings["key_bytes"].to_string(), "16");
+    assert!(ended_well(&trials[0]), "{:?}", trials[0].outcome);
+}
+
+#[test]
+fn what_an_experiment_needs_and_what_a_scale_is_are_told_in_one_line() {
+    let bench = Bench::new();
+    let refused = |arguments: &[&str]| refusal(&bench.run(arguments));
+    let gtm = gtm_is_missing();
+    if gtm {
+        let line = refused(&[
+            "run",
+            "published/fis-2011-threen1-gtm-tuning",
+            "--scale",
+            "0.001",
+        ]);
+        assert!(
+            line.contains("needs gtm, which is not here: gtm is not here"),
+            "{line}"
+        );
+    }
+    let unknown = refused(&["run", "published/symas-2014-lod"]);
+    assert!(
+        unknown.contains("did you mean 'symas-2014-load'?"),
+        "{unknown}"
+    );
+    let scale = refused(&["run", "published/symas-2014-load", "--scale", "2"]);
+    assert!(
+        scale.contains("a scale of 2; it must be above 0"),
+        "{scale}"
+    );
+    let plan = refused(&["run", "threen1", "--scale", "0.5"]);
+    assert!(
+        plan.contains("--scale is for published/ID, and 'threen1' is none"),
+        "{plan}"
+    );
+    assert_eq!(bench.snapshot().len(), 0, "nothing was run");
+}
+
+/// Whether the program finds no GT.M, as it says itself.
+fn gtm_is_missing() -> bool {
+    let json: serde_json::Value = serde_json::from_str(&told(&["--json"])).unwrap();
+    let tables = json.as_array().unwrap();
+    let tuning = tables
+        .iter()
+        .find(|one| one["id"] == "fis-2011-threen1-gtm-tuning");
+    !tuning.unwrap()["missing"].is_null()
 }
 
 /// The keys of a plan that the experiments use.

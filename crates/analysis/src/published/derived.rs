@@ -33,11 +33,11 @@ fn put(ours: &mut [ComparedRow], to: usize, cells: Vec<Option<Cell>>) {
 
 fn gains(ours: &[ComparedRow], rate: usize) -> Vec<Option<Cell>> {
     let gain = |index: usize| {
-        let (row, before) = (&ours[index], ours.get(index.checked_sub(1)?)?);
+        let row = &ours[index];
+        let before = ours[..index].iter().rev().find(|one| one.who == row.who)?;
         let above = row.cells[rate].figure()?;
         let below = before.cells[rate].figure().filter(|below| *below > 0.0)?;
-        let same = row.who == before.who;
-        same.then(|| Cell::Text(format!("{:.1}", (above / below - 1.0) * 100.0)))
+        Some(Cell::Text(format!("{:.1}", (above / below - 1.0) * 100.0)))
     };
     (0..ours.len()).map(gain).collect()
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::{Durability, TrialRecord};
 
 /// Names each trial's contender by engine and level, and by whatever else tells it from others of
-/// that engine and level but does not stand in the table.
+/// that engine and level but does not stand in the table. Where the rows are steps, which tell all
+/// of that themselves, by engine alone.
 pub(super) struct Names {
     varying: BTreeMap<(String, Durability), Vec<String>>,
+    steps: bool,
 }
 
 impl Names {
@@ -15,11 +17,11 @@ impl Names {
     pub(super) fn of(trials: &Trials<'_>, in_table: &[&str]) -> Self {
         let mut values: BTreeMap<(String, Durability), BTreeMap<String, BTreeSet<String>>> =
             BTreeMap::new();
+        let steps = in_table.contains(&"step");
         for trial in &trials.all {
             let of_contender = values.entry(contender(trial)).or_default();
             let table_has = |dimension: &String| in_table.contains(&dimension.as_str());
-            let steps = in_table.contains(&"step");
-            for dimension in dimensions(trial).filter(|one| !steps && !table_has(one)) {
+            for dimension in dimensions(trial).filter(|one| !table_has(one)) {
                 let value = trials.given(trial, &dimension).unwrap_or_default();
                 of_contender.entry(dimension).or_default().insert(value);
             }
@@ -31,6 +33,7 @@ impl Names {
             several.map(|(dimension, _)| dimension).collect()
         };
         Self {
+            steps,
             varying: values
                 .into_iter()
                 .map(|(contender, found)| (contender, several(found)))
@@ -41,6 +44,9 @@ impl Names {
     /// The name of a trial's contender: `gtm, buffered, access_method=MM`.
     pub(super) fn name(&self, trials: &Trials<'_>, trial: &TrialRecord) -> String {
         let (engine, durability) = contender(trial);
+        if self.steps {
+            return engine;
+        }
         let level = durability.to_string();
         let mut words = vec![engine.clone(), level];
         let varying = self.varying.get(&(engine, durability));

@@ -49,8 +49,8 @@ pub(super) fn tables(
         .collect()
 }
 
-/// Each column over the base's, row by row. The rows of the two sets need not be of one size, so each
-/// is named by its keys and whose it is.
+/// Each column over the base's, row by row. The rows of the two sets need not be of one size, so
+/// each is named by its keys and whose it is.
 fn across_columns(
     across: &Across,
     columns: &[ComparedColumn],
@@ -210,8 +210,8 @@ fn along(ratio: &Ratio, columns: &[ComparedColumn], row: &ComparedRow) -> Vec<St
     ratio.along.iter().filter_map(cell).collect()
 }
 
-/// What is set against what: everything over the one that is named, or each step of the document over
-/// the step before it.
+/// What is set against what: everything over the one that is named, or each step of the document
+/// over the step before it.
 fn pairs(
     ratio: &Ratio,
     columns: &[ComparedColumn],

@@ -56,7 +56,8 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
             blocks.push(Block::Table(ratio_table(ratios, &comparison.year)));
         }
         blocks.push(Block::Text(format!(
-            "'trueput published {}' tells how it was measured and what to know before relying on it.",
+            "'trueput published {}' tells how it was measured and what to know before relying on \
+             it.",
             comparison.id
         )));
     }

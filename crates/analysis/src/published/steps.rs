@@ -1,5 +1,5 @@
-//! A contender's cells as steps, each on top of the one before it: what a step changed, and what that
-//! gives up.
+//! A contender's cells as steps, each on top of the one before it: what a step changed, and what
+//! that gives up.
 
 use std::collections::BTreeMap;
 use trueput_record::{Durability, TrialRecord, TrialSpec};

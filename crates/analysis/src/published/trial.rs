@@ -2,8 +2,8 @@
 
 use crate::published::steps::Steps;
 use crate::statistics::median;
-use trueput_record::published::{Cell, Setting};
 use trueput_record::filesystem::FileSystem;
+use trueput_record::published::{Cell, Setting};
 use trueput_record::{TrialRecord, Value};
 
 /// The trials of a run among which a published table finds its own, and what is known of them.

@@ -1,6 +1,7 @@
 //! `trueput published`: what others measured, with its source and its caveats.
 
 use crate::failure::Failure;
+use crate::published_plan::missing;
 use crate::{output, table};
 use clap::Args;
 use serde_json::json;
@@ -13,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   trueput published
   trueput published symas-2014-read-while-writing
+  trueput run published/symas-2014-read-while-writing --scale 0.02
   trueput published fis-2010-threen1-elapsed --format csv > elapsed.csv
 
 These are figures of other machines. Compare the ratios inside a table, not the figures.";
@@ -38,7 +40,7 @@ pub struct Arguments {
 /// A usage error where no table has that id.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     match &arguments.id {
-        None => list(arguments.json)?,
+        None => list(arguments.json, registry)?,
         Some(id) => {
             let published = named(id).map_err(Failure::usage)?;
             let format = match arguments.json {
@@ -54,7 +56,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(as_json: bool) -> Result<(), Failure> {
+fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
     let tables = all().map_err(|error| Failure::Other(error.to_string()))?;
     if as_json {
         let described = tables.iter().map(|table| {
@@ -64,12 +66,24 @@ fn list(as_json: bool) -> Result<(), Failure> {
                 "year": table.year(),
                 "rows": table.rows.len(),
                 "source": table.source,
+                "scale": table.experiment.scale,
+                "command": published::command(table),
+                "missing": missing(table, registry),
             })
         });
         return output::json(&described.collect());
     }
     let rows: Vec<_> = tables.iter().map(row).collect();
-    output::write(&table::align(["id", "year", "rows", "title"], &rows))
+    output::write(&table::align(["id", "year", "rows", "title"], &rows))?;
+    output::line("\nThe nearest experiment here, at a scale for a small machine:")?;
+    let commands = tables.iter().map(|table| {
+        let command = published::command(table).join(" ");
+        match missing(table, registry) {
+            None => format!("  {command}\n"),
+            Some(missing) => format!("  {command}   # {missing}\n"),
+        }
+    });
+    output::write(&commands.collect::<String>())
 }
 
 fn row(table: &Published) -> [String; 4] {

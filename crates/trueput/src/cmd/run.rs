@@ -4,9 +4,12 @@ use crate::choices::{Choices, Places, plan_or_workload};
 use crate::cli::EXIT_CODES;
 use crate::execute;
 use crate::failure::Failure;
+use crate::output;
+use crate::published_plan::{self, parse_scale};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
 use trueput_runner::{Options, Registry, matrix};
 
@@ -16,15 +19,23 @@ Examples:
   trueput run plans/first-look.toml --engine lmdb --repeat 5
   trueput run threen1 --engine lmdb,sqlite --durability process --set finish=100000
   trueput run threen1 --engine lmdb --durability process --knob lmdb.map_size=4GiB --workers 1,2,4
+  trueput run published/fis-2011-threen1-gtm-tuning --scale 0.1
   trueput run --resume results/20261121T204500Z-first-look";
 
 /// What `trueput run` is given.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
-    /// A plan file or a workload's name
-    #[arg(value_name = "PLAN.toml|WORKLOAD", required_unless_present = "resume")]
+    /// A plan file, a workload's name, or published/ID for the nearest to a published experiment
+    #[arg(
+        value_name = "PLAN.toml|WORKLOAD|published/ID",
+        required_unless_present = "resume"
+    )]
     what: Option<String>,
+    /// Of published/ID: the part of the document's size to run [default: one for a small machine]
+    #[arg(long, value_name = "PART", value_parser = parse_scale, allow_negative_numbers = true,
+        conflicts_with = "resume")]
+    scale: Option<f64>,
     /// Continue an interrupted run: only the trials that have not ended are run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "Choices", "Surroundings"])]
     resume: Option<PathBuf>,
@@ -50,14 +61,31 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
 }
 
+/// The plan that was named, and what of a published experiment it leaves out.
+fn plan(arguments: &Arguments, registry: &Registry) -> Result<(PlanFile, Vec<String>), Failure> {
+    let what = arguments.what.as_deref().unwrap_or_default();
+    let Some(id) = published_plan::id(what) else {
+        return match arguments.scale {
+            None => Ok((plan_or_workload(what)?, Vec::new())),
+            Some(_) => Err(Failure::usage(format!(
+                "--scale is for published/ID, and '{what}' is none; see 'trueput published'"
+            ))),
+        };
+    };
+    let nearest = published_plan::nearest(id, arguments.scale, registry)?;
+    output::note(&nearest.note);
+    Ok((nearest.plan, nearest.left_out))
+}
+
 fn create(
     arguments: &Arguments,
     options: &Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let mut plan = plan_or_workload(arguments.what.as_deref().unwrap_or_default())?;
+    let (mut plan, left_out) = plan(arguments, registry)?;
     arguments.choices.apply(&mut plan)?;
-    let matrix = matrix::expand(&plan, registry)?;
+    let mut matrix = matrix::expand(&plan, registry)?;
+    matrix.left_out.extend(left_out);
     let created = trueput_runner::create_run(
         &plan.name,
         &plan.about,

@@ -1,0 +1,315 @@
+//! The experiment here that comes nearest to a published one: a plan of ours with the document's
+//! settings, at a scale.
+
+use crate::failure::Failure;
+use std::path::Path;
+use trueput_record::conditions::parse_seconds;
+use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
+use trueput_record::published::{Published, Setting, named};
+use trueput_record::value::parse_bytes;
+use trueput_record::{Value, WorkerKind};
+use trueput_runner::{Registry, matrix};
+
+/// What stands before the id of a table where a plan is named.
+const PREFIX: &str = "published/";
+
+/// The smallest size that a size is scaled to, bytes: a cache or a map below it is of no use.
+const LEAST_SIZE_BYTES: u64 = 16 << 20;
+
+macro_rules! embedded {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../plans/", $name, ".toml")),
+        )
+    };
+}
+
+/// The plans that experiments begin with.
+const PLANS: [(&str, &str); 6] = [
+    embedded!("berkeleydb-log-flush"),
+    embedded!("filesystems-2010"),
+    embedded!("gtm-tuning"),
+    embedded!("symas-numa"),
+    embedded!("symas-scaling"),
+    embedded!("sync-io"),
+];
+
+/// The nearest experiment.
+pub struct Nearest {
+    /// What to run.
+    pub plan: PlanFile,
+    /// What of the document's is not run, one sentence each.
+    pub left_out: Vec<String>,
+    /// At what scale, and where not as the document had it.
+    pub note: String,
+}
+
+/// The id in `published/ID` or `published/ID.toml`; `None` where something else is named.
+pub fn id(what: &str) -> Option<&str> {
+    let id = what.strip_prefix(PREFIX)?;
+    Some(id.strip_suffix(".toml").unwrap_or(id))
+}
+
+/// Reads a scale.
+pub fn parse_scale(text: &str) -> Result<f64, String> {
+    let scale: f64 = text.parse().map_err(|_| {
+        format!("'{text}' is no number; write a part of the document's size, as in 0.01")
+    })?;
+    match scale > 0.0 && scale <= 1.0 {
+        true => Ok(scale),
+        false => Err(format!(
+            "a scale of {text}; it must be above 0, and 1 is the document's size"
+        )),
+    }
+}
+
+/// What the experiment of a table needs and this machine has not; `None` where nothing is missing.
+pub fn missing(published: &Published, registry: &Registry) -> Option<String> {
+    let experiment = &published.experiment;
+    if registry.workload(&experiment.workload).is_err() {
+        return Some(format!(
+            "needs the workload {}, which this program does not have",
+            experiment.workload
+        ));
+    }
+    let engines: Vec<_> = engines(published).collect();
+    let mut absent = engines.iter().filter_map(|name| absent(name, registry));
+    match absent.by_ref().count() == engines.len() && !engines.is_empty() {
+        true => Some(format!("needs {}, which is not here", engines.join(" or "))),
+        false => None,
+    }
+}
+
+/// The plan for a table's experiment, at a scale or at its own.
+///
+/// Engines that are not here are left out, and so are file systems; where none can be made here, it
+/// runs on the work folder as it is.
+///
+/// # Errors
+/// A usage error where no table has that id, or its experiment needs what is not here.
+pub fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Nearest, Failure> {
+    let published = named(id).map_err(Failure::usage)?;
+    let experiment = &published.experiment;
+    let scale = scale.unwrap_or(experiment.scale);
+    if let Some(missing) = missing(&published, registry) {
+        let why: Vec<_> = engines(&published)
+            .filter_map(|name| absent(name, registry))
+            .collect();
+        let why = match why.is_empty() {
+            true => String::new(),
+            false => format!(": {}", why.join("; ")),
+        };
+        return Err(Failure::usage(format!("{PREFIX}{id} {missing}{why}")));
+    }
+    let mut plan = begun(&published)?;
+    for setting in &experiment.settings {
+        apply(setting, &mut plan).map_err(|why| {
+            Failure::Other(format!("published/{id}.toml: {}: {why}", setting.name))
+        })?;
+    }
+    let left_out: Vec<_> = engines(&published)
+        .filter_map(|name| absent(name, registry))
+        .collect();
+    plan.engines
+        .retain(|one| absent(&one.engine, registry).is_none());
+    for key in &experiment.scales {
+        rescale(key, scale, &mut plan);
+    }
+    if scale < 1.0 {
+        plan.conditions.image_bytes = None;
+    }
+    let mut note = format!("{PREFIX}{id} at scale {scale}; 1 is the document's size");
+    if let Some(why) = without_file_systems(&mut plan, registry) {
+        note = format!("{note}; on the work folder as it is: {why}");
+    }
+    plan.about = format!(
+        "The nearest to \"{}\" ({}) that this machine can run, at {scale} of its size.",
+        published.title, published.source.date
+    );
+    plan.name = published.id;
+    Ok(Nearest {
+        plan,
+        left_out,
+        note,
+    })
+}
+
+fn engines(published: &Published) -> impl Iterator<Item = String> + '_ {
+    let settings = published.experiment.settings.iter();
+    let names = settings.filter(|setting| setting.name == "engines");
+    names.flat_map(|setting| setting.values.iter().map(ToString::to_string))
+}
+
+/// Why an engine cannot compete; `None` where it can.
+fn absent(name: &str, registry: &Registry) -> Option<String> {
+    let engine = match registry.engine(name) {
+        Ok(engine) => engine,
+        Err(why) => return Some(why),
+    };
+    let error = engine.build().err()?;
+    let install = engine.info().install;
+    Some(format!(
+        "{name} is not here: {error}; to install: {install}"
+    ))
+}
+
+fn begun(published: &Published) -> Result<PlanFile, Failure> {
+    let experiment = &published.experiment;
+    let mut plan = match PLANS.iter().find(|(name, _)| *name == experiment.plan) {
+        Some((name, text)) => PlanFile::parse(Path::new(&format!("plans/{name}.toml")), text)?,
+        None => PlanFile::for_workload(&experiment.workload),
+    };
+    plan.unsupported = Unsupported::LeaveOut;
+    Ok(plan)
+}
+
+/// Sets what the published experiment had.
+fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), String> {
+    let texts: Vec<String> = setting.values.iter().map(ToString::to_string).collect();
+    let first = || texts.first().cloned().unwrap_or_default();
+    plan.origin.forget(&setting.name);
+    match setting.name.split('.').collect::<Vec<_>>()[..] {
+        ["engines"] => plan.engines = texts.iter().map(|name| Contender::parse(name)).collect(),
+        ["durability"] => plan.durability = each(&texts, |text| text.parse())?,
+        ["workers"] => plan.workers = each(&texts, crate::choices::parse_workers)?,
+        ["worker_kind"] => {
+            let kinds = [WorkerKind::Processes, WorkerKind::Threads];
+            plan.worker_kind = kinds.into_iter().find(|kind| kind.name() == first());
+        }
+        ["filesystem"] => plan.conditions.file_system = each(&texts, |text| text.parse())?,
+        ["numa"] => plan.conditions.numa = each(&texts, parse_numa)?,
+        ["duration"] => plan.conditions.duration_s = Some(parse_seconds(&first())?),
+        ["settings", name] => {
+            plan.settings
+                .insert(name.to_owned(), setting.values.clone());
+        }
+        ["knobs", engine, name] => {
+            let knobs = plan.knobs.entry(engine.to_owned()).or_default();
+            knobs.insert(name.to_owned(), setting.values.clone());
+        }
+        _ => return Err("no key of a plan".to_owned()),
+    }
+    Ok(())
+}
+
+fn each<T>(texts: &[String], read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    texts.iter().map(|text| read(text)).collect()
+}
+
+/// Brings what a key of the plan has to a scale.
+fn rescale(key: &str, scale: f64, plan: &mut PlanFile) {
+    let conditions = &mut plan.conditions;
+    let values = match key.split('.').collect::<Vec<_>>()[..] {
+        ["duration"] => {
+            let shorter = |time_s: f64| (time_s * scale).max(1.0);
+            conditions.duration_s = conditions.duration_s.map(shorter);
+            return;
+        }
+        ["warm_up"] => {
+            conditions.warm_up_s *= scale;
+            return;
+        }
+        ["settings", name] => plan.settings.get_mut(name),
+        ["knobs", engine, name] => plan.knobs.get_mut(engine).and_then(|of| of.get_mut(name)),
+        _ => None,
+    };
+    for value in values.into_iter().flatten() {
+        *value = scaled(value, scale);
+    }
+    plan.origin.forget(key);
+}
+
+/// A count is 1 at least, a size with a unit 16 MiB; other words stay as they are.
+fn scaled(value: &Value, scale: f64) -> Value {
+    match value {
+        Value::Integer(count) => Value::Integer(((*count as f64 * scale).round() as i64).max(1)),
+        Value::Float(number) => Value::Float(number * scale),
+        Value::Text(text) => parse_bytes(text).map_or_else(
+            |_| value.clone(),
+            |bytes| {
+                let smaller = ((bytes as f64 * scale) as u64).max(LEAST_SIZE_BYTES);
+                Value::from(smaller.min(bytes))
+            },
+        ),
+        Value::Boolean(_) => value.clone(),
+    }
+}
+
+/// Where no file system of the plan can be had, takes the work folder's and says why.
+fn without_file_systems(plan: &mut PlanFile, registry: &Registry) -> Option<String> {
+    if plan.conditions.file_system.is_empty() {
+        return None;
+    }
+    let error = matrix::expand(plan, registry).err()?;
+    let mut without = plan.clone();
+    without.conditions.file_system.clear();
+    without.conditions.image_bytes = None;
+    matrix::expand(&without, registry).ok()?;
+    *plan = without;
+    Some(error.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_record::published::{all, ids};
+
+    #[test]
+    fn a_table_is_named_with_its_folder() {
+        assert_eq!(id("published/symas-2014-load"), Some("symas-2014-load"));
+        assert_eq!(
+            id("published/symas-2014-load.toml"),
+            Some("symas-2014-load")
+        );
+        assert_eq!(id("plans/symas-numa.toml"), None);
+        assert_eq!(id("threen1"), None);
+    }
+
+    #[test]
+    fn a_scale_is_a_part_of_one() {
+        assert_eq!(parse_scale("0.25"), Ok(0.25));
+        for wrong in ["0", "-1", "2", "half", "NaN"] {
+            assert!(parse_scale(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts_and_sizes_are_scaled_and_words_are_not() {
+        assert_eq!(
+            scaled(&Value::Integer(1_000_000), 0.01),
+            Value::Integer(10_000)
+        );
+        assert_eq!(scaled(&Value::Integer(3), 0.01), Value::Integer(1));
+        assert_eq!(scaled(&Value::from("32GiB"), 0.5), Value::Integer(16 << 30));
+        assert_eq!(
+            scaled(&Value::from("32GiB"), 0.0001),
+            Value::Integer(16 << 20)
+        );
+        assert_eq!(scaled(&Value::from("words"), 0.01), Value::from("words"));
+    }
+
+    #[test]
+    fn every_experiment_begins_with_a_plan_that_is_there_and_sets_what_plans_have() {
+        for published in all().unwrap() {
+            let experiment = &published.experiment;
+            let there = PLANS.iter().any(|(name, _)| *name == experiment.plan);
+            assert!(there || experiment.plan.is_empty(), "{}", published.id);
+            let mut plan = begun(&published).unwrap();
+            assert_eq!(plan.workload, experiment.workload, "{}", published.id);
+            for setting in &experiment.settings {
+                assert_eq!(apply(setting, &mut plan), Ok(()), "{}", published.id);
+            }
+            for key in &experiment.scales {
+                let before = format!("{plan:?}");
+                rescale(key, 0.5, &mut plan);
+                assert_ne!(before, format!("{plan:?}"), "{}: {key}", published.id);
+            }
+        }
+        assert!(PLANS.iter().all(|(name, _)| {
+            ids()
+                .iter()
+                .any(|id| named(id).unwrap().experiment.plan == *name)
+        }));
+    }
+}

@@ -170,6 +170,14 @@ impl Engine for LevelDb {
         knobs::KNOBS
     }
 
+    fn check_transactions(&self, _knobs: &Resolved) -> Result<()> {
+        Err(Error::Unsupported(
+            "leveldb has write batches and snapshots but no transactions: what reads before it \
+             writes takes turns in its driver, whose lock would be measured"
+                .to_owned(),
+        ))
+    }
+
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let sync = match spec.durability {
             Durability::Sync => 1,

@@ -14,8 +14,8 @@ use database::Opened;
 use std::path::{Path, PathBuf};
 use symbols::Symbols;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
-    Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
+    Resolved, Result, Window,
 };
 
 const TITLE: &str = "RocksDB";
@@ -158,6 +158,17 @@ impl Engine for RocksDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn check_transactions(&self, knobs: &Resolved) -> Result<()> {
+        match knobs.text("transactions") {
+            "batch" => Err(Error::Unsupported(
+                "rocksdb with transactions=batch has write batches and no transactions; give \
+                 pessimistic or optimistic"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

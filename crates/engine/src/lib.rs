@@ -8,6 +8,7 @@
 
 pub mod conformance;
 pub mod error;
+pub mod happening;
 pub mod key;
 pub mod knob;
 pub mod native;
@@ -18,6 +19,7 @@ pub mod sql;
 pub mod storage;
 
 pub use error::{Error, Result};
+pub use happening::Happening;
 pub use knob::{Kind, Knob, Resolved};
 pub use native::Native;
 pub use null::Null;
@@ -29,6 +31,7 @@ pub use trueput_record::{Durability, Promise, Value, Window};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A storage engine under test: what it is, what it can do, and how to open a database of it.
 pub trait Engine: Send + Sync {
@@ -101,9 +104,25 @@ pub trait Engine: Send + Sync {
         Ok(None)
     }
 
+    /// Whether write transactions that read, with these knobs, are kept apart by the engine itself.
+    /// A driver that has them take turns, because the engine has no such transactions, says so.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`]: what the engine has instead.
+    fn check_transactions(&self, _knobs: &Resolved) -> Result<()> {
+        Ok(())
+    }
+
     /// The server that a trial of this engine needs, of its own; `None` where the engine is a
     /// library, or where the server is the user's.
     fn service(&self) -> Option<Box<dyn Service>> {
+        None
+    }
+
+    /// What it has done by itself since `since` in the database of that folder, from its log or its
+    /// counters: checkpoints, flushes, compactions. `None` where it does not tell. It is asked after
+    /// the measured time, and costs nothing within it.
+    fn events(&self, _spec: &OpenSpec<'_>, _since: SystemTime) -> Option<Vec<Happening>> {
         None
     }
 

@@ -92,6 +92,10 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
     check_workers(&*engine, spec)?;
     check_job(&*job, &*engine, spec)?;
+    if job.needs_transactions() {
+        let checked = engine.check_transactions(&knobs);
+        checked.map_err(|error| format!("{}: {}", spec.workload, in_words(name, error)))?;
+    }
     Ok(Bound {
         engine,
         promise,

@@ -360,6 +360,25 @@ impl Meter for ClockMeter<'_> {
         add(&self.lane.counts[kind], 1);
     }
 
+    fn rest(&mut self, mark: u64, time_ns: u64) -> bool {
+        loop {
+            self.leave_warm_up();
+            if self.stage.get() >= Stage::OVER {
+                return false;
+            }
+            let passed_ns = self.clock.delta_as_nanos(mark, self.clock.raw());
+            let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
+                return true;
+            };
+            std::thread::sleep(Duration::from_nanos(left_ns.min(LONGEST_SLEEP_NS)));
+        }
+    }
+
+    fn date_us(&mut self) -> i64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.map_or(0, |since| since.as_micros() as i64)
+    }
+
     fn respond(&mut self, unit: usize) {
         if let Some(open) = &mut self.open
             && open.issued > 0
@@ -441,6 +460,19 @@ mod tests {
         let histograms = meter.into_histograms();
         assert!(histograms[1].min() >= 1_900_000, "the inner one's time");
         assert!(histograms[0].min() >= 3_900_000, "the outer one's whole");
+    }
+
+    #[test]
+    fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = ClockMeter::new(1, &lane, &stage);
+        let mark = meter.mark();
+        assert!(meter.rest(mark, 3_000_000));
+        let passed_ns = meter.clock.delta_as_nanos(mark, meter.clock.raw());
+        assert!(passed_ns >= 3_000_000, "rested {passed_ns} ns of 3,000,000");
+        assert!(meter.rest(mark, 1), "that has passed already");
+        stage.end();
+        assert!(!meter.rest(mark, u64::MAX));
     }
 
     #[test]

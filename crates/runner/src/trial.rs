@@ -364,11 +364,16 @@ fn describe(report: &mut EngineReport, engine: EngineState) {
 
 fn conclude(spec: &TrialSpec, bound: &Bound, concluded: Concluded, trial: &mut Trial) {
     let Concluded {
-        results,
-        checks,
+        mut results,
+        mut checks,
         elapsed_s,
         engine,
     } = concluded;
+    if let Some(measurement) = &trial.record.measurement {
+        let appraised = bound.job.appraise(measurement);
+        results.extend(appraised.results);
+        checks.extend(appraised.checks);
+    }
     let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
     if let (Some(report), true) = (&mut trial.record.engine, several) {
         describe(report, engine);

@@ -17,8 +17,8 @@ use std::path::Path;
 use trueput_engine::{
     Capabilities, Database, Durability, Error as EngineError, Knob, Resolved, Session, Value,
 };
-use trueput_record::measurement::Check;
-use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_record::measurement::{Check, Measurement};
+use trueput_record::{Conditions, Survival, VerifyLevel, WorkerKind};
 
 /// Every workload.
 #[must_use]
@@ -27,6 +27,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &threen1::ThreeN1,
         &micro::Micro,
         &ycsb::Ycsb,
+        &tpcc::Tpcc,
         &storage::log_flush::LogFlush,
         &storage::io_thrash::IoThrash,
     ]
@@ -145,6 +146,22 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
+    /// Whether its transactions read before they write, so that the engine must be one that keeps
+    /// them apart by itself ([`trueput_engine::Engine::check_transactions`]).
+    fn needs_transactions(&self) -> bool {
+        false
+    }
+
+    /// Whether it can tell, after its processes were killed with SIGKILL, what is missing of the
+    /// acknowledged commits, where the level promises that this much survives. Where nothing is
+    /// promised nothing is checked.
+    ///
+    /// # Errors
+    /// One sentence: why not, and what would be right.
+    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+        Err("it cannot tell what a crash has taken: leave crash_and_recover out".to_owned())
+    }
+
     /// What the rate of an open loop counts, in the order of [`Meter::respond`]'s index.
     fn paced(&self) -> &'static [&'static str] {
         self.kinds()
@@ -203,6 +220,15 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
+    /// Brings what the settings name into the engine's cache, through the worker's own session. Every
+    /// worker calls it after [`Job::make_ready`], before it is released; it is not measured.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn prime(&self, _task: &mut Task<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Does one worker's share, on that worker's thread, while others do theirs.
     ///
     /// # Errors
@@ -215,6 +241,12 @@ pub trait Job: Send + Sync {
     /// # Errors
     /// Whatever the engine says. A failed check is no error: it stands in the conclusion.
     fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error>;
+
+    /// Figures and checks that follow from what was measured: rates under the workload's own names,
+    /// response times against its limits. They join those of [`Job::conclude`].
+    fn appraise(&self, _measurement: &Measurement) -> Conclusion {
+        Conclusion::default()
+    }
 }
 
 /// The database that a job prepares or concludes on.
@@ -307,8 +339,19 @@ pub trait Meter {
     /// one with this index in [`Job::paced`]. Its response time runs from when it was due.
     fn respond(&mut self, _unit: usize) {}
 
-    /// Whether what is done now is to warm up, and will not count. It changes within `pace` and
-    /// `finish` only.
+    /// Waits until `time_ns` nanoseconds have passed since `mark`: a user keys in, or thinks.
+    /// `false`: the time is up or the user stopped the run, and the worker returns.
+    fn rest(&mut self, _mark: u64, _time_ns: u64) -> bool {
+        !self.stopped()
+    }
+
+    /// The date, microseconds since 1970-01-01 00:00 UTC, for rows that carry one.
+    fn date_us(&mut self) -> i64 {
+        0
+    }
+
+    /// Whether what is done now is to warm up, and will not count. It changes within `pace`, `rest`
+    /// and `finish` only.
     fn warming(&self) -> bool {
         false
     }

@@ -167,8 +167,9 @@ impl Crew<'_> {
             index,
             ..Share::default()
         };
-        let task = self.task(&mut *session, &mut meter, index);
+        let mut task = self.task(&mut *session, &mut meter, index);
         let made = self.bound.job.make_ready(&task);
+        let made = made.and_then(|()| self.bound.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
         let _ = words.send(Word::Ready(None));
         if self.gate.wait() {

@@ -2,6 +2,159 @@
 //!
 //! `docs/workloads/tpcc.md` says, clause by clause, what is implemented and what is not.
 
+pub mod acid;
+pub mod input;
+pub mod kv;
 pub mod rows;
+pub mod scale;
+pub mod store;
 pub mod tables;
 pub mod text;
+pub mod transaction;
+
+mod conclude;
+mod consistency;
+mod deck;
+mod district;
+mod figures;
+mod kinds;
+mod load;
+mod population;
+mod random;
+mod settings;
+mod terminal;
+
+pub use figures::NOTICE;
+
+use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
+use settings::Settings;
+use trueput_engine::{Capabilities, Knob, Resolved};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Conditions, Survival, WorkerKind};
+
+/// Bytes of keys and values of a full warehouse, and of the items, over keys and values.
+const WAREHOUSE_BYTES: u64 = 90_000_000;
+const ITEM_BYTES: u64 = 8_000_000;
+/// What one transaction of the mix adds and rewrites, on average.
+const TRANSACTION_BYTES: u64 = 1_500;
+
+/// The workload.
+#[derive(Debug, Clone, Copy)]
+pub struct Tpcc;
+
+impl Workload for Tpcc {
+    fn info(&self) -> Info {
+        Info {
+            name: "tpcc",
+            summary: "an order-entry system after TPC-C 5.11: new-orders, payments, order-statuses, \
+                      deliveries and stock-levels (tpcc workload, not an audited TPC-C result)",
+            headline: kinds::NAMES[kinds::NEW_ORDER],
+            worker_kind: WorkerKind::Threads,
+        }
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        settings::SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+        Ok(Box::new(TpccJob {
+            settings: Settings::of(settings, conditions)?,
+        }))
+    }
+}
+
+struct TpccJob {
+    settings: Settings,
+}
+
+impl Job for TpccJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        &kinds::NAMES
+    }
+
+    fn total_units(&self) -> u64 {
+        self.settings.transactions.unwrap_or_default()
+    }
+
+    fn commits(&self, counts: &[u64]) -> Option<u64> {
+        let writes = [kinds::NEW_ORDER, kinds::PAYMENT, kinds::DELIVERY];
+        writes.iter().map(|&kind| counts.get(kind).copied()).sum()
+    }
+
+    fn commit_bytes(&self) -> u64 {
+        // Over keys and values a new-order writes about 5,000 bytes, a payment 900, and there are as
+        // many of one as of the other.
+        3_000
+    }
+
+    fn check_workers(&self, workers: u32, _kind: WorkerKind) -> Result<(), String> {
+        let warehouses = self.settings.scale.warehouses;
+        let terminals = u64::from(warehouses) * u64::from(scale::DISTRICTS);
+        if self.settings.is_paced && u64::from(workers) != terminals {
+            return Err(format!(
+                "pacing tpc needs 10 terminals per warehouse (clause 4.2.2), so {terminals} workers \
+                 for warehouses {warehouses}, not {workers}; give workers {terminals}, or pacing none"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
+        let lacks = |what: &str| Err(format!("it needs an engine that {what}, and this does not"));
+        if !capabilities.retains_data {
+            return lacks("keeps what is put");
+        }
+        if !capabilities.atomic_transactions {
+            return lacks("has transactions of several records (clause 3.2)");
+        }
+        if !capabilities.snapshot_reads {
+            return lacks("shows a read transaction one state of the database (clause 3.4)");
+        }
+        Ok(())
+    }
+
+    fn needs_transactions(&self) -> bool {
+        true
+    }
+
+    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        let scale = &self.settings.scale;
+        let reduced = |bytes: u64| bytes * u64::from(scale.items) / 100_000;
+        let loaded = reduced(ITEM_BYTES) + reduced(WAREHOUSE_BYTES) * u64::from(scale.warehouses);
+        let added = self.settings.transactions.unwrap_or_default() * TRANSACTION_BYTES;
+        // LMDB fills its pages to two thirds where rows come in no order.
+        (1 << 20).max((loaded + added) * 3 / 2)
+    }
+
+    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
+        if remains != Remains::Nothing {
+            let why = "tpcc loads a new database for each trial, and this one is not empty";
+            return Err(Error::Workload(why.to_owned()));
+        }
+        let loaded = load::load(&self.settings.scale, self.settings.store, target)?;
+        conclude::check_load(&self.settings, target)?;
+        Ok(Some(loaded))
+    }
+
+    fn prime(&self, task: &mut Task<'_>) -> Result<(), Error> {
+        let place = (task.worker, task.workers, task.worker_kind);
+        terminal::prime(&mut *task.session, &self.settings, place)
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+        terminal::run(task, &self.settings)
+    }
+
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
+        conclude::conclude(&self.settings, target, ended)
+    }
+
+    fn appraise(&self, measurement: &Measurement) -> Conclusion {
+        figures::appraise(&self.settings, measurement)
+    }
+}

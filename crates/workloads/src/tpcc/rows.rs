@@ -4,7 +4,7 @@
 use super::text::Text;
 
 /// A table of clause 1.2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
     /// WAREHOUSE.
     Warehouse,

@@ -278,8 +278,8 @@ pub trait Tables {
     /// The engine's.
     fn insert_order(&mut self, order: &OrderRow) -> Result<()>;
 
-    /// Reads the items of these I_IDs, which may repeat; `None` for one that is not there: the
-    /// unused number of clause 2.4.1.5, which rolls the order back.
+    /// Reads the items of these I_IDs, which are ascending without repetition; `None` for one that is
+    /// not there: the unused number of clause 2.4.1.5, which rolls the order back.
     ///
     /// # Errors
     /// The engine's.

@@ -73,6 +73,17 @@ impl<const N: usize> Default for Text<N> {
     }
 }
 
+impl<const N: usize> fmt::Write for Text<N> {
+    /// Appends what fits whole, and is an error otherwise.
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.push(text) {
+            Ok(())
+        } else {
+            Err(fmt::Error)
+        }
+    }
+}
+
 impl<const N: usize> PartialEq for Text<N> {
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()

@@ -1,0 +1,361 @@
+//! Tests of atomicity and isolation after clauses 3.2 and 3.4, on any engine and either store, at the
+//! level of isolation that its write transactions have. They stop transactions half-way, which
+//! [`super::transaction`] does not, so they speak to [`Tables`] themselves.
+
+use super::rows::{CustomerRow, HistoryRow};
+use super::store::{self, Store};
+use super::tables::{CustomerChange, Due, Intent, Tables, Who};
+use super::{load, scale::Scale};
+use crate::{Doing, Error, Target};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use trueput_engine::{Mode, Result};
+use trueput_record::measurement::Check;
+
+/// Where the tests take place.
+const WAREHOUSE: u32 = 1;
+const DISTRICT: u8 = 1;
+const CUSTOMER: u32 = 1;
+/// Increments of each thread of [`Suite::updates_are_not_lost`].
+const INCREMENTS: usize = 40;
+/// Threads of it.
+const THREADS: usize = 4;
+/// How often an unfinished transaction's writes are looked for.
+const LOOKS: usize = 20;
+
+/// The suite on one database, which it fills.
+pub struct Suite<'a> {
+    target: &'a Target<'a>,
+    store: Store,
+}
+
+/// How a transaction ends.
+#[derive(Debug, Clone, Copy)]
+enum Stop {
+    Commit,
+    Abort,
+}
+
+impl<'a> Suite<'a> {
+    /// Loads a small population into a new database.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn load(
+        target: &'a Target<'a>,
+        scale: &Scale,
+        store: Store,
+    ) -> std::result::Result<Self, Error> {
+        load::load(scale, store, target)?;
+        Ok(Self { target, store })
+    }
+
+    /// Runs every test; each is a check.
+    ///
+    /// # Errors
+    /// The engine's, where it is no conflict.
+    pub fn run(&self) -> std::result::Result<Vec<Check>, Error> {
+        Ok(vec![
+            self.an_aborted_payment_leaves_nothing()?,
+            self.a_committed_payment_is_whole()?,
+            self.what_is_not_committed_is_not_read()?,
+            self.a_read_transaction_sees_one_state()?,
+            self.updates_are_not_lost()?,
+            self.no_order_is_delivered_twice()?,
+        ])
+    }
+
+    fn with<T>(
+        &self,
+        doing: &str,
+        work: impl FnOnce(&mut dyn Tables) -> Result<T>,
+    ) -> std::result::Result<T, Error> {
+        let session = self.target.database.session();
+        let mut session = session.doing(|| "opening a session".to_owned())?;
+        let mut tables = store::tables(&mut *session, self.store)?;
+        work(&mut *tables).doing(|| doing.to_owned())
+    }
+
+    /// W_YTD, D_YTD, C_BALANCE and the rows of HISTORY.
+    fn money(&self) -> std::result::Result<Money, Error> {
+        self.with("reading what was paid", |tables| {
+            within(tables, Mode::Read, Stop::Abort, Money::read)
+        })
+    }
+
+    /// Clause 3.2.2.2: a payment that is rolled back leaves nothing behind.
+    fn an_aborted_payment_leaves_nothing(&self) -> std::result::Result<Check, Error> {
+        let before = self.money()?;
+        self.with("paying", |tables| {
+            within(tables, Mode::Write, Stop::Abort, |tables| {
+                pay(tables, 1, 100)
+            })
+        })?;
+        let name = "atomicity (clause 3.2.2.2): a payment that is rolled back leaves nothing";
+        Ok(compare(name, before, self.money()?))
+    }
+
+    /// Clause 3.2.2.1: a payment that is committed is there in every table.
+    fn a_committed_payment_is_whole(&self) -> std::result::Result<Check, Error> {
+        let before = self.money()?;
+        self.with("paying", |tables| {
+            within(tables, Mode::Write, Stop::Commit, |tables| {
+                pay(tables, 2, 100)
+            })
+        })?;
+        let name =
+            "atomicity (clause 3.2.2.1): a payment that is committed is there in every table";
+        Ok(compare(name, before.after(100), self.money()?))
+    }
+
+    /// Clause 3.4.2.1 to 3.4.2.4: while a payment and a new-order are under way, nobody reads what
+    /// they have written (P0 and P1). An engine may have the reader wait or answer a conflict.
+    fn what_is_not_committed_is_not_read(&self) -> std::result::Result<Check, Error> {
+        let name = "isolation (clause 3.4.2.1): what is not committed is not read";
+        let before = self.money()?;
+        let is_written = AtomicBool::new(false);
+        let is_over = AtomicBool::new(false);
+        let reading = || -> std::result::Result<Option<Money>, Error> {
+            while !is_written.load(Relaxed) {
+                std::thread::yield_now();
+            }
+            let mut seen = None;
+            for _ in 0..LOOKS {
+                let read = self.with("reading what was paid", |tables| {
+                    attempt(tables, Mode::Read, Stop::Abort, Money::read)
+                })?;
+                seen = seen.or(read.filter(|money| *money != before));
+            }
+            is_over.store(true, Relaxed);
+            Ok(seen)
+        };
+        let seen = std::thread::scope(|scope| {
+            let reader = scope.spawn(reading);
+            let written = self.with("paying", |tables| {
+                tables.begin(Mode::Write)?;
+                let paid = pay(tables, 3, 100);
+                is_written.store(true, Relaxed);
+                wait_for(&is_over);
+                let ended = tables.abort();
+                paid.and(ended)
+            });
+            is_written.store(true, Relaxed);
+            let seen = reader.join().unwrap_or(Ok(None));
+            written.and(seen)
+        })?;
+        let found = seen.map_or(before, |seen| seen);
+        Ok(compare(name, before, found))
+    }
+
+    /// Clause 3.4.2.5 and 3.4.2.6: what a read transaction has read it reads again (P2), whatever
+    /// others commit meanwhile.
+    fn a_read_transaction_sees_one_state(&self) -> std::result::Result<Check, Error> {
+        let name = "isolation (clause 3.4.2.5): a read transaction sees one state";
+        let (has_read, has_paid) = (AtomicBool::new(false), AtomicBool::new(false));
+        let paying = || -> std::result::Result<(), Error> {
+            wait_for(&has_read);
+            let paid = self.with("paying", |tables| {
+                within(tables, Mode::Write, Stop::Commit, |tables| {
+                    pay(tables, 4, 100)
+                })
+            });
+            has_paid.store(true, Relaxed);
+            paid
+        };
+        let (first, second) = std::thread::scope(|scope| {
+            let payer = scope.spawn(paying);
+            let read = self.with("reading what was paid twice", |tables| {
+                tables.begin(Mode::Read)?;
+                let first = Money::read(tables);
+                has_read.store(true, Relaxed);
+                wait_for(&has_paid);
+                let second = Money::read(tables);
+                let ended = tables.abort();
+                first.and_then(|first| second.and_then(|second| ended.map(|()| (first, second))))
+            });
+            has_read.store(true, Relaxed);
+            payer.join().unwrap_or(Ok(())).and(read)
+        })?;
+        Ok(compare(name, first, second))
+    }
+
+    /// Clause 3.4.2.3: payments of several sessions to one customer all count (P0, lost update).
+    fn updates_are_not_lost(&self) -> std::result::Result<Check, Error> {
+        let name = "isolation (clause 3.4.2.3): no update is lost";
+        let before = self.money()?;
+        let paying = |thread: usize| -> std::result::Result<(), Error> {
+            self.with("paying", |tables| {
+                (0..INCREMENTS).try_for_each(|number| {
+                    let writer = 10 + (thread * INCREMENTS + number) as u32;
+                    within(tables, Mode::Write, Stop::Commit, |tables| {
+                        pay(tables, writer, 1)
+                    })
+                })
+            })
+        };
+        std::thread::scope(|scope| {
+            let start = |thread| scope.spawn(move || paying(thread));
+            let threads: Vec<_> = (0..THREADS).map(start).collect();
+            threads
+                .into_iter()
+                .try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+        })?;
+        let expected = (0..THREADS * INCREMENTS).fold(before, |money, _| money.after(1));
+        Ok(compare(name, expected, self.money()?))
+    }
+
+    /// Clause 3.4.2.7 and 3.4.2.8: deliveries of several sessions share the new-orders, and no
+    /// new-order is taken by two (P3).
+    fn no_order_is_delivered_twice(&self) -> std::result::Result<Check, Error> {
+        let name = "isolation (clause 3.4.2.7): no order is delivered twice";
+        let delivering = || -> std::result::Result<Vec<Due>, Error> {
+            self.with("delivering", |tables| {
+                let mut all = Vec::new();
+                for _ in 0..2 {
+                    let mut due = Vec::new();
+                    within(tables, Mode::Write, Stop::Commit, |tables| {
+                        tables.take_oldest_new_orders(WAREHOUSE, &mut due)
+                    })?;
+                    all.extend(due);
+                }
+                Ok(all)
+            })
+        };
+        let mut taken = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(delivering)).collect();
+            let mut taken = Vec::new();
+            for thread in threads {
+                taken.extend(thread.join().unwrap_or_else(|_| Ok(Vec::new()))?);
+            }
+            Ok::<_, Error>(taken)
+        })?;
+        let all = taken.len();
+        taken.sort_unstable_by_key(|due| (due.district, due.order));
+        taken.dedup();
+        let twice = all - taken.len();
+        let detail = format!("{all} taken, {twice} of them twice");
+        Ok(Check::new(name, twice == 0 && all > 0, detail))
+    }
+}
+
+/// Where what is paid stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Money {
+    warehouse: i64,
+    district: i64,
+    balance: i64,
+    histories: u64,
+}
+
+impl Money {
+    fn read(tables: &mut dyn Tables) -> Result<Self> {
+        let mut row = CustomerRow::default();
+        let who = Who::Number(CUSTOMER);
+        tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Show, &mut row)?;
+        let mut histories = 0;
+        tables.each_history(&mut |_| histories += 1)?;
+        Ok(Self {
+            warehouse: tables.warehouse_ytd(WAREHOUSE)?,
+            district: tables.district_state(WAREHOUSE, DISTRICT)?.ytd,
+            balance: row.balance,
+            histories,
+        })
+    }
+
+    /// What it is after a payment.
+    fn after(self, amount: i64) -> Self {
+        Self {
+            warehouse: self.warehouse + amount,
+            district: self.district + amount,
+            balance: self.balance - amount,
+            histories: self.histories + 1,
+        }
+    }
+}
+
+fn compare(name: &str, expected: Money, found: Money) -> Check {
+    let passed = expected == found;
+    let detail = match passed {
+        true => format!("{found:?}"),
+        false => format!("expected {expected:?}, found {found:?}"),
+    };
+    Check::new(name, passed, detail)
+}
+
+fn wait_for(flag: &AtomicBool) {
+    // Where the engine has one wait for the other, the wait ends and the test goes on: neither has
+    // then seen what it must not.
+    for _ in 0..400 {
+        if flag.load(Relaxed) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// The writes of a payment.
+fn pay(tables: &mut dyn Tables, writer: u32, amount: i64) -> Result<()> {
+    let mut row = CustomerRow::default();
+    let who = Who::Number(CUSTOMER);
+    tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Pay, &mut row)?;
+    tables.pay_customer(&CustomerChange {
+        warehouse: WAREHOUSE,
+        district: DISTRICT,
+        customer: CUSTOMER,
+        balance: row.balance - amount,
+        ytd_payment: row.ytd_payment + amount,
+        payment_count: row.payment_count + 1,
+        data: None,
+    })?;
+    tables.pay_district(WAREHOUSE, DISTRICT, amount)?;
+    tables.pay_warehouse(WAREHOUSE, amount)?;
+    tables.insert_history(&HistoryRow {
+        writer: 1_000 + writer,
+        number: 0,
+        customer_warehouse: WAREHOUSE,
+        customer_district: DISTRICT,
+        customer: CUSTOMER,
+        warehouse: WAREHOUSE,
+        district: DISTRICT,
+        at: 0,
+        amount,
+        ..HistoryRow::default()
+    })
+}
+
+/// Does `body` in a transaction once; `None` where it met a conflict.
+fn attempt<T>(
+    tables: &mut dyn Tables,
+    mode: Mode,
+    stop: Stop,
+    body: impl FnOnce(&mut dyn Tables) -> Result<T>,
+) -> Result<Option<T>> {
+    let done = tables.begin(mode).and_then(|()| match body(tables) {
+        Ok(value) => match stop {
+            Stop::Commit => tables.commit().map(|()| value),
+            Stop::Abort => tables.abort().map(|()| value),
+        },
+        Err(error) => {
+            // The error says more than what the abort may add.
+            let _ = tables.abort();
+            Err(error)
+        }
+    });
+    match done {
+        Err(error) if error.is_conflict() => Ok(None),
+        done => done.map(Some),
+    }
+}
+
+/// Does `body` in a transaction until that meets no conflict.
+fn within<T>(
+    tables: &mut dyn Tables,
+    mode: Mode,
+    stop: Stop,
+    mut body: impl FnMut(&mut dyn Tables) -> Result<T>,
+) -> Result<T> {
+    loop {
+        if let Some(value) = attempt(tables, mode, stop, &mut body)? {
+            return Ok(value);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What is held against the database after the load and after a run.
+
+use super::consistency::{self, Found, When};
+use super::figures::NOTICE;
+use super::rows::Table;
+use super::settings::Settings;
+use crate::{Conclusion, Ended, Error, Target};
+use trueput_record::{Survival, Value, VerifyLevel};
+use trueput_record::measurement::Check;
+
+/// Checks the load: every cardinality and every condition.
+///
+/// # Errors
+/// What does not hold, and whatever the engine says.
+pub(super) fn check_load(settings: &Settings, target: &Target<'_>) -> Result<(), Error> {
+    let (scale, store) = (&settings.scale, settings.store);
+    let found = consistency::check(scale, store, target, When::Loaded, VerifyLevel::Full)?;
+    let mut rows = consistency::count_rows(scale, store, target)?;
+    rows.insert(Table::Customer, found.counts.customers);
+    rows.insert(Table::History, found.histories);
+    rows.insert(Table::Order, found.counts.orders);
+    rows.insert(Table::NewOrder, found.counts.new_orders);
+    let mut checks = found.verdicts.checks();
+    for table in Table::ALL {
+        if let Some(expected) = scale.rows(table) {
+            let name = format!("rows of {} (clause 4.3.3.1)", table.name());
+            let found = rows.get(&table).copied().unwrap_or_default();
+            checks.push(Check::equal(&name, &expected, &found));
+        }
+    }
+    let failed = checks.iter().filter(|check| !check.passed);
+    let failed: Vec<_> = failed
+        .map(|Check { name, detail, .. }| format!("{name}: {detail}"))
+        .collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => {
+            let failed = failed.join("; ");
+            Err(Error::Workload(format!("after the load, {failed}")))
+        }
+    }
+}
+
+/// What the workers found, all together.
+fn sum(ended: &Ended, name: &str) -> u64 {
+    let found = ended
+        .findings
+        .iter()
+        .filter_map(|findings| findings.get(name));
+    found.sum()
+}
+
+/// The results and checks of a run.
+///
+/// # Errors
+/// Whatever the engine says.
+pub(super) fn conclude(
+    settings: &Settings,
+    target: &Target<'_>,
+    ended: &Ended,
+) -> Result<Conclusion, Error> {
+    let mut conclusion = Conclusion::default();
+    let mut put = |name: &str, value: Value| {
+        conclusion.results.insert(name.to_owned(), value);
+    };
+    put("notice", NOTICE.into());
+    let cardinality = match settings.cardinality {
+        super::scale::Cardinality::Full => "full".to_owned(),
+        reduced => format!("reduced to a {}", reduced.name()),
+    };
+    put("cardinality", cardinality.into());
+    put(
+        "pacing",
+        if settings.is_paced { "tpc" } else { "none" }.into(),
+    );
+    put("warehouses", u64::from(settings.scale.warehouses).into());
+    put("store", store_of(settings, target)?.into());
+    put("rolled-back new-orders", sum(ended, "rolled back").into());
+    put("orders delivered", sum(ended, "delivered orders").into());
+    put(
+        "districts that a delivery skipped",
+        sum(ended, "skipped districts").into(),
+    );
+    if ended.verify == VerifyLevel::Off {
+        return Ok(conclusion);
+    }
+    let (scale, store) = (&settings.scale, settings.store);
+    let found = consistency::check(scale, store, target, When::Run, ended.verify)?;
+    conclusion.checks = found.verdicts.checks();
+    if ended.crashed.is_some() {
+        let missing = missing(settings, ended, &found).map(|(name, count)| {
+            let count = Value::from(count);
+            (name.to_owned(), count)
+        });
+        conclusion.results.extend(missing);
+    }
+    let tallied = match ended.crashed {
+        Some(Survival::ConsistentPrefix) => no_more_than_acknowledged(settings, ended, &found),
+        _ => tallies(settings, ended, &found),
+    };
+    conclusion.checks.extend(tallied);
+    Ok(conclusion)
+}
+
+fn store_of(settings: &Settings, target: &Target<'_>) -> Result<&'static str, Error> {
+    use crate::Doing;
+    let session = target.database.session();
+    let mut session = session.doing(|| "opening a session".to_owned())?;
+    Ok(settings.store.chosen(&mut *session))
+}
+
+/// Rows that the database must have for those that were loaded and acknowledged.
+fn acknowledged(settings: &Settings, ended: &Ended) -> (u64, u64) {
+    let loaded = |table| settings.scale.rows(table).unwrap_or_default();
+    let orders = loaded(Table::Order) + sum(ended, "new orders");
+    (orders, loaded(Table::History) + sum(ended, "payments"))
+}
+
+/// What a crash has taken of what was acknowledged.
+fn missing(settings: &Settings, ended: &Ended, found: &Found) -> [(&'static str, u64); 2] {
+    let (orders, payments) = acknowledged(settings, ended);
+    [
+        (
+            "missing_new_orders",
+            orders.saturating_sub(found.counts.orders),
+        ),
+        (
+            "missing_payments",
+            payments.saturating_sub(found.histories),
+        ),
+    ]
+}
+
+/// Where a prefix of the commits is promised: some may be missing, but none is there that nobody
+/// made.
+fn no_more_than_acknowledged(settings: &Settings, ended: &Ended, found: &Found) -> Vec<Check> {
+    let (orders, payments) = acknowledged(settings, ended);
+    let check = |name: &str, acknowledged: u64, there: u64| {
+        let detail = format!("{there} there, {acknowledged} acknowledged");
+        Check::new(name, there <= acknowledged, detail)
+    };
+    let orders = check(
+        "no more orders than acknowledged new-orders",
+        orders,
+        found.counts.orders,
+    );
+    let payments = check(
+        "no more history than acknowledged payments",
+        payments,
+        found.histories,
+    );
+    vec![orders, payments]
+}
+
+/// What the workers were told against what the database holds.
+fn tallies(settings: &Settings, ended: &Ended, found: &Found) -> Vec<Check> {
+    let loaded = |table| settings.scale.rows(table).unwrap_or_default();
+    let (acknowledged, payments) = acknowledged(settings, ended);
+    let orders = found.counts.orders;
+    let detail = match acknowledged.checked_sub(orders) {
+        Some(0) => format!("{orders} orders"),
+        Some(missing) => format!("{missing} of {acknowledged} are missing"),
+        None => format!("{acknowledged} acknowledged, {orders} there"),
+    };
+    let mut checks = vec![
+        Check::new(
+            "every acknowledged new-order is there",
+            orders == acknowledged,
+            detail,
+        ),
+        Check::equal(
+            "every acknowledged payment is in history",
+            &payments,
+            &found.histories,
+        ),
+    ];
+    if !found.counts.is_sample {
+        let undelivered = loaded(Table::NewOrder) + sum(ended, "new orders");
+        let expected = undelivered.saturating_sub(sum(ended, "delivered orders"));
+        checks.push(Check::equal(
+            "every order that was not delivered is a new order",
+            &expected,
+            &found.counts.new_orders,
+        ));
+    }
+    checks
+}

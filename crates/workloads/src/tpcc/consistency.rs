@@ -1,0 +1,371 @@
+//! The consistency conditions 1 to 12 (clause 3.3.2), in one pass over HISTORY and one over the
+//! districts, by several threads.
+
+use super::district::{self, Counts};
+use super::scale::{DISTRICTS, Scale};
+use super::store::{self, Store};
+use super::tables::Tables;
+use crate::generate::random::mix;
+use crate::{Doing, Error, Target};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use trueput_engine::Mode;
+use trueput_record::VerifyLevel;
+use trueput_record::measurement::Check;
+
+/// How many conditions there are.
+pub(super) const CONDITIONS: usize = 12;
+
+/// What each condition says.
+const STATEMENTS: [&str; CONDITIONS] = [
+    "W_YTD is the sum of D_YTD",
+    "D_NEXT_O_ID - 1 is the largest O_ID and the largest NO_O_ID",
+    "a district's NO_O_ID have no gap",
+    "the sum of O_OL_CNT is the number of order-lines",
+    "an order has no carrier exactly where it is a new order",
+    "O_OL_CNT is the number of the order's lines",
+    "a line has no delivery date exactly where its order has no carrier",
+    "W_YTD is the sum of H_AMOUNT",
+    "D_YTD is the sum of H_AMOUNT",
+    "C_BALANCE is what was delivered less what was paid",
+    "orders without new-orders are those that were loaded delivered",
+    "C_BALANCE and C_YTD_PAYMENT are what was delivered",
+];
+
+/// When the conditions are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Right after the load: condition 11 holds too.
+    Loaded,
+    /// After a run.
+    Run,
+}
+
+/// How often each condition was looked at and did not hold.
+#[derive(Debug, Default)]
+pub(super) struct Verdicts([Verdict; CONDITIONS]);
+
+#[derive(Debug, Default)]
+struct Verdict {
+    looked_at: u64,
+    broken: u64,
+    first: Option<String>,
+}
+
+impl Verdicts {
+    /// Judges a condition, from 1, on one row, district or warehouse.
+    pub(super) fn judge(
+        &mut self,
+        condition: usize,
+        holds: bool,
+        describe: impl FnOnce() -> String,
+    ) {
+        let verdict = &mut self.0[condition - 1];
+        verdict.looked_at += 1;
+        if !holds {
+            verdict.broken += 1;
+            verdict.first.get_or_insert_with(describe);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (all, part) in self.0.iter_mut().zip(other.0) {
+            all.looked_at += part.looked_at;
+            all.broken += part.broken;
+            all.first = all.first.take().or(part.first);
+        }
+    }
+
+    /// A check for each condition that was looked at.
+    pub(super) fn checks(&self) -> Vec<Check> {
+        let numbered = (1..).zip(self.0.iter().zip(STATEMENTS));
+        numbered
+            .filter(|(_, (verdict, _))| verdict.looked_at > 0)
+            .map(|(number, (verdict, statement))| {
+                let name =
+                    format!("consistency condition {number} (clause 3.3.2.{number}): {statement}");
+                let Verdict {
+                    looked_at,
+                    broken,
+                    first,
+                } = verdict;
+                let detail = match first {
+                    None => format!("{looked_at} looked at"),
+                    Some(first) => format!("{broken} of {looked_at}: {first}"),
+                };
+                Check::new(&name, *broken == 0, detail)
+            })
+            .collect()
+    }
+}
+
+/// What HISTORY adds up to.
+#[derive(Debug, Default)]
+pub(super) struct Paid {
+    /// Rows.
+    pub(super) rows: u64,
+    /// By the district that was paid in.
+    by_district: Vec<i64>,
+    /// By the customer who paid.
+    by_customer: Vec<i64>,
+    /// Amounts of districts or customers that there are not.
+    strays: u64,
+}
+
+impl Paid {
+    fn read(scale: &Scale, tables: &mut dyn Tables) -> trueput_engine::Result<Self> {
+        let districts = scale.warehouses as usize * usize::from(DISTRICTS);
+        let mut paid = Self {
+            by_district: vec![0; districts],
+            by_customer: vec![0; districts * scale.customers as usize],
+            ..Self::default()
+        };
+        let mut strays = 0;
+        tables.each_history(&mut |row| {
+            paid.rows += 1;
+            let of_district = place(row.warehouse, row.district);
+            let of_customer = place(row.customer_warehouse, row.customer_district)
+                .map(|place| place * scale.customers as usize + row.customer as usize)
+                .and_then(|place| place.checked_sub(1));
+            let district = of_district.and_then(|place| paid.by_district.get_mut(place));
+            let customer = of_customer.and_then(|place| paid.by_customer.get_mut(place));
+            match (district, customer) {
+                (Some(district), Some(customer)) => {
+                    *district += row.amount;
+                    *customer += row.amount;
+                }
+                _ => strays += 1,
+            }
+        })?;
+        paid.strays = strays;
+        Ok(paid)
+    }
+
+    /// What was paid in a district, cents.
+    pub(super) fn in_district(&self, warehouse: u32, district: u8) -> i64 {
+        let place = place(warehouse, district);
+        let paid = place.and_then(|place| self.by_district.get(place));
+        paid.copied().unwrap_or_default()
+    }
+
+    /// What the customers of a district have paid, by C_ID less 1, cents.
+    pub(super) fn by_customers(&self, scale: &Scale, warehouse: u32, district: u8) -> &[i64] {
+        let customers = scale.customers as usize;
+        let first = place(warehouse, district).map(|place| place * customers);
+        let paid = first.and_then(|first| self.by_customer.get(first..first + customers));
+        paid.unwrap_or_default()
+    }
+}
+
+/// Where a district stands among all.
+fn place(warehouse: u32, district: u8) -> Option<usize> {
+    if !(1..=DISTRICTS).contains(&district) {
+        return None;
+    }
+    let before = warehouse.checked_sub(1)? as usize * usize::from(DISTRICTS);
+    Some(before + usize::from(district) - 1)
+}
+
+/// What the checking of a database found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The conditions.
+    pub(super) verdicts: Verdicts,
+    /// Rows that were met, or that the districts' numbers tell where only a sample was looked at.
+    pub(super) counts: Counts,
+    /// Rows of HISTORY.
+    pub(super) histories: u64,
+}
+
+/// Checks the conditions in all districts, or in a sample of them.
+///
+/// # Errors
+/// The engine's, and that a row that must be there is not.
+pub(super) fn check(
+    scale: &Scale,
+    store: Store,
+    target: &Target<'_>,
+    when: When,
+    level: VerifyLevel,
+) -> Result<Found, Error> {
+    let session = target.database.session();
+    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut tables = store::tables(&mut *session, store)?;
+    let doing = || "reading the table history".to_owned();
+    let paid = reading(&mut *tables, doing, |tables| Paid::read(scale, tables))?;
+    drop(tables);
+    drop(session);
+    let taken = AtomicU32::new(1);
+    let outcome = Mutex::new(Ok(Found::default()));
+    let inspector = Inspector {
+        scale,
+        store,
+        target,
+        when,
+        level,
+        paid: &paid,
+        taken: &taken,
+    };
+    let thread = || {
+        let found = inspector.inspect();
+        if found.is_err() {
+            taken.store(scale.warehouses + 1, Relaxed);
+        }
+        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&mut *outcome, found) {
+            (Ok(all), Ok(found)) => {
+                all.verdicts.merge(found.verdicts);
+                all.counts.merge(&found.counts);
+            }
+            (outcome @ Ok(_), Err(error)) => *outcome = Err(error),
+            (Err(_), _) => {}
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..target.threads.clamp(1, scale.warehouses) {
+            scope.spawn(thread);
+        }
+        thread();
+    });
+    let mut found = outcome
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)?;
+    found.histories = paid.rows;
+    let strays = paid.strays;
+    found.verdicts.judge(9, strays == 0, || {
+        format!("{strays} rows of history are of districts or customers that there are not")
+    });
+    Ok(found)
+}
+
+struct Inspector<'i, 't> {
+    scale: &'i Scale,
+    store: Store,
+    target: &'i Target<'t>,
+    when: When,
+    level: VerifyLevel,
+    paid: &'i Paid,
+    taken: &'i AtomicU32,
+}
+
+impl Inspector<'_, '_> {
+    /// Takes one warehouse after the other, until there is none left.
+    fn inspect(&self) -> Result<Found, Error> {
+        let session = self.target.database.session();
+        let mut session = session.doing(|| "opening a session".to_owned())?;
+        let mut tables = store::tables(&mut *session, self.store)?;
+        let mut found = Found::default();
+        loop {
+            let warehouse = self.taken.fetch_add(1, Relaxed);
+            if warehouse > self.scale.warehouses {
+                return Ok(found);
+            }
+            self.warehouse(&mut *tables, warehouse, &mut found)?;
+            (self.target.progress)(f64::from(warehouse) / f64::from(self.scale.warehouses));
+        }
+    }
+
+    fn warehouse(
+        &self,
+        tables: &mut dyn Tables,
+        warehouse: u32,
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let doing = || format!("checking warehouse {warehouse}");
+        let ytd = reading(tables, doing, |tables| tables.warehouse_ytd(warehouse))?;
+        let (mut of_districts, mut paid) = (0, 0);
+        for district in 1..=DISTRICTS {
+            let doing = || format!("checking district {district} of warehouse {warehouse}");
+            let state = reading(tables, doing, |tables| {
+                tables.district_state(warehouse, district)
+            })?;
+            of_districts += state.ytd;
+            let paid_here = self.paid.in_district(warehouse, district);
+            paid += paid_here;
+            found.verdicts.judge(9, state.ytd == paid_here, || {
+                let ytd = state.ytd;
+                format!(
+                    "district {district} of warehouse {warehouse}: D_YTD {ytd} cents, paid \
+                     {paid_here}"
+                )
+            });
+            if !self.looks_at(warehouse, district) {
+                found.counts.orders += u64::from(state.next_order.saturating_sub(1));
+                found.counts.is_sample = true;
+                continue;
+            }
+            let of_customers = self.paid.by_customers(self.scale, warehouse, district);
+            let place = (warehouse, district);
+            let books = reading(tables, doing, |tables| {
+                district::Books::read(tables, self.scale, place, of_customers)
+            })?;
+            books.judge(self.scale, self.when, &mut found.verdicts);
+            found.counts.merge(&books.counts());
+        }
+        found.verdicts.judge(1, ytd == of_districts, || {
+            format!("warehouse {warehouse}: W_YTD {ytd} cents, its districts {of_districts}")
+        });
+        found.verdicts.judge(8, ytd == paid, || {
+            format!("warehouse {warehouse}: W_YTD {ytd} cents, paid {paid}")
+        });
+        Ok(())
+    }
+
+    /// A sample has one district of each warehouse.
+    fn looks_at(&self, warehouse: u32, district: u8) -> bool {
+        let drawn = mix(self.target.seed ^ u64::from(warehouse)) % u64::from(DISTRICTS) + 1;
+        self.level != VerifyLevel::Sample || u64::from(district) == drawn
+    }
+}
+
+/// Reads in a transaction, again where the engine wants it tried again.
+pub(super) fn reading<T>(
+    tables: &mut dyn Tables,
+    doing: impl Fn() -> String,
+    read: impl Fn(&mut dyn Tables) -> trueput_engine::Result<T>,
+) -> Result<T, Error> {
+    loop {
+        let attempt = tables.begin(Mode::Read).and_then(|()| {
+            let value = read(tables);
+            // A read transaction has nothing to lose.
+            let ended = tables.abort();
+            value.and_then(|value| ended.map(|()| value))
+        });
+        match attempt {
+            Err(error) if error.is_conflict() => {}
+            done => return done.doing(&doing),
+        }
+    }
+}
+
+/// How many rows of each table there are that belong to no district's books: ITEM and STOCK.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn count_rows(
+    scale: &Scale,
+    store: Store,
+    target: &Target<'_>,
+) -> Result<HashMap<super::rows::Table, u64>, Error> {
+    use super::rows::Table;
+    let session = target.database.session();
+    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut tables = store::tables(&mut *session, store)?;
+    let mut counts = HashMap::new();
+    for table in [Table::Item, Table::Stock, Table::Warehouse, Table::District] {
+        let warehouses = if table == Table::Item {
+            1
+        } else {
+            scale.warehouses
+        };
+        for warehouse in 1..=warehouses {
+            let doing = || format!("counting the rows of {}", table.name());
+            let rows = reading(&mut *tables, doing, |tables| {
+                tables.read_table(table, warehouse)
+            })?;
+            *counts.entry(table).or_default() += rows;
+        }
+    }
+    Ok(counts)
+}

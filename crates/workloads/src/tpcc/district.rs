@@ -1,0 +1,255 @@
+//! The books of one district: its orders with their lines, its new-orders and its customers, held
+//! against each other.
+
+use super::consistency::{Verdicts, When};
+use super::scale::Scale;
+use super::tables::{CustomerState, DistrictState, Tables};
+use trueput_engine::Result;
+
+/// Rows that were met.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Of ORDER; where a district was not looked at, what D_NEXT_O_ID tells.
+    pub(super) orders: u64,
+    /// Of NEW-ORDER, in the districts that were looked at.
+    pub(super) new_orders: u64,
+    /// Of ORDER-LINE, likewise.
+    pub(super) lines: u64,
+    /// Of CUSTOMER, likewise.
+    pub(super) customers: u64,
+    /// Whether districts were left out.
+    pub(super) is_sample: bool,
+}
+
+impl Counts {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.orders += other.orders;
+        self.new_orders += other.new_orders;
+        self.lines += other.lines;
+        self.customers += other.customers;
+        self.is_sample |= other.is_sample;
+    }
+}
+
+/// One order, as the three tables tell of it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Order {
+    /// Whether ORDER has it.
+    is_there: bool,
+    has_carrier: bool,
+    /// Whether NEW-ORDER has it.
+    is_new: bool,
+    customer: u32,
+    /// O_OL_CNT.
+    stated_lines: u8,
+    lines: u32,
+    delivered_lines: u32,
+    /// The sum of the delivered lines' OL_AMOUNT.
+    delivered: i64,
+}
+
+/// The books of one district.
+pub(super) struct Books<'p> {
+    warehouse: u32,
+    district: u8,
+    state: DistrictState,
+    /// By O_ID less 1.
+    orders: Vec<Order>,
+    /// Rows of NEW-ORDER and ORDER-LINE whose number is beyond all orders.
+    strays: u64,
+    largest_order: u32,
+    new_orders: Vec<u32>,
+    customers: Vec<CustomerState>,
+    /// What each customer has paid, by C_ID less 1.
+    paid: &'p [i64],
+}
+
+impl<'p> Books<'p> {
+    /// Reads the books within one transaction.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(super) fn read(
+        tables: &mut dyn Tables,
+        scale: &Scale,
+        (warehouse, district): (u32, u8),
+        paid: &'p [i64],
+    ) -> Result<Self> {
+        let mut books = Self {
+            warehouse,
+            district,
+            state: tables.district_state(warehouse, district)?,
+            orders: Vec::new(),
+            strays: 0,
+            largest_order: 0,
+            new_orders: Vec::new(),
+            customers: Vec::with_capacity(scale.customers as usize),
+            paid,
+        };
+        tables.each_order(warehouse, district, &mut |row| {
+            books.largest_order = books.largest_order.max(row.id);
+            let Some(order) = books.order(row.id) else {
+                return;
+            };
+            order.is_there = true;
+            order.has_carrier = row.has_carrier;
+            order.customer = row.customer;
+            order.stated_lines = row.lines;
+        })?;
+        tables.each_new_order(warehouse, district, &mut |id| {
+            books.new_orders.push(id);
+            if let Some(order) = books.order(id) {
+                order.is_new = true;
+            }
+        })?;
+        tables.each_order_line(warehouse, district, &mut |row| {
+            if let Some(order) = books.order(row.order) {
+                order.lines += 1;
+                if row.is_delivered {
+                    order.delivered_lines += 1;
+                    order.delivered += row.amount;
+                }
+            }
+        })?;
+        tables.each_customer(warehouse, district, &mut |row| books.customers.push(row))?;
+        Ok(books)
+    }
+
+    /// The books of an order of this number, as far as the district's numbers go.
+    fn order(&mut self, id: u32) -> Option<&mut Order> {
+        let index = (id as usize).checked_sub(1);
+        // An absurd number must not take memory for all below it.
+        let index = index.filter(|_| id <= self.state.next_order.saturating_add(1_000));
+        let Some(index) = index else {
+            self.strays += 1;
+            return None;
+        };
+        if self.orders.len() <= index {
+            self.orders.resize(index + 1, Order::default());
+        }
+        self.orders.get_mut(index)
+    }
+
+    /// The rows.
+    pub(super) fn counts(&self) -> Counts {
+        let orders = self.orders.iter();
+        Counts {
+            orders: orders.clone().filter(|order| order.is_there).count() as u64,
+            new_orders: self.new_orders.len() as u64,
+            lines: orders.map(|order| u64::from(order.lines)).sum(),
+            customers: self.customers.len() as u64,
+            is_sample: false,
+        }
+    }
+
+    fn of(&self, what: &str) -> String {
+        format!(
+            "district {} of warehouse {}: {what}",
+            self.district, self.warehouse
+        )
+    }
+
+    /// Judges every condition that speaks of a district, an order or a customer.
+    pub(super) fn judge(&self, scale: &Scale, when: When, verdicts: &mut Verdicts) {
+        self.judge_numbers(scale, when, verdicts);
+        self.judge_orders(verdicts);
+        self.judge_customers(scale, verdicts);
+    }
+
+    /// Conditions 2, 3, 4 and 11.
+    fn judge_numbers(&self, scale: &Scale, when: When, verdicts: &mut Verdicts) {
+        let last = self.state.next_order.saturating_sub(1);
+        let largest_new = self.new_orders.iter().max().copied();
+        let numbers_hold = last == self.largest_order
+            && largest_new.is_none_or(|largest| largest == last)
+            && self.strays == 0;
+        verdicts.judge(2, numbers_hold, || {
+            let largest = self.largest_order;
+            self.of(&format!(
+                "D_NEXT_O_ID - 1 is {last}, the largest O_ID {largest}, the largest NO_O_ID \
+                 {largest_new:?}, rows beyond them {}",
+                self.strays
+            ))
+        });
+        let smallest_new = self.new_orders.iter().min().copied();
+        let span = largest_new.zip(smallest_new);
+        let span = span.map_or(0, |(largest, smallest)| largest - smallest + 1);
+        let rows = self.new_orders.len();
+        verdicts.judge(3, span as usize == rows, || {
+            self.of(&format!("NO_O_ID span {span}, of which {rows} are there"))
+        });
+        let present = || self.orders.iter().filter(|order| order.is_there);
+        let stated: u64 = present().map(|order| u64::from(order.stated_lines)).sum();
+        let lines: u64 = self.orders.iter().map(|order| u64::from(order.lines)).sum();
+        verdicts.judge(4, stated == lines, || {
+            self.of(&format!(
+                "O_OL_CNT sum to {stated}, order-lines are {lines}"
+            ))
+        });
+        if when == When::Loaded {
+            let delivered = present().count().checked_sub(rows);
+            let expected = scale.customers as usize - scale.undelivered().count();
+            verdicts.judge(11, delivered == Some(expected), || {
+                self.of(&format!("expected {expected}, found {delivered:?}"))
+            });
+        }
+    }
+
+    /// Conditions 5, 6 and 7. A row of NEW-ORDER or ORDER-LINE without its order breaks them too.
+    fn judge_orders(&self, verdicts: &mut Verdicts) {
+        for (id, order) in (1_u32..).zip(&self.orders) {
+            let named = |what: &str| self.of(&format!("order {id}: {what}"));
+            let no_carrier = order.is_there && !order.has_carrier;
+            verdicts.judge(5, no_carrier == order.is_new, || {
+                named(&format!(
+                    "carrier {}, new {}",
+                    order.has_carrier, order.is_new
+                ))
+            });
+            let stated = u32::from(order.stated_lines);
+            verdicts.judge(6, stated == order.lines, || {
+                named(&format!("O_OL_CNT {stated}, order-lines {}", order.lines))
+            });
+            let expected = if order.has_carrier { order.lines } else { 0 };
+            verdicts.judge(7, order.delivered_lines == expected, || {
+                let (delivered, lines) = (order.delivered_lines, order.lines);
+                let carrier = order.has_carrier;
+                named(&format!(
+                    "carrier {carrier}, {delivered} of {lines} lines delivered"
+                ))
+            });
+        }
+    }
+
+    /// Conditions 10 and 12.
+    fn judge_customers(&self, scale: &Scale, verdicts: &mut Verdicts) {
+        let mut delivered = vec![0_i64; scale.customers as usize + 1];
+        for order in self.orders.iter().filter(|order| order.is_there) {
+            if let Some(sum) = delivered.get_mut(order.customer as usize) {
+                *sum += order.delivered;
+            }
+        }
+        for customer in &self.customers {
+            let CustomerState {
+                id,
+                balance,
+                ytd_payment,
+            } = *customer;
+            let delivered = delivered.get(id as usize).copied().unwrap_or_default();
+            let index = (id as usize).checked_sub(1);
+            let paid = index.and_then(|index| self.paid.get(index));
+            let paid = paid.copied().unwrap_or_default();
+            let named = |what: &str| self.of(&format!("customer {id}: {what}"));
+            verdicts.judge(10, balance == delivered - paid, || {
+                named(&format!(
+                    "balance {balance} cents, delivered {delivered}, paid {paid}"
+                ))
+            });
+            verdicts.judge(12, balance + ytd_payment == delivered, || {
+                named(&format!(
+                    "balance {balance} cents and paid to date {ytd_payment}, delivered {delivered}"
+                ))
+            });
+        }
+    }
+}

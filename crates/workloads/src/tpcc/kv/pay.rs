@@ -1,0 +1,185 @@
+//! What payment and delivery do with records.
+
+use super::keys::{self, Space, name, of_district};
+use super::{KeyValue, codec, damaged, missing};
+use crate::tpcc::rows::CustomerRow;
+use crate::tpcc::tables::{CustomerChange, Delivered, Due, Who};
+use crate::tpcc::text::Text;
+use codec::customer_at::{BALANCE, DELIVERY_COUNT, PAYMENT_COUNT, YTD_PAYMENT};
+use std::ops::ControlFlow;
+use trueput_engine::{Direction, Error, Result};
+
+/// Districts of a warehouse (clause 1.2.1).
+const DISTRICTS: u8 = 10;
+
+impl KeyValue<'_> {
+    pub(super) fn read_customer(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        who: &Who,
+        out: &mut CustomerRow,
+    ) -> Result<()> {
+        let id = match who {
+            Who::Number(id) => *id,
+            Who::LastName(last) => self.middle_of_name(warehouse, district, last)?,
+        };
+        let (key, kept) = &mut self.customer;
+        of_district(key, Space::Customer, warehouse, district).u32(id);
+        let found = self.session.get(key.as_bytes(), &mut |value| {
+            kept.clear();
+            kept.extend_from_slice(value);
+        })?;
+        if !found {
+            return Err(missing("customer", warehouse, district, id));
+        }
+        (out.warehouse, out.district, out.id) = (warehouse, district, id);
+        codec::customer(kept, out).ok_or_else(|| damaged("CUSTOMER"))
+    }
+
+    /// Of the customers of a name, in the order of C_FIRST, the one at n/2 rounded up.
+    fn middle_of_name(&mut self, warehouse: u32, district: u8, last: &Text<16>) -> Result<u32> {
+        of_district(
+            self.prefix.write(),
+            Space::CustomerName,
+            warehouse,
+            district,
+        );
+        name(self.prefix.write(), last.as_bytes());
+        let mut ids = std::mem::take(&mut self.numbers);
+        ids.clear();
+        let mut push = |id| ids.push(id);
+        let read = self.each("CUSTOMER", &mut push, |key, _| keys::last_u32(key));
+        self.numbers = ids;
+        read?;
+        let middle = self.numbers.len().div_ceil(2);
+        middle
+            .checked_sub(1)
+            .and_then(|index| self.numbers.get(index).copied())
+            .ok_or_else(|| {
+                Error::engine(format!(
+                    "no customer of district {district} of warehouse {warehouse} is called {last}"
+                ))
+            })
+    }
+
+    pub(super) fn write_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
+        let (key, kept) = &mut self.customer;
+        codec::patch(kept, BALANCE, change.balance.to_le_bytes())
+            .and_then(|()| codec::patch(kept, YTD_PAYMENT, change.ytd_payment.to_le_bytes()))
+            .and_then(|()| codec::patch(kept, PAYMENT_COUNT, change.payment_count.to_le_bytes()))
+            .ok_or_else(|| damaged("CUSTOMER"))?;
+        if let Some(data) = change.data {
+            codec::replace_customer_data(kept, data).ok_or_else(|| damaged("CUSTOMER"))?;
+        }
+        self.session.put(key.as_bytes(), kept)
+    }
+
+    pub(super) fn take_due(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()> {
+        out.clear();
+        for district in 1..=DISTRICTS {
+            of_district(self.prefix.write(), Space::NewOrder, warehouse, district);
+            let mut oldest = None;
+            let range = self.prefix.range();
+            self.session
+                .scan(range, Direction::Forward, &mut |key, _| {
+                    oldest = keys::last_u32(key);
+                    ControlFlow::Break(())
+                })?;
+            let Some(order) = oldest else {
+                continue;
+            };
+            of_district(&mut self.key, Space::NewOrder, warehouse, district).u32(order);
+            // Engines that lock what is read and not what is scanned take the lock here, and then
+            // see whether another delivery has been faster.
+            if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
+                let why = "another delivery has taken the order";
+                return Err(Error::Conflict(why.to_owned()));
+            }
+            self.session.delete(self.key.as_bytes())?;
+            out.push(Due { district, order });
+        }
+        Ok(())
+    }
+
+    /// Marks one order as delivered.
+    pub(super) fn deliver_one(
+        &mut self,
+        warehouse: u32,
+        due: Due,
+        carrier: u8,
+        at: i64,
+    ) -> Result<Delivered> {
+        let Due { district, order } = due;
+        of_district(&mut self.key, Space::Order, warehouse, district).u32(order);
+        if !self.fetch()? {
+            return Err(missing("order", warehouse, district, order));
+        }
+        let row = codec::order(warehouse, district, order, &self.value);
+        let row = row.ok_or_else(|| damaged("ORDER"))?;
+        codec::patch(&mut self.value, codec::CARRIER_AT, [carrier])
+            .ok_or_else(|| damaged("ORDER"))?;
+        self.store()?;
+        let amount = self.deliver_lines(warehouse, due, at)?;
+        Ok(Delivered {
+            district,
+            customer: row.customer,
+            amount,
+        })
+    }
+
+    /// Sets OL_DELIVERY_D of an order's lines; the sum of their amounts.
+    fn deliver_lines(&mut self, warehouse: u32, due: Due, at: i64) -> Result<i64> {
+        let Due { district, order } = due;
+        of_district(self.prefix.write(), Space::OrderLine, warehouse, district).u32(order);
+        let (lines, mut amount, mut whole) = (&mut self.lines, 0, true);
+        lines.clear();
+        let range = self.prefix.range();
+        self.session
+            .scan(range, Direction::Forward, &mut |key, value| {
+                match keys::order_and_line(key).zip(codec::line_state(value)) {
+                    Some(((_, number), (_, of_line, _))) => {
+                        amount += of_line;
+                        lines.keep(number, value);
+                    }
+                    None => whole = false,
+                }
+                ControlFlow::Continue(())
+            })?;
+        for index in 0..self.lines.len() {
+            let Some((number, value)) = self.lines.get_mut(index) else {
+                break;
+            };
+            whole &= codec::patch(value, codec::DELIVERED_AT, at.to_le_bytes()).is_some();
+            of_district(&mut self.key, Space::OrderLine, warehouse, district)
+                .u32(order)
+                .u8(number);
+            self.session.put(self.key.as_bytes(), value)?;
+        }
+        if whole {
+            Ok(amount)
+        } else {
+            Err(damaged("ORDER-LINE"))
+        }
+    }
+
+    /// Adds what was delivered to the customer's balance.
+    pub(super) fn credit(&mut self, warehouse: u32, delivered: &Delivered) -> Result<()> {
+        let Delivered {
+            district,
+            customer,
+            amount,
+        } = *delivered;
+        of_district(&mut self.key, Space::Customer, warehouse, district).u32(customer);
+        if !self.fetch()? {
+            return Err(missing("customer", warehouse, district, customer));
+        }
+        let balance = codec::peek(&self.value, BALANCE).map(i64::from_le_bytes);
+        let count = codec::peek(&self.value, DELIVERY_COUNT).map(u32::from_le_bytes);
+        let (balance, count) = balance.zip(count).ok_or_else(|| damaged("CUSTOMER"))?;
+        codec::patch(&mut self.value, BALANCE, (balance + amount).to_le_bytes())
+            .and_then(|()| codec::patch(&mut self.value, DELIVERY_COUNT, (count + 1).to_le_bytes()))
+            .ok_or_else(|| damaged("CUSTOMER"))?;
+        self.store()
+    }
+}

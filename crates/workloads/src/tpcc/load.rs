@@ -1,0 +1,194 @@
+//! The initial population, put in transactions of bounded size by as many threads as the engine
+//! lets write at once.
+
+use super::population;
+use super::random::Constants;
+use super::rows::{
+    CustomerRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
+};
+use super::scale::{DISTRICTS, Scale};
+use super::store::{self, Store};
+use super::tables::{Rows, Tables};
+use crate::generate::random::Random;
+use crate::{Doing, Error, Load, Target};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use trueput_engine::Mode;
+
+/// Rows of one transaction, at most.
+const BATCH: usize = 1_000;
+
+/// Fills the tables.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn load(scale: &Scale, store: Store, target: &Target<'_>) -> Result<Load, Error> {
+    let session = target.database.session();
+    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut tables = store::tables(&mut *session, store)?;
+    tables.create().doing(|| "making the tables".to_owned())?;
+    drop(tables);
+    drop(session);
+    let writers = match target.capabilities.concurrent_writers {
+        true => target.threads.clamp(1, scale.warehouses),
+        false => 1,
+    };
+    let taken = AtomicU32::new(0);
+    let outcome = Mutex::new(Ok(Load::default()));
+    let thread = || {
+        let loaded = Loader::pieces(scale, store, target, &taken);
+        if loaded.is_err() {
+            taken.store(scale.warehouses + 1, Relaxed);
+        }
+        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&mut *outcome, loaded) {
+            (Ok(all), Ok(loaded)) => {
+                all.records += loaded.records;
+                all.user_bytes += loaded.user_bytes;
+            }
+            (outcome @ Ok(_), Err(error)) => *outcome = Err(error),
+            (Err(_), _) => {}
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..writers {
+            scope.spawn(thread);
+        }
+        thread();
+    });
+    let load = outcome
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)?;
+    let session = target.database.session();
+    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut tables = store::tables(&mut *session, store)?;
+    tables
+        .finish_load()
+        .doing(|| "making what the load leaves for the end".to_owned())?;
+    Ok(load)
+}
+
+/// One thread's part of the load.
+struct Loader<'l> {
+    tables: Box<dyn Tables + 'l>,
+    scale: &'l Scale,
+    constants: Constants,
+    random: Random,
+    load: Load,
+}
+
+impl Loader<'_> {
+    /// Takes the items, as piece 0, and one warehouse after the other, until there is none left.
+    fn pieces(
+        scale: &Scale,
+        store: Store,
+        target: &Target<'_>,
+        taken: &AtomicU32,
+    ) -> Result<Load, Error> {
+        let session = target.database.session();
+        let mut session = session.doing(|| "opening a session".to_owned())?;
+        let mut loader = Loader {
+            tables: store::tables(&mut *session, store)?,
+            scale,
+            constants: Constants::of_load(target.seed),
+            random: Random::new(0),
+            load: Load::default(),
+        };
+        loop {
+            let piece = taken.fetch_add(1, Relaxed);
+            if piece > scale.warehouses {
+                return Ok(loader.load);
+            }
+            // A piece's rows depend on the seed and on nothing that another thread does.
+            loader.random = Random::for_worker(target.seed, piece, "tpcc load");
+            let part = 1.0 / f64::from(scale.warehouses + 1);
+            let progress = |share: f64| (target.progress)((f64::from(piece) + share) * part);
+            match piece {
+                0 => loader.items()?,
+                warehouse => loader.warehouse(warehouse, &progress)?,
+            }
+            progress(1.0);
+        }
+    }
+
+    fn items(&mut self) -> Result<(), Error> {
+        let scale = self.scale;
+        let items: Vec<ItemRow> = (1..=scale.items)
+            .map(|id| population::item(&mut self.random, id))
+            .collect();
+        self.put(&items, |rows| Rows::Items(rows))
+    }
+
+    fn warehouse(&mut self, warehouse: u32, progress: &dyn Fn(f64)) -> Result<(), Error> {
+        let scale = self.scale;
+        let row = population::warehouse(&mut self.random, scale, warehouse);
+        self.put(&[row], |rows| Rows::Warehouses(rows))?;
+        let mut first = 1;
+        while first <= scale.items {
+            let last = scale.items.min(first + BATCH as u32 - 1);
+            let stocks: Vec<StockRow> = (first..=last)
+                .map(|item| population::stock(&mut self.random, warehouse, item))
+                .collect();
+            self.put(&stocks, |rows| Rows::Stocks(rows))?;
+            first = last + 1;
+        }
+        progress(1.0 / 3.0);
+        for district in 1..=DISTRICTS {
+            self.district(warehouse, district)?;
+            progress((1.0 + 2.0 * f64::from(district) / f64::from(DISTRICTS)) / 3.0);
+        }
+        Ok(())
+    }
+
+    fn district(&mut self, warehouse: u32, district: u8) -> Result<(), Error> {
+        let scale = self.scale;
+        let row = population::district(&mut self.random, scale, warehouse, district);
+        self.put(&[row], |rows| Rows::Districts(rows))?;
+        let (mut customers, mut histories) = (Vec::new(), Vec::new());
+        let before = u64::from(warehouse) * u64::from(DISTRICTS) + u64::from(district);
+        for id in 1..=scale.customers {
+            let place = (warehouse, district, id);
+            let customer: CustomerRow =
+                population::customer(&mut self.random, &self.constants, scale, place);
+            let number = before * u64::from(scale.customers) + u64::from(id);
+            let history: HistoryRow = population::history(&mut self.random, &customer, number);
+            customers.push(customer);
+            histories.push(history);
+        }
+        self.put(&customers, |rows| Rows::Customers(rows))?;
+        self.put(&histories, |rows| Rows::Histories(rows))?;
+        let made = population::orders(&mut self.random, scale, warehouse, district);
+        self.put(&made.orders, |rows: &[OrderRow]| Rows::Orders(rows))?;
+        self.put(&made.lines, |rows: &[OrderLineRow]| Rows::OrderLines(rows))?;
+        self.put(&made.new_orders, |rows: &[NewOrderRow]| {
+            Rows::NewOrders(rows)
+        })
+    }
+
+    /// Puts rows, in as many transactions as it takes.
+    fn put<T>(&mut self, rows: &[T], of: impl Fn(&[T]) -> Rows<'_>) -> Result<(), Error> {
+        for batch in rows.chunks(BATCH) {
+            let bytes = loop {
+                match self.attempt(of(batch)) {
+                    Err(error) if error.is_conflict() => {}
+                    done => break done.doing(|| "loading".to_owned())?,
+                }
+            };
+            self.load.records += batch.len() as u64;
+            self.load.user_bytes += bytes;
+        }
+        Ok(())
+    }
+
+    fn attempt(&mut self, rows: Rows<'_>) -> trueput_engine::Result<u64> {
+        self.tables.begin(Mode::Write)?;
+        match self.tables.load(rows) {
+            Ok(bytes) => self.tables.commit().map(|()| bytes),
+            Err(error) => {
+                // The error says more than what the abort may add; the transaction ends either way.
+                let _ = self.tables.abort();
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The settings.
+
+use super::input::Remote;
+use super::rows::Table;
+use super::scale::{Cardinality, Scale};
+use super::store::Store;
+use trueput_engine::{Kind, Knob, Resolved};
+use trueput_record::Conditions;
+
+/// Transactions of all workers where neither they nor a duration are given.
+const USUAL_TRANSACTIONS: u64 = 10_000;
+
+const fn choice(default: &'static str, choices: &'static [&'static str]) -> Kind {
+    Kind::Choice { default, choices }
+}
+
+const fn percent(default: f64) -> Kind {
+    Kind::Fraction {
+        default: Some(default),
+        min: 0.0,
+        max: 100.0,
+    }
+}
+
+/// Every setting.
+pub(super) const SETTINGS: &[Knob] = &[
+    Knob {
+        name: "warehouses",
+        summary: "Warehouses, each with 10 districts: the scaling factor.",
+        gives_up: "",
+        kind: Kind::Integer {
+            default: 1,
+            min: 1,
+            max: 100_000,
+        },
+        unit: "warehouses",
+    },
+    Knob {
+        name: "transactions",
+        summary: "Transactions of all workers; 0: 10000, or no limit where the trial has a duration.",
+        gives_up: "",
+        kind: Kind::Integer {
+            default: 0,
+            min: 0,
+            max: i64::MAX,
+        },
+        unit: "transactions",
+    },
+    Knob {
+        name: "store",
+        summary: "Whether the tables lie in keys and values or in SQL; auto: in SQL where the engine \
+                  speaks it.",
+        gives_up: "",
+        kind: choice("auto", &["auto", "kv", "sql"]),
+        unit: "",
+    },
+    Knob {
+        name: "pacing",
+        summary: "Whether terminals wait for their users: tpc, with the keying and think times of \
+                  clauses 5.2.5.2 and 5.2.5.4, and 10 workers per warehouse; none, one transaction \
+                  after the other.",
+        gives_up: "none: the specification's load per warehouse; the rate is no tpmC",
+        kind: choice("none", &["none", "tpc"]),
+        unit: "",
+    },
+    Knob {
+        name: "cardinality",
+        summary: "What part of the specification's items, stocks, customers and orders is loaded.",
+        gives_up: "tenth, hundredth: the specification's working set; more transactions meet",
+        kind: choice("full", &["full", "tenth", "hundredth"]),
+        unit: "",
+    },
+    Knob {
+        name: "remote_lines",
+        summary: "Order-lines that another warehouse supplies (clause 2.4.1.5).",
+        gives_up: "",
+        kind: percent(1.0),
+        unit: "percent",
+    },
+    Knob {
+        name: "remote_payments",
+        summary: "Payments of customers of another warehouse (clause 2.5.1.2).",
+        gives_up: "",
+        kind: percent(15.0),
+        unit: "percent",
+    },
+    Knob {
+        name: "prime",
+        summary: "Tables that the workers read through before they are released, so that they are \
+                  in the cache.",
+        gives_up: "realism: a system that has just started has them not",
+        kind: choice(
+            "none",
+            &["none", "customer", "stock", "customer+stock", "all"],
+        ),
+        unit: "",
+    },
+];
+
+/// The settings of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settings {
+    pub(super) scale: Scale,
+    pub(super) cardinality: Cardinality,
+    pub(super) store: Store,
+    /// Whether terminals wait for their users.
+    pub(super) is_paced: bool,
+    pub(super) remote: Remote,
+    pub(super) prime: &'static [Table],
+    /// Transactions of all workers; `None`: until the time is up.
+    pub(super) transactions: Option<u64>,
+}
+
+impl Settings {
+    pub(super) fn of(resolved: &Resolved, conditions: &Conditions) -> Result<Self, String> {
+        let unknown = |name: &str| format!("no such {name} '{}'", resolved.text(name));
+        let cardinality = Cardinality::named(resolved.text("cardinality"))
+            .ok_or_else(|| unknown("cardinality"))?;
+        let is_paced = resolved.text("pacing") == "tpc";
+        if is_paced && conditions.rate.is_some() {
+            return Err(
+                "pacing tpc lets the terminals' users decide when transactions come: leave the \
+                 rate out, or give pacing none"
+                    .to_owned(),
+            );
+        }
+        let percent = |name| resolved.fraction(name).unwrap_or_default();
+        let transactions = match (resolved.unsigned("transactions"), conditions.duration_s) {
+            (0, Some(_)) => None,
+            (0, None) => Some(USUAL_TRANSACTIONS),
+            (given, _) => Some(given),
+        };
+        Ok(Self {
+            scale: Scale::new(resolved.unsigned("warehouses") as u32, cardinality),
+            cardinality,
+            store: Store::named(resolved.text("store")).ok_or_else(|| unknown("store"))?,
+            is_paced,
+            remote: Remote {
+                lines_percent: percent("remote_lines"),
+                payments_percent: percent("remote_payments"),
+            },
+            prime: match resolved.text("prime") {
+                "customer" => &[Table::Customer],
+                "stock" => &[Table::Stock],
+                "customer+stock" => &[Table::Customer, Table::Stock],
+                "all" => &Table::ALL,
+                _ => &[],
+            },
+            transactions,
+        })
+    }
+
+    /// A worker's share of the transactions; `None`: until the time is up.
+    pub(super) fn share(&self, worker: u32, workers: u32) -> Option<u64> {
+        let (worker, workers) = (u64::from(worker), u64::from(workers));
+        let all = self.transactions?;
+        Some(all / workers + u64::from(worker < all % workers))
+    }
+}

@@ -1,0 +1,246 @@
+//! One worker: its terminals' users key in, wait for the answer, and think.
+
+use super::input::{Delivery, Input, Users};
+use super::rows::Table;
+use super::settings::Settings;
+use super::store;
+use super::tables::Tables;
+use super::transaction::{self, Ordered, Scratch};
+use super::{consistency, kinds};
+use crate::{Error, Findings, Meter, Task};
+use trueput_engine::Error as EngineError;
+use trueput_record::WorkerKind;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Seconds that a user keys in, and thinks on average, by kind (clauses 5.2.5.2 and 5.2.5.4, in the
+/// order of [`kinds`]).
+const KEYING_S: [u64; 5] = [18, 3, 2, 2, 2];
+const THINKING_S: [u64; 5] = [12, 12, 10, 5, 5];
+
+/// What a worker has done, what was to warm up included.
+#[derive(Debug, Default)]
+struct Tally {
+    new_orders: u64,
+    rolled_back: u64,
+    payments: u64,
+    statuses_without_order: u64,
+    delivered_orders: u64,
+    skipped_districts: u64,
+    deliveries: u64,
+}
+
+impl Tally {
+    fn findings(&self) -> Findings {
+        let found = [
+            ("new orders", self.new_orders),
+            ("rolled back", self.rolled_back),
+            ("payments", self.payments),
+            ("statuses without order", self.statuses_without_order),
+            ("delivered orders", self.delivered_orders),
+            ("skipped districts", self.skipped_districts),
+            ("deliveries", self.deliveries),
+        ];
+        found.map(|(name, count)| (name.to_owned(), count)).into()
+    }
+}
+
+/// Does a worker's share.
+///
+/// # Errors
+/// The engine's, conflicts excepted.
+pub(super) fn run(task: &mut Task<'_>, settings: &Settings) -> Result<Findings, Error> {
+    let (worker, workers) = (task.worker, task.workers);
+    let users = Users::new(
+        settings.scale,
+        settings.remote,
+        task.seed,
+        (worker, workers),
+    );
+    let mut terminal = Terminal {
+        tables: store::tables(&mut *task.session, settings.store)?,
+        meter: &mut *task.meter,
+        users,
+        scratch: Scratch::default(),
+        // The load is writer 0.
+        writer: worker + 1,
+        payments: 0,
+        tally: Tally::default(),
+    };
+    let mut left = settings.share(worker, workers);
+    while left != Some(0) && terminal.meter.pace() {
+        let warming = terminal.meter.warming();
+        let input = terminal.users.next_input();
+        let goes_on = match settings.is_paced {
+            true => terminal.serve_at_pace(&input)?,
+            false => {
+                let kind = terminal.transact(&input)?;
+                terminal.answered(kind);
+                true
+            }
+        };
+        if !goes_on {
+            break;
+        }
+        if !warming {
+            terminal.meter.advance(1);
+            left = left.map(|left| left - 1);
+        }
+    }
+    Ok(terminal.tally.findings())
+}
+
+struct Terminal<'t> {
+    tables: Box<dyn Tables + 't>,
+    meter: &'t mut dyn Meter,
+    users: Users,
+    scratch: Scratch,
+    writer: u32,
+    payments: u64,
+    tally: Tally,
+}
+
+impl Terminal<'_> {
+    fn answered(&mut self, kind: usize) {
+        self.meter.finish(kind);
+        self.meter.respond(kind);
+    }
+
+    /// One cycle of a terminal (clause 5.2.1): the user keys in, waits for the answer, and thinks.
+    /// A delivery is answered when it is queued, and is executed while the user thinks (clause
+    /// 2.7.1). `false` where the time is up before the user has keyed in or thought to the end.
+    fn serve_at_pace(&mut self, input: &Input) -> Result<bool, Error> {
+        let kind = kinds::of(input);
+        let began = self.meter.mark();
+        if !self.meter.rest(began, KEYING_S[kind] * SECOND_NS) {
+            return Ok(false);
+        }
+        let think_ns = self.users.think_ns(THINKING_S[kind] * SECOND_NS);
+        self.meter.start();
+        let queued = self.meter.mark();
+        let done = self.transact(input)?;
+        self.answered(done);
+        let answered = match input {
+            Input::Delivery(_) => queued,
+            _ => self.meter.mark(),
+        };
+        Ok(self.meter.rest(answered, think_ns))
+    }
+
+    /// Does one transaction until it meets no conflict; the kind that it was.
+    fn transact(&mut self, input: &Input) -> Result<usize, Error> {
+        let at = self.meter.date_us();
+        let kind = match input {
+            Input::NewOrder(order) => match self.retry("new-order", |tables, scratch| {
+                transaction::new_order(tables, scratch, order, at)
+            })? {
+                Ordered::Committed { .. } => {
+                    self.tally.new_orders += 1;
+                    kinds::NEW_ORDER
+                }
+                Ordered::RolledBack => {
+                    self.tally.rolled_back += 1;
+                    kinds::ROLLED_BACK
+                }
+            },
+            Input::Payment(payment) => {
+                // An aborted attempt has left no row, so its number is used again.
+                let key = (self.writer, self.payments);
+                self.retry("payment", |tables, scratch| {
+                    transaction::payment(tables, scratch, payment, at, key)
+                })?;
+                self.payments += 1;
+                self.tally.payments += 1;
+                kinds::PAYMENT
+            }
+            Input::OrderStatus(status) => {
+                let lines = self.retry("order-status", |tables, scratch| {
+                    transaction::order_status(tables, scratch, status)
+                })?;
+                self.tally.statuses_without_order += u64::from(lines.is_none());
+                kinds::ORDER_STATUS
+            }
+            Input::Delivery(delivery) => {
+                self.deliver(delivery, at)?;
+                kinds::DELIVERY
+            }
+            Input::StockLevel(level) => {
+                let low = self.retry("stock-level", |tables, _| {
+                    transaction::stock_level(tables, level)
+                })?;
+                std::hint::black_box(low);
+                kinds::STOCK_LEVEL
+            }
+        };
+        Ok(kind)
+    }
+
+    /// Executes a delivery. What clause 2.7.2.2 has written to a file is counted: orders delivered
+    /// and districts skipped.
+    fn deliver(&mut self, delivery: &Delivery, at: i64) -> Result<(), Error> {
+        let delivered = self.retry("delivery", |tables, scratch| {
+            transaction::delivery(tables, scratch, delivery, at)
+        })?;
+        self.tally.deliveries += 1;
+        self.tally.delivered_orders += delivered as u64;
+        self.tally.skipped_districts += u64::from(super::scale::DISTRICTS) - delivered as u64;
+        Ok(())
+    }
+
+    fn retry<T>(
+        &mut self,
+        doing: &str,
+        mut attempt: impl FnMut(&mut dyn Tables, &mut Scratch) -> Result<T, EngineError>,
+    ) -> Result<T, Error> {
+        loop {
+            match attempt(&mut *self.tables, &mut self.scratch) {
+                Ok(value) => return Ok(value),
+                Err(error) if error.is_conflict() => {
+                    self.meter.conflict();
+                    if self.meter.stopped() {
+                        return Err(Error::Stopped);
+                    }
+                }
+                Err(source) => {
+                    let doing = doing.to_owned();
+                    return Err(Error::Engine { doing, source });
+                }
+            }
+        }
+    }
+}
+
+/// Reads the tables that are to be in the cache. Threads of one process, which share its cache, read
+/// a warehouse each in turn; a process of its own reads all.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn prime(
+    session: &mut dyn trueput_engine::Session,
+    settings: &Settings,
+    (worker, workers, kind): (u32, u32, WorkerKind),
+) -> Result<(), Error> {
+    if settings.prime.is_empty() {
+        return Ok(());
+    }
+    let mut tables = store::tables(session, settings.store)?;
+    let (own, all) = match kind {
+        WorkerKind::Threads => (worker, workers),
+        WorkerKind::Processes => (0, 1),
+    };
+    for &table in settings.prime {
+        let is_of_none = matches!(table, Table::Item | Table::History);
+        let pieces = if is_of_none {
+            1
+        } else {
+            settings.scale.warehouses
+        };
+        for piece in (0..pieces).filter(|piece| piece % all == own) {
+            let doing = || format!("reading the table {} into the cache", table.name());
+            consistency::reading(&mut *tables, doing, |tables| {
+                tables.read_table(table, piece + 1)
+            })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Load, run and every condition, on the engines.
+
+use crate::faulty::Fault;
+use crate::harness::{Bench, assert_right, engine, failures};
+use trueput_engine::{Durability, Engine, OpenSpec, knob};
+use trueput_record::VerifyLevel;
+use trueput_record::trial::Settings;
+
+const SMALL: [(&str, &str); 3] = [
+    ("warehouses", "2"),
+    ("cardinality", "hundredth"),
+    ("transactions", "400"),
+];
+
+fn passes_on(engine: &dyn Engine) {
+    let bench = Bench::new(engine, Fault::None, 4, &SMALL);
+    let (ended, conclusion) = bench.run();
+    assert_eq!(ended.counts.iter().sum::<u64>(), 400);
+    assert_right(&conclusion);
+    assert_eq!(conclusion.results["store"].to_string(), "kv");
+    let notice = "tpcc workload, not an audited TPC-C result";
+    assert_eq!(conclusion.results["notice"].to_string(), notice);
+    assert_eq!(
+        conclusion.results["cardinality"].to_string(),
+        "reduced to a hundredth"
+    );
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_on_lmdb() {
+    passes_on(engine("lmdb"));
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_on_sqlite() {
+    passes_on(engine("sqlite"));
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_on_redb() {
+    passes_on(engine("redb"));
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_on_fjall() {
+    passes_on(engine("fjall"));
+}
+
+/// Engines whose libraries this machine has, each with its default knobs.
+pub fn found() -> impl Iterator<Item = &'static dyn Engine> {
+    let compiled_in = ["null", "lmdb", "sqlite", "redb", "fjall"];
+    let engines = trueput_drivers::registry().iter().copied();
+    engines.filter(move |engine| {
+        let knobs = knob::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
+        let capabilities = engine.capabilities();
+        !compiled_in.contains(&engine.info().name)
+            && engine.service().is_none()
+            && engine.dialect().is_none()
+            && engine.build().is_ok()
+            && capabilities.atomic_transactions
+            && capabilities.snapshot_reads
+            && engine.check_transactions(&knobs).is_ok()
+            && opens(*engine)
+    })
+}
+
+/// Whether a database can be made: an engine may need more than its library.
+fn opens(engine: &dyn Engine) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = knob::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
+    let level = Durability::ALL
+        .into_iter()
+        .find(|level| engine.promise(*level).is_some());
+    let spec = OpenSpec {
+        directory: folder.path(),
+        durability: level.unwrap(),
+        knobs: &knobs,
+        sessions: 1,
+    };
+    engine.open(&spec).is_ok()
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_on_every_engine_that_is_found() {
+    for engine in found() {
+        println!("{}", engine.info().name);
+        passes_on(engine);
+    }
+}
+
+#[test]
+fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
+    let mut bench = Bench::new(engine("lmdb"), Fault::None, 2, &SMALL);
+    bench.verify = VerifyLevel::Sample;
+    let (ended, conclusion) = bench.run();
+    assert_eq!(
+        failures(&conclusion).len(),
+        0,
+        "{:?}",
+        failures(&conclusion)
+    );
+    let mut short = ended;
+    short.findings[0].insert("new orders".to_owned(), 1_000);
+    let failed = failures(&bench.conclude(&short));
+    assert_eq!(failed.len(), 1);
+    assert!(failed["every acknowledged new-order is there"].contains("missing"));
+}
+
+#[test]
+fn conflicts_are_tried_again_with_the_same_input_and_lose_nothing() {
+    let bench = Bench::new(engine("lmdb"), Fault::ConflictsOneIn(5), 2, &SMALL);
+    let (ended, conclusion) = bench.run();
+    assert_right(&conclusion);
+    assert!(ended.conflicts > 50, "{}", ended.conflicts);
+    assert_eq!(ended.counts.iter().sum::<u64>(), 400);
+}
+
+#[test]
+fn paced_terminals_key_in_and_think() {
+    let given = [
+        ("cardinality", "hundredth"),
+        ("transactions", "230"),
+        ("pacing", "tpc"),
+    ];
+    let bench = Bench::new(engine("lmdb"), Fault::None, 10, &given);
+    bench.prepare().unwrap();
+    let (ended, rested_ns) = bench.work_together();
+    assert_right(&bench.conclude(&ended));
+    // Ten terminals went through one deck each: 10 x 18 + 10 x 3 + 3 x 2 = 216 s of keying in, and
+    // about 260 s of thinking.
+    let rested_s = rested_ns as f64 / 1e9;
+    assert!((3_600.0..6_200.0).contains(&rested_s), "{rested_s}");
+}
+
+#[test]
+fn tables_are_read_into_the_cache_before_the_run() {
+    let mut given = SMALL.to_vec();
+    given.push(("prime", "all"));
+    let bench = Bench::new(engine("lmdb"), Fault::None, 2, &given);
+    assert_right(&bench.run().1);
+}

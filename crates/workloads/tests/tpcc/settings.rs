@@ -1,0 +1,76 @@
+//! What is given wrongly is refused in one line that says what would be right.
+
+use crate::harness::{engine, job, job_under};
+use trueput_engine::{Engine, Null, knob};
+use trueput_record::conditions::Rate;
+use trueput_record::trial::Settings;
+use trueput_record::{Conditions, WorkerKind};
+
+fn refusal(given: &[(&str, &str)]) -> String {
+    job(given).err().unwrap()
+}
+
+#[test]
+fn zero_warehouses_are_refused() {
+    let message = refusal(&[("warehouses", "0")]);
+    assert!(
+        message.contains("warehouses") && message.contains("1 to"),
+        "{message}"
+    );
+    assert!(!message.contains('\n'));
+}
+
+#[test]
+fn fewer_terminals_than_the_pacing_needs_are_refused_with_their_number() {
+    let job = job(&[("warehouses", "2"), ("pacing", "tpc")]).unwrap();
+    let message = job.check_workers(8, WorkerKind::Threads).unwrap_err();
+    assert!(
+        message.contains("workers 20") && message.contains("not 8"),
+        "{message}"
+    );
+    assert_eq!(job.check_workers(20, WorkerKind::Threads), Ok(()));
+}
+
+#[test]
+fn a_rate_does_not_go_with_pacing() {
+    let conditions = Conditions {
+        rate: Some(Rate {
+            per_s: 10.0,
+            arrival: Default::default(),
+        }),
+        ..Conditions::default()
+    };
+    let message = job_under(&[("pacing", "tpc")], &conditions).err().unwrap();
+    assert!(message.contains("rate"), "{message}");
+    assert!(job_under(&[], &conditions).is_ok());
+}
+
+#[test]
+fn an_engine_that_keeps_nothing_is_refused() {
+    let job = job(&[]).unwrap();
+    let message = job.check_capabilities(&Null.capabilities()).unwrap_err();
+    assert!(message.contains("keeps what is put"), "{message}");
+    let lmdb = engine("lmdb").capabilities();
+    assert_eq!(job.check_capabilities(&lmdb), Ok(()));
+}
+
+#[test]
+fn leveldb_which_has_no_transactions_says_why_it_cannot() {
+    let none = knob::resolve("leveldb", engine("leveldb").knobs(), &Settings::new()).unwrap();
+    let message = engine("leveldb")
+        .check_transactions(&none)
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("no transactions"), "{message}");
+    assert!(job(&[]).unwrap().needs_transactions());
+}
+
+#[test]
+fn a_run_without_duration_or_count_ends_by_a_count_of_its_own() {
+    assert_eq!(job(&[]).unwrap().total_units(), 10_000);
+    let conditions = Conditions {
+        duration_s: Some(10.0),
+        ..Conditions::default()
+    };
+    assert_eq!(job_under(&[], &conditions).unwrap().total_units(), 0);
+}

@@ -8,6 +8,7 @@ mod library;
 mod lmdb;
 mod lsm;
 mod mdbx;
+mod postgresql;
 mod promise;
 mod redb;
 mod refuse;
@@ -23,6 +24,7 @@ pub use gtm::Gtm;
 pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
 pub use mdbx::Mdbx;
+pub use postgresql::Postgresql;
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
 pub use tokudb::TokuDb;
@@ -39,6 +41,7 @@ static GTM: Gtm = Gtm::new();
 static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
 static WIREDTIGER: WiredTiger = WiredTiger::new();
 static TOKUDB: TokuDb = TokuDb::new();
+static POSTGRESQL: Postgresql = Postgresql::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
     &LMDB,
@@ -52,6 +55,7 @@ static ENGINES: &[&dyn Engine] = &[
     &TOKUDB,
     &MDBX,
     &GTM,
+    &POSTGRESQL,
 ];
 
 /// Every engine that this program can drive, the null engine first.

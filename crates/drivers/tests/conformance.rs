@@ -1,5 +1,8 @@
 //! Every engine of the registry, at every level that it promises, keeps the contract.
 
+mod support;
+
+use support::Place;
 use trueput_engine::{Durability, conformance, knob};
 
 #[test]
@@ -16,8 +19,8 @@ fn every_engine_keeps_the_contract_at_every_level_that_it_promises() {
             if engine.promise(durability).is_none() {
                 continue;
             }
-            let folder = tempfile::tempdir().unwrap();
-            let checks = conformance::run(*engine, folder.path(), durability, &knobs);
+            let place = Place::of(*engine, durability, &[]);
+            let checks = conformance::run(*engine, place.path(), durability, &knobs);
             assert!(
                 !checks.is_empty(),
                 "{name} at {durability} was not looked at"

@@ -14,6 +14,7 @@ pub mod knob;
 pub mod native;
 pub mod null;
 pub mod reference;
+pub mod secret;
 pub mod service;
 pub mod sql;
 pub mod storage;

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
 use trueput_engine::{
     Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value,
     conformance, knob,
 };
+use trueput_record::Conditions;
+use trueput_runner::host::service::{Server, Site};
 
 /// Settings for [`open`] from pairs.
 pub fn settings(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {
@@ -36,11 +39,66 @@ pub fn open(
     })
 }
 
+/// A folder for databases, with the server that the engine needs for them, where it needs one. It
+/// runs for as long as this lives.
+pub struct Place {
+    server: Option<Server>,
+    folder: TempDir,
+}
+
+impl Place {
+    /// Starts the server, as the runner would.
+    pub fn of(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = start(engine, folder.path(), durability, given);
+        Self { server, folder }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The server, where there is one.
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// Stops the server in good order and starts it again with other settings.
+    pub fn restart(&mut self, engine: &dyn Engine, level: Durability, given: &[(&str, Value)]) {
+        self.server.take().map_or(Ok(()), Server::stop).unwrap();
+        self.server = start(engine, self.folder.path(), level, given);
+    }
+}
+
+/// Starts the server that an engine needs for databases in a folder, where it needs one.
+pub fn start(
+    engine: &dyn Engine,
+    folder: &Path,
+    durability: Durability,
+    given: &[(&str, Value)],
+) -> Option<Server> {
+    let service = engine.service()?;
+    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
+    let site = Site {
+        service: &*service,
+        spec: &OpenSpec {
+            directory: folder,
+            durability,
+            knobs: &knobs,
+            sessions: 16,
+        },
+        conditions: &Conditions::default(),
+        group_entry: None,
+    };
+    Some(Server::start(&site, &mut || true).unwrap())
+}
+
 /// The engine keeps the contract at `durability` with settings other than its defaults.
 pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) {
-    let folder = tempfile::tempdir().unwrap();
+    let place = Place::of(engine, durability, given);
     let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
-    let checks = conformance::run(engine, folder.path(), durability, &knobs);
+    let checks = conformance::run(engine, place.path(), durability, &knobs);
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
     assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
 }

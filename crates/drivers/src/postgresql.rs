@@ -1,0 +1,210 @@
+//! PostgreSQL: a private server for each trial, or a user's by its address.
+
+mod address;
+mod database;
+mod install;
+mod instance;
+mod knobs;
+mod owned;
+mod session;
+mod sql;
+mod value;
+mod wire;
+
+use crate::promise;
+use address::Address;
+use database::Opened;
+use instance::Instance;
+use knobs::Keeping;
+use std::path::{Path, PathBuf};
+use trueput_engine::{
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Knob, OpenSpec,
+    Promise, Resolved, Result, Service, Window, secret,
+};
+use wire::Connection;
+
+const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write Ahead Log' \
+                      (fsync, synchronous_commit, full_page_writes)";
+
+/// The schema that a database is, where its folder is not one of several in an instance.
+const SCHEMA: &str = "trueput";
+
+/// The longest key: a third of a page of the index, less what stands beside it there ("index row
+/// size exceeds btree version 4 maximum 2704").
+const LONGEST_KEY: usize = 2_600;
+/// A field takes 1 GiB at most, and a row is put together in such a field.
+const LONGEST_VALUE: usize = 512 << 20;
+
+/// The PostgreSQL driver.
+pub struct Postgresql {
+    named: Named,
+}
+
+/// Which server is meant.
+enum Named {
+    /// The first that is found.
+    First,
+    /// A program.
+    Program(PathBuf),
+    /// A user's, which runs.
+    Users(Address),
+}
+
+impl Postgresql {
+    /// PostgreSQL as the first server that is found has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            named: Named::First,
+        }
+    }
+
+    /// The program of a private server.
+    fn program(&self) -> Result<PathBuf> {
+        match &self.named {
+            Named::Program(program) => Ok(program.clone()),
+            _ => install::found().into_iter().next().ok_or_else(|| {
+                Error::engine(
+                    "no PostgreSQL server on this machine (postgres with initdb beside it); \
+                     `make engines` installs it",
+                )
+            }),
+        }
+    }
+
+    fn users(&self) -> Option<&Address> {
+        match &self.named {
+            Named::Users(address) => Some(address),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Postgresql {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine for Postgresql {
+    fn info(&self) -> Info {
+        Info {
+            name: "postgresql",
+            title: "PostgreSQL",
+            summary: "SQL server; heap and B-tree, several versions of a row, a process a session",
+            license: "PostgreSQL",
+            homepage: "https://www.postgresql.org",
+            install: "make engines, or postgresql@postgres://USER@HOST/DATABASE for a server of yours",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        if let Some(address) = self.users() {
+            let mut connection = Connection::open(address, &[])?;
+            let version = connection.parameter("server_version").unwrap_or_default();
+            let version = install::checked(version, &address.to_string())?;
+            owned::check(&mut connection, address)?;
+            let assertions = database::setting(&mut connection, "debug_assertions")? == "on";
+            return Ok(Build {
+                version,
+                library: Some(PathBuf::from(address.to_string())),
+                assertions: Some(assertions),
+            });
+        }
+        let program = self.program()?;
+        Ok(Build {
+            version: install::version(&program)?,
+            library: Some(program),
+            assertions: None,
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        install::found()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        if let Some(address) = library.to_str().filter(|_| secret::is_address(library)) {
+            let named = Named::Users(Address::parse(address)?);
+            return Ok(Box::new(Self { named }));
+        }
+        let shown = library.display();
+        let full = library
+            .canonicalize()
+            .map_err(|error| Error::engine(format!("cannot read {shown}: {error}")))?;
+        install::version(&full)?;
+        install::initdb(&full)?;
+        Ok(Box::new(Self {
+            named: Named::Program(full),
+        }))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: true,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: LONGEST_KEY,
+            max_value_bytes: LONGEST_VALUE,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        let (keeping, delay_ms) = match self.users() {
+            Some(_) => (owned::keeping(durability)?, None),
+            None => {
+                let delay_ms = knobs.unsigned("wal_writer_delay");
+                (Keeping::of(knobs, durability)?, Some(delay_ms))
+            }
+        };
+        Ok(Promise {
+            durability,
+            mapped_to: keeping.text(),
+            window: (durability == Durability::Buffered).then(|| unwritten(delay_ms)),
+            source: SOURCE.to_owned(),
+        })
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        match self.users() {
+            Some(_) => knobs::OF_A_SESSION,
+            None => knobs::KNOBS,
+        }
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        Ok(Box::new(match self.users() {
+            Some(address) => Opened::of_users(address, spec)?,
+            None => Opened::private(spec)?,
+        }))
+    }
+
+    fn service(&self) -> Option<Box<dyn Service>> {
+        match self.users() {
+            Some(_) => None,
+            // That there is no program is said where the engine is asked for its build.
+            None => Some(Box::new(Instance {
+                server: self.program().unwrap_or_else(|_| PathBuf::from("postgres")),
+            })),
+        }
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(Dialect::Postgresql)
+    }
+}
+
+/// What can be lost at `buffered`.
+fn unwritten(delay_ms: Option<u64>) -> Window {
+    let until = "the log's writer has written it: within three times wal_writer_delay";
+    Window {
+        time_s: delay_ms.map(|delay_ms| 3.0 * delay_ms as f64 / 1e3),
+        ..promise::until(until)
+    }
+}

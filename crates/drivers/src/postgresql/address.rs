@@ -1,0 +1,214 @@
+//! Where a server is and who asks: the private instance's socket, or a user's URL.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use trueput_engine::{Error, Result, secret};
+
+/// The port that servers have where nobody says another.
+const PORT: u16 = 5432;
+/// Where a socket lies where nobody says so: Debian's folder.
+const SOCKETS: &str = "/var/run/postgresql";
+/// The variable by which PostgreSQL's own clients are given a password.
+const PASSWORD: &str = "PGPASSWORD";
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// By the socket in a folder.
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// The number in the socket's name.
+        port: u16,
+    },
+    /// Over a network.
+    Host {
+        /// Its name or address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+}
+
+/// Where a server is and who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address {
+    /// How it is reached.
+    pub place: Place,
+    /// The user of the server's.
+    pub user: String,
+    /// The database.
+    pub database: String,
+    /// What it is called in messages.
+    shown: String,
+}
+
+impl Address {
+    /// Of the private instance in that folder.
+    pub fn private(instance: &Path) -> Self {
+        Self {
+            place: Place::Folder {
+                folder: instance.join("data"),
+                port: PORT,
+            },
+            user: "postgres".to_owned(),
+            database: "postgres".to_owned(),
+            shown: "the private server".to_owned(),
+        }
+    }
+
+    /// Of a URL: `postgres://USER@HOST:PORT/DATABASE`, its password already taken out.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] in one sentence that says what is wrong with it.
+    pub fn parse(url: &str) -> Result<Self> {
+        let wrong = |why: &str| {
+            let form = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+            Error::Unsupported(format!("postgresql: {url} {why}; an address is {form}"))
+        };
+        let rest = ["postgres://", "postgresql://"]
+            .iter()
+            .find_map(|scheme| url.strip_prefix(scheme))
+            .ok_or_else(|| wrong("is of another kind of server"))?;
+        let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (
+                plain(user).ok_or_else(|| wrong("has a broken % escape"))?,
+                host,
+            ),
+            None => ("postgres".to_owned(), authority),
+        };
+        let (host, port) = split_port(host).ok_or_else(|| wrong("has a port that is none"))?;
+        let mut host = plain(host).ok_or_else(|| wrong("has a broken % escape"))?;
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            match option.split_once('=') {
+                Some(("host", folder)) => host = plain(folder).unwrap_or_default(),
+                Some(("sslmode", "disable" | "allow" | "prefer")) => {}
+                Some(("sslmode", _)) => return Err(wrong("wants TLS, which is not spoken here")),
+                _ => {
+                    return Err(wrong(&format!(
+                        "has the option '{option}', which is not known"
+                    )));
+                }
+            }
+        }
+        let database = plain(database).ok_or_else(|| wrong("has a broken % escape"))?;
+        let place = match host.as_str() {
+            "" => Place::Folder {
+                folder: SOCKETS.into(),
+                port,
+            },
+            folder if folder.starts_with('/') => Place::Folder {
+                folder: folder.into(),
+                port,
+            },
+            _ => Place::Host { host, port },
+        };
+        Ok(Self {
+            place,
+            database: if database.is_empty() {
+                user.clone()
+            } else {
+                database
+            },
+            user,
+            shown: url.to_owned(),
+        })
+    }
+
+    /// The password to answer with: the URL's, else that of the environment.
+    pub fn password(&self) -> Option<String> {
+        let given = secret::of(&self.shown).and_then(|password| plain(&password));
+        given.or_else(|| std::env::var(PASSWORD).ok())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.shown)
+    }
+}
+
+/// A host and its port; `None` where that is no number. An address of IPv6 stands in brackets.
+fn split_port(host: &str) -> Option<(&str, u16)> {
+    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, rest)) => (name, rest.strip_prefix(':').unwrap_or(rest)),
+        None => host.split_once(':').unwrap_or((host, "")),
+    };
+    match port {
+        "" => Some((name, PORT)),
+        port => Some((name, port.parse().ok()?)),
+    }
+}
+
+/// A text with its `%` escapes undone; `None` where one is broken.
+fn plain(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte == b'%' {
+            let (code, after) = rest.split_at_checked(2)?;
+            let code = std::str::from_utf8(code).ok()?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            rest = after;
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(url: &str) -> Address {
+        Address::parse(url).unwrap()
+    }
+
+    #[test]
+    fn a_url_says_who_where_and_what() {
+        let address = parsed("postgres://me%40home@db.example:7777/bench%20mark");
+        let host = "db.example".to_owned();
+        assert_eq!(address.place, Place::Host { host, port: 7777 });
+        assert_eq!(
+            (address.user.as_str(), address.database.as_str()),
+            ("me@home", "bench mark")
+        );
+        let near = parsed("postgresql:///shop?host=/run/pg");
+        let folder = PathBuf::from("/run/pg");
+        assert_eq!(near.place, Place::Folder { folder, port: 5432 });
+        assert_eq!(near.database, "shop");
+        let six = parsed("postgres://u@[::1]:5433");
+        let host = "::1".to_owned();
+        assert_eq!(six.place, Place::Host { host, port: 5433 });
+        assert_eq!(six.database, "u");
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_is_refused_with_what_would_be_right() {
+        for (url, why) in [
+            ("mysql://host/db", "another kind of server"),
+            ("postgres://host:many/db", "port"),
+            ("postgres://host/db?sslmode=require", "TLS"),
+            ("postgres://host/db?magic=on", "'magic=on'"),
+            ("postgres://us%er@host/db", "escape"),
+        ] {
+            let error = Address::parse(url).unwrap_err().to_string();
+            assert!(
+                error.contains(why) && error.contains("postgres://USER"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_password_of_an_address_is_found_again() {
+        let shown = secret::keep(Path::new("postgres://it:s%20p@host/addressed"));
+        let address = parsed(shown.to_str().unwrap());
+        assert_eq!(address.password().as_deref(), Some("s p"));
+        assert_eq!(address.to_string(), "postgres://it@host/addressed");
+    }
+}

@@ -1,0 +1,212 @@
+//! A database: a schema of a private server, or of a user's.
+
+use super::address::Address;
+use super::instance;
+use super::knobs::{self, Keeping};
+use super::session::PostgresqlSession;
+use super::wire::Connection;
+use super::{SCHEMA, install, owned};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use trueput_engine::{Database, Mode, OpenSpec, Result, Session, Value};
+
+/// The tables in which the server counts, one row each, newer versions' among them.
+const COUNTERS: &[(&str, &str)] = &[
+    (
+        "pg_stat_database",
+        "SELECT * FROM pg_stat_database WHERE datname = current_database()",
+    ),
+    ("pg_stat_bgwriter", "SELECT * FROM pg_stat_bgwriter"),
+    ("pg_stat_checkpointer", "SELECT * FROM pg_stat_checkpointer"),
+    ("pg_stat_wal", "SELECT * FROM pg_stat_wal"),
+];
+
+/// The isolation of write transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Isolation {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+impl Isolation {
+    /// The statement that begins a transaction. One that reads sees one state at every level.
+    pub fn begin(self, mode: Mode) -> &'static str {
+        match (mode, self) {
+            (Mode::Write, Self::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+            (Mode::Write, Self::RepeatableRead) => {
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE"
+            }
+            (Mode::Write, Self::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE",
+            (Mode::Read, Self::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY",
+            (Mode::Read, _) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        }
+    }
+}
+
+/// An open database.
+pub(super) struct Opened {
+    address: Address,
+    /// The settings of each session.
+    settings: Vec<(&'static str, String)>,
+    isolation: Isolation,
+    /// For what is no session's. Over it this holds the schema of a user's server.
+    own: Mutex<Connection>,
+}
+
+impl Opened {
+    /// Opens a database of the private server that runs in its folder.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a level that it has not; whatever the server says.
+    pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
+        let keeping = Keeping::of(spec.knobs, spec.durability)?;
+        let (folder, schema) = instance::of(spec.directory)?;
+        Self::open(
+            Address::private(folder),
+            &schema,
+            keeping,
+            spec,
+            |connection| {
+                let statement = format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(&schema));
+                connection.simple(&statement, &mut |_, _| ()).map(drop)
+            },
+        )
+    }
+
+    /// Opens the schema that is ours of a user's server.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a level that the server has not as it is set, and for a schema of
+    /// our name that is not ours; whatever the server says.
+    pub fn of_users(address: &Address, spec: &OpenSpec<'_>) -> Result<Self> {
+        let keeping = owned::keeping(spec.durability)?;
+        Self::open(address.clone(), SCHEMA, keeping, spec, |connection| {
+            let version = connection.parameter("server_version").unwrap_or_default();
+            install::checked(version, &address.to_string())?;
+            owned::check_keeping(connection, address, spec.durability)?;
+            owned::take(connection, address, spec.directory)
+        })
+    }
+
+    fn open(
+        address: Address,
+        schema: &str,
+        keeping: Keeping,
+        spec: &OpenSpec<'_>,
+        make: impl FnOnce(&mut Connection) -> Result<()>,
+    ) -> Result<Self> {
+        let commit = if keeping.synchronous_commit {
+            "on"
+        } else {
+            "off"
+        };
+        let settings = vec![
+            ("search_path", quoted(schema)),
+            ("synchronous_commit", commit.to_owned()),
+            ("TimeZone", "UTC".to_owned()),
+        ];
+        let mut own = connect(&address, &settings)?;
+        make(&mut own)?;
+        let table = "CREATE TABLE IF NOT EXISTS record (k bytea PRIMARY KEY, v bytea NOT NULL)";
+        // That it is there already is a notice.
+        own.simple(table, &mut |_, _| ())?;
+        Ok(Self {
+            address,
+            settings,
+            isolation: knobs::isolation(spec.knobs),
+            own: Mutex::new(own),
+        })
+    }
+
+    fn with_own<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        work(&mut self.own.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn connect(address: &Address, settings: &[(&'static str, String)]) -> Result<Connection> {
+    let settings: Vec<(&str, &str)> = settings
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    Connection::open(address, &settings)
+}
+
+/// A name as SQL quotes it.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl Database for Opened {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let connection = connect(&self.address, &self.settings)?;
+        Ok(Box::new(PostgresqlSession::new(
+            connection,
+            self.isolation,
+        )?))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        self.with_own(|connection| {
+            let mut counters = BTreeMap::new();
+            for (table, statement) in COUNTERS {
+                if !is_there(connection, table)? {
+                    continue;
+                }
+                connection.simple(statement, &mut |name, text| {
+                    if let Value::Integer(_) | Value::Float(_) = Value::parse(text)
+                        && !name.starts_with("dat")
+                    {
+                        counters.insert(format!("{table}.{name}"), Value::parse(text));
+                    }
+                })?;
+            }
+            Ok(counters)
+        })
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let knobs = knobs::KNOBS.iter().map(|knob| knob.name);
+        let names = knobs.chain(knobs::REPORTED.iter().copied());
+        let names = names.chain(["synchronous_commit", "max_connections", "log_checkpoints"]);
+        let names: Vec<String> = names
+            .filter(|name| *name != "log_directory")
+            .map(|name| format!("'{name}'"))
+            .collect();
+        let statement = format!(
+            "SELECT name, current_setting(name) AS value FROM pg_settings WHERE name IN ({})",
+            names.join(", ")
+        );
+        self.with_own(|connection| {
+            let (mut settings, mut named) = (BTreeMap::new(), String::new());
+            connection.simple(&statement, &mut |column, text| match column {
+                "name" => named = text.to_owned(),
+                _ => {
+                    settings.insert(named.clone(), Value::from(text));
+                }
+            })?;
+            Ok(settings)
+        })
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.with_own(|connection| connection.simple("CHECKPOINT", &mut |_, _| ()).map(drop))
+    }
+}
+
+/// Whether the server has a table or view of that name among its own.
+fn is_there(connection: &mut Connection, table: &str) -> Result<bool> {
+    let statement = format!("SELECT to_regclass('pg_catalog.{table}') IS NOT NULL AS there");
+    let mut there = false;
+    connection.simple(&statement, &mut |_, text| there = text == "t")?;
+    Ok(there)
+}
+
+/// The value of one of the server's settings.
+pub(super) fn setting(connection: &mut Connection, name: &str) -> Result<String> {
+    let mut value = String::new();
+    connection.simple(&format!("SHOW {name}"), &mut |_, text| {
+        text.clone_into(&mut value)
+    })?;
+    Ok(value)
+}

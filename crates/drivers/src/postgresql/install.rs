@@ -1,0 +1,129 @@
+//! Where PostgreSQL's programs lie, and which version a server is.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use trueput_engine::{Error, Result};
+
+/// The oldest version that is driven: the ones before have no support of their makers' any more.
+pub(super) const OLDEST: u32 = 12;
+
+/// The servers on this machine, the newest first.
+pub(super) fn found() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = ["/usr/lib/postgresql", "/opt/postgresql"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten())
+        .map(|entry| entry.path().join("bin"))
+        .collect();
+    let versions = std::fs::read_dir("/usr").into_iter().flatten().flatten();
+    let versions =
+        versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("pgsql-"));
+    folders.extend(versions.map(|entry| entry.path().join("bin")));
+    folders.sort_by_key(|folder| std::cmp::Reverse(number_in(folder)));
+    folders.push("/usr/local/pgsql/bin".into());
+    folders.extend(configured());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    folders.extend(std::env::split_paths(&path));
+    let mut servers = Vec::new();
+    for folder in folders {
+        let server = folder.join("postgres").canonicalize();
+        let server = server.ok().filter(|server| initdb(server).is_ok());
+        servers.extend(server.filter(|server| !servers.contains(server)));
+    }
+    servers
+}
+
+/// The version in a folder's path: 15 of `/usr/lib/postgresql/15/bin`.
+fn number_in(folder: &Path) -> u32 {
+    let name = folder
+        .parent()
+        .and_then(Path::file_name)
+        .unwrap_or_default();
+    let name = name.to_string_lossy();
+    name.rsplit('-')
+        .next()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_default()
+}
+
+/// Where `pg_config` says that the programs are.
+fn configured() -> Option<PathBuf> {
+    let said = Command::new("pg_config").arg("--bindir").output().ok()?;
+    let folder = String::from_utf8(said.stdout).ok()?;
+    said.status.success().then(|| PathBuf::from(folder.trim()))
+}
+
+/// The program beside a server that makes instances of it.
+///
+/// # Errors
+/// [`Error::Engine`], where there is none.
+pub(super) fn initdb(server: &Path) -> Result<PathBuf> {
+    let initdb = server.with_file_name("initdb");
+    match initdb.is_file() {
+        true => Ok(initdb),
+        false => Err(Error::engine(format!(
+            "{} has no initdb beside it, so that it can make no database",
+            server.display()
+        ))),
+    }
+}
+
+/// The version that the program itself states.
+///
+/// # Errors
+/// One line: it does not run, is another program, or is too old.
+pub(super) fn version(server: &Path) -> Result<String> {
+    let shown = server.display();
+    let said = Command::new(server).arg("--version").output();
+    let said = said.map_err(|error| Error::engine(format!("{shown} does not run: {error}")))?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version = text.strip_prefix("postgres (PostgreSQL) ");
+    let version = version.and_then(|rest| rest.split_whitespace().next());
+    let version = version.ok_or_else(|| {
+        Error::engine(format!(
+            "{shown} is no PostgreSQL server: it is to be the program 'postgres'"
+        ))
+    })?;
+    checked(version, &shown.to_string())
+}
+
+/// A version that is new enough, without what a distribution adds to it.
+///
+/// # Errors
+/// One line, where it is too old.
+pub(super) fn checked(version: &str, of: &str) -> Result<String> {
+    let version = version.split_whitespace().next().unwrap_or_default();
+    let digits = version.split(|c: char| !c.is_ascii_digit()).next();
+    let major: u32 = digits
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or_default();
+    match major >= OLDEST {
+        true => Ok(version.to_owned()),
+        false => Err(Error::Unsupported(format!(
+            "{of} is PostgreSQL {version}, which is too old; {OLDEST} and later are driven"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_is_refused_with_what_would_do() {
+        assert_eq!(
+            checked("15.14 (Debian 15.14-0+deb12u1)", "it").as_deref(),
+            Ok("15.14")
+        );
+        assert_eq!(checked("18beta1", "it").as_deref(), Ok("18beta1"));
+        let why = checked("9.6.24", "/old/postgres").unwrap_err().to_string();
+        assert!(why.contains("/old/postgres is PostgreSQL 9.6.24") && why.contains("12 and later"));
+    }
+
+    #[test]
+    fn a_program_that_is_no_server_is_named() {
+        let why = version(Path::new("/bin/sh")).unwrap_err().to_string();
+        assert!(why.contains("/bin/sh is no PostgreSQL server"), "{why}");
+        assert!(version(Path::new("/no/such/postgres")).is_err());
+        assert!(initdb(Path::new("/bin/sh")).is_err());
+    }
+}

@@ -1,0 +1,141 @@
+//! The private server of a trial: how its instance is made, started, asked and stopped.
+
+use super::address::Address;
+use super::wire::Connection;
+use super::{install, knobs};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use trueput_engine::service::Signal;
+use trueput_engine::{Error, OpenSpec, Result, Service};
+
+/// The folder of an instance's data, in that of the database.
+const DATA: &str = "data";
+/// What is there once an instance was made whole.
+const MADE: &str = "instance";
+
+/// A private server.
+pub(super) struct Instance {
+    /// The program.
+    pub server: PathBuf,
+}
+
+/// The instance that a database's folder belongs to, and the schema there that is the database's:
+/// the folder's own instance, or that of the folder above it.
+///
+/// # Errors
+/// [`Error::Engine`], where there is none.
+pub(super) fn of(directory: &Path) -> Result<(&Path, String)> {
+    let is_instance = |folder: &&Path| folder.join(MADE).exists();
+    if is_instance(&directory) {
+        return Ok((directory, super::SCHEMA.to_owned()));
+    }
+    let above = directory.parent().filter(is_instance);
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    above
+        .map(|folder| (folder, name.into_owned()))
+        .ok_or_else(|| {
+            let shown = directory.display();
+            Error::engine(format!(
+                "{shown} holds no instance of a server, which is made first"
+            ))
+        })
+}
+
+impl Service for Instance {
+    fn users(&self) -> &'static [&'static str] {
+        &["postgres"]
+    }
+
+    fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        let mut initdb = bare(&install::initdb(&self.server)?);
+        initdb.arg("-D").arg(spec.directory.join(DATA)).args([
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "--no-locale",
+            "-E",
+            "UTF8",
+        ]);
+        if spec.knobs.text("log_directory") == "log" {
+            // What is mounted there may have a folder of its own in it.
+            initdb.arg("-X").arg(spec.directory.join("log").join("wal"));
+        }
+        let mut done = Command::new("touch");
+        done.arg(spec.directory.join(MADE));
+        Ok(vec![initdb, done])
+    }
+
+    fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
+        spec.directory.join(MADE).exists()
+    }
+
+    fn command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
+        let mut command = bare(&self.server);
+        command.arg("-D").arg(spec.directory.join(DATA));
+        let mut set = |name: &str, value: &str| {
+            command.arg("-c").arg(format!("{name}={value}"));
+        };
+        // Nobody reaches it but by a socket in its own folder, which no other user can enter.
+        set("listen_addresses", "");
+        set("unix_socket_directories", ".");
+        set("port", "5432");
+        set("logging_collector", "off");
+        set("log_destination", "stderr");
+        for (name, value) in knobs::settings(spec.knobs, spec.durability, spec.sessions)? {
+            set(name, &value);
+        }
+        Ok(command)
+    }
+
+    fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+        match Connection::open(&Address::private(spec.directory), &[]) {
+            Ok(connection) => {
+                let version = connection.parameter("server_version").unwrap_or_default();
+                install::checked(version, "the private server").map(|_| true)
+            }
+            // What it lacks it may have a moment later; the caller knows when to give up.
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn stop_signal(&self) -> Signal {
+        Signal::Interrupt
+    }
+
+    fn death_signal(&self) -> Signal {
+        // At once, and its shared memory with it.
+        Signal::Quit
+    }
+}
+
+/// The program without what the environment would have it do.
+fn bare(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    for variable in [
+        "PGDATA",
+        "PGPORT",
+        "PGOPTIONS",
+        "PG_COLOR",
+        "LC_ALL",
+        "LANG",
+    ] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_below_an_instance_is_a_database_of_its_own_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = folder.path().join("check-07");
+        assert!(of(&check).is_err());
+        std::fs::write(folder.path().join(MADE), "").unwrap();
+        assert_eq!(of(&check), Ok((folder.path(), "check-07".to_owned())));
+        assert_eq!(of(folder.path()), Ok((folder.path(), "trueput".to_owned())));
+    }
+}

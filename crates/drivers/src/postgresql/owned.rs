@@ -1,0 +1,212 @@
+//! A user's server: what is ours in it, and what it must be like for a level of durability.
+//!
+//! All that is done there is done in one schema, which this program has made and marked. Its mark
+//! and that of the database's folder are the same as long as the schema holds that database.
+
+use super::SCHEMA;
+use super::address::Address;
+use super::database::{quoted, setting};
+use super::knobs::Keeping;
+use super::wire::Connection;
+use crate::refuse;
+use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use trueput_engine::{Durability, Error, Result};
+
+/// How the comment on a schema of ours begins; the mark of its database follows.
+const MARK: &str = "made by trueput for ";
+/// The file in a database's folder that has its mark.
+const MARKER: &str = "server-schema";
+/// The advisory lock over the schema: the letters of our name.
+const LOCK: i64 = 0x0074_7275_6570_7574;
+/// How long sessions that were just closed may hold it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a level of durability asks of a user's server.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a level that there is not.
+pub(super) fn keeping(durability: Durability) -> Result<Keeping> {
+    match durability {
+        Durability::Sync | Durability::Buffered | Durability::Process => Ok(Keeping {
+            fsync: durability != Durability::Process,
+            synchronous_commit: durability != Durability::Buffered,
+            full_page_writes: true,
+        }),
+        Durability::Async | Durability::None => {
+            Err(refuse::no_durability("postgresql", durability))
+        }
+    }
+}
+
+/// Checks that the server is set as a level needs it.
+///
+/// # Errors
+/// [`Error::Unsupported`], where it is not.
+pub(super) fn check_keeping(
+    connection: &mut Connection,
+    address: &Address,
+    durability: Durability,
+) -> Result<()> {
+    let wanted = keeping(durability)?;
+    let fsync = setting(connection, "fsync")? == "on";
+    let pages = setting(connection, "full_page_writes")? == "on";
+    let levels = match (fsync, pages) {
+        (true, true) => "sync and buffered",
+        _ => "process",
+    };
+    let fits = match wanted.fsync {
+        true => fsync && pages,
+        false => !(fsync && pages),
+    };
+    let word = |on| if on { "on" } else { "off" };
+    fits.then_some(()).ok_or_else(|| {
+        Error::Unsupported(format!(
+            "{address} has fsync={} and full_page_writes={}, so that its durability is {levels} and \
+             not '{durability}'",
+            word(fsync),
+            word(pages)
+        ))
+    })
+}
+
+/// Checks that the schema of our name is ours or not there.
+///
+/// # Errors
+/// [`Error::Unsupported`], where it is another's.
+pub(super) fn check(connection: &mut Connection, address: &Address) -> Result<()> {
+    mark_of(connection, address).map(drop)
+}
+
+/// Takes the schema for the database in `directory`: as it is, where it holds that database;
+/// otherwise emptied, or made. The connection holds it from then on.
+///
+/// # Errors
+/// [`Error::Unsupported`], where the schema is another's, or another run holds it.
+pub(super) fn take(connection: &mut Connection, address: &Address, directory: &Path) -> Result<()> {
+    let marker = directory.join(MARKER);
+    let own = std::fs::read_to_string(&marker).ok();
+    if own.is_some() && mark_of(connection, address)? == own {
+        return hold(connection, "pg_try_advisory_lock_shared", address);
+    }
+    hold(connection, "pg_try_advisory_lock", address)?;
+    match mark_of(connection, address)? {
+        Some(_) => empty(connection)?,
+        None => run(connection, &format!("CREATE SCHEMA {}", quoted(SCHEMA)))?,
+    }
+    let mark = new_mark();
+    run(
+        connection,
+        &format!("COMMENT ON SCHEMA {} IS '{MARK}{mark}'", quoted(SCHEMA)),
+    )?;
+    std::fs::write(&marker, mark)
+        .map_err(|error| Error::engine(format!("{}: {error}", marker.display())))?;
+    hold(connection, "pg_try_advisory_lock_shared", address)?;
+    run(connection, &format!("SELECT pg_advisory_unlock({LOCK})"))
+}
+
+/// The mark of the database that the schema holds; `None` where there is no schema.
+fn mark_of(connection: &mut Connection, address: &Address) -> Result<Option<String>> {
+    let statement = format!(
+        "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') AS comment \
+         FROM pg_namespace WHERE nspname = '{SCHEMA}'"
+    );
+    let mut comment = None;
+    connection.simple(&statement, &mut |_, text| comment = Some(text.to_owned()))?;
+    let Some(comment) = comment else {
+        return Ok(None);
+    };
+    match comment.strip_prefix(MARK) {
+        Some(mark) => Ok(Some(mark.to_owned())),
+        None => Err(Error::Unsupported(format!(
+            "{address} has a schema '{SCHEMA}' that is not trueput's: rename it, or name another \
+             database"
+        ))),
+    }
+}
+
+/// Locks the schema in a way, or says that another run has it.
+fn hold(connection: &mut Connection, function: &str, address: &Address) -> Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let mut held = false;
+        let statement = format!("SELECT {function}({LOCK}) AS held");
+        connection.simple(&statement, &mut |_, text| held = text == "t")?;
+        if held {
+            return Ok(());
+        }
+        if Instant::now() >= until {
+            return Err(Error::Unsupported(format!(
+                "another run works in the schema '{SCHEMA}' of {address}: wait for its end, or name \
+                 another database"
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Drops what is in the schema, and nothing that depends on it from outside.
+fn empty(connection: &mut Connection) -> Result<()> {
+    let kinds = [
+        ("VIEW", "relkind = 'v'"),
+        ("TABLE", "relkind IN ('r', 'p')"),
+        ("SEQUENCE", "relkind = 'S'"),
+    ];
+    for (kind, condition) in kinds {
+        let statement = format!(
+            "SELECT c.oid::regclass AS name FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE n.nspname = '{SCHEMA}' AND {condition}"
+        );
+        drop_all(connection, kind, &statement)?;
+    }
+    let functions = format!(
+        "SELECT p.oid::regprocedure AS name FROM pg_proc p \
+         JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '{SCHEMA}'"
+    );
+    drop_all(connection, "ROUTINE", &functions)
+}
+
+fn drop_all(connection: &mut Connection, kind: &str, statement: &str) -> Result<()> {
+    let mut names = Vec::new();
+    // Names that are not on the search path come with their schema.
+    run(connection, "SET search_path TO pg_catalog")?;
+    connection.simple(statement, &mut |_, name| names.push(name.to_owned()))?;
+    if !names.is_empty() {
+        run(
+            connection,
+            &format!("DROP {kind} {} RESTRICT", names.join(", ")),
+        )?;
+    }
+    run(connection, "RESET search_path")
+}
+
+fn run(connection: &mut Connection, statement: &str) -> Result<()> {
+    connection.simple(statement, &mut |_, _| ()).map(drop)
+}
+
+/// A mark that no other database has: each hasher of the standard library is seeded at random.
+fn new_mark() -> String {
+    let random = || std::hash::RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_marks_are_never_the_same() {
+        assert_ne!(new_mark(), new_mark());
+        assert_eq!(new_mark().len(), 32);
+    }
+
+    #[test]
+    fn a_users_server_has_the_levels_of_a_private_one() {
+        for level in [Durability::Sync, Durability::Buffered, Durability::Process] {
+            assert!(keeping(level).is_ok());
+        }
+        assert!(keeping(Durability::None).is_err());
+    }
+}

@@ -1,0 +1,400 @@
+//! A session: a connection, a table of keys and values, and statements prepared over both.
+
+use super::LONGEST_KEY;
+use super::database::Isolation;
+use super::value::Columns;
+use super::wire::{Completed, Connection, length};
+use crate::refuse;
+use std::ops::{Bound, ControlFlow};
+use trueput_engine::{
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
+};
+
+/// Statements that every session prepares, by their names.
+const GET: &str = "get";
+const GET_LOCKED: &str = "get-locked";
+const PUT: &str = "put";
+const DELETE: &str = "delete";
+const BEGIN_WRITE: &str = "begin-write";
+const BEGIN_READ: &str = "begin-read";
+const COMMIT: &str = "commit";
+const ROLLBACK: &str = "rollback";
+
+/// How many records a scan asks for at first, then, and from then on.
+const BATCHES: [usize; 3] = [16, 128, 1024];
+
+/// Where a session stands with its transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// Begun here; the server hears of it with the first statement, in one round trip.
+    Begun(Mode),
+    /// Begun there.
+    Open(Mode),
+}
+
+/// A statement of a workload's.
+pub(super) struct Prepared {
+    /// Its name on the connection.
+    pub name: String,
+    /// The types of its parameters.
+    pub parameters: Vec<u32>,
+    /// The types of its columns.
+    pub columns: Vec<u32>,
+}
+
+/// A session.
+pub(super) struct PostgresqlSession {
+    pub(super) connection: Connection,
+    isolation: Isolation,
+    state: State,
+    /// Which statements of scans are prepared, a bit for each.
+    scans: u64,
+    /// Where a scan goes on.
+    last_key: Vec<u8>,
+    /// What the workload has prepared.
+    pub(super) statements: Vec<Prepared>,
+    /// Room for the arrays of a row, one for each column.
+    pub(super) arrays: Vec<Vec<i64>>,
+}
+
+impl PostgresqlSession {
+    /// Prepares what it needs.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub fn new(mut connection: Connection, isolation: Isolation) -> Result<Self> {
+        let select = "SELECT v FROM record WHERE k = $1";
+        let (locked, begin_write) = (format!("{select} FOR UPDATE"), isolation.begin(Mode::Write));
+        let begin_read = isolation.begin(Mode::Read);
+        let put = "INSERT INTO record (k, v) VALUES ($1, $2) \
+                   ON CONFLICT (k) DO UPDATE SET v = excluded.v";
+        for (name, text) in [
+            (GET, select),
+            (GET_LOCKED, &locked),
+            (PUT, put),
+            (DELETE, "DELETE FROM record WHERE k = $1"),
+            (BEGIN_WRITE, begin_write),
+            (BEGIN_READ, begin_read),
+            (COMMIT, "COMMIT"),
+            (ROLLBACK, "ROLLBACK"),
+        ] {
+            connection.parse(name, text)?;
+        }
+        connection.finish(&mut ignore)?;
+        Ok(Self {
+            connection,
+            isolation,
+            state: State::Idle,
+            scans: 0,
+            last_key: Vec::new(),
+            statements: Vec::new(),
+            arrays: Vec::new(),
+        })
+    }
+
+    /// The text that begins the transaction that the server has not heard of; empty where there is
+    /// none.
+    pub(super) fn pending(&self) -> &'static str {
+        match self.state {
+            State::Begun(mode) => self.isolation.begin(mode),
+            _ => "",
+        }
+    }
+
+    /// Notes that the server has heard of the transaction.
+    pub(super) fn is_sent(&mut self) {
+        if let State::Begun(mode) = self.state {
+            self.state = State::Open(mode);
+        }
+    }
+
+    /// Asks for the beginning of a transaction that the server has not heard of.
+    pub(super) fn ask_to_begin(&mut self) -> Result<()> {
+        match self.state {
+            State::Begun(Mode::Write) => self.connection.execute(BEGIN_WRITE, 0, |_| Ok(())),
+            State::Begun(Mode::Read) => self.connection.execute(BEGIN_READ, 0, |_| Ok(())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Executes a statement of this driver's with these values of bytes.
+    fn run(
+        &mut self,
+        name: &str,
+        values: &[&[u8]],
+        on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<Completed> {
+        self.ask_to_begin()?;
+        let asked = self.connection.execute(name, values.len(), |out| {
+            for value in values {
+                out.extend_from_slice(&length(value.len())?.to_be_bytes());
+                out.extend_from_slice(value);
+            }
+            Ok(())
+        });
+        if let Err(error) = asked {
+            self.connection.forget();
+            return Err(error);
+        }
+        self.is_sent();
+        self.connection.finish(on_row)
+    }
+
+    fn mode(&self) -> Result<Mode> {
+        match self.state {
+            State::Idle => Err(refuse::no_transaction()),
+            State::Begun(mode) | State::Open(mode) => Ok(mode),
+        }
+    }
+
+    fn check_write(&self) -> Result<()> {
+        match self.mode()? {
+            Mode::Write => Ok(()),
+            Mode::Read => Err(refuse::write_in_read()),
+        }
+    }
+
+    fn value_of(
+        &mut self,
+        statement: &str,
+        key: &[u8],
+        visitor: &mut ValueVisitor<'_>,
+    ) -> Result<bool> {
+        let mut found = false;
+        self.run(statement, &[key], &mut |row| {
+            let value = Columns::of(row)?.next_column()?;
+            visitor(value.unwrap_or_default());
+            found = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Has the statement of a scan prepared, and gives its name.
+    fn scan_statement(&mut self, shape: &Shape, batch: usize) -> Result<String> {
+        let number = shape.number() * BATCHES.len() + batch;
+        let name = format!("scan-{number}");
+        if self.scans & (1 << number) == 0 {
+            self.connection.parse(&name, &shape.text(BATCHES[batch]))?;
+            self.connection.finish(&mut ignore)?;
+            self.scans |= 1 << number;
+        }
+        Ok(name)
+    }
+
+    /// Shows one batch of a scan, and says how many records it had and whether the visitor broke.
+    fn scan_batch(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        batch: usize,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<(usize, bool)> {
+        let shape = Shape::of(range, direction);
+        let name = self.scan_statement(&shape, batch)?;
+        let (mut shown, mut broke) = (0, false);
+        let mut last_key = std::mem::take(&mut self.last_key);
+        let bounds = [range.lower, range.upper];
+        let bounds: Vec<&[u8]> = bounds.into_iter().filter_map(key_of).collect();
+        let done = self.run(&name, &bounds, &mut |row| {
+            let mut columns = Columns::of(row)?;
+            let key = columns.next_column()?.unwrap_or_default();
+            let value = columns.next_column()?.unwrap_or_default();
+            shown += 1;
+            if shown == BATCHES[batch] {
+                last_key.clear();
+                last_key.extend_from_slice(key);
+            }
+            let flow = visitor(key, value);
+            broke = flow.is_break();
+            Ok(flow)
+        });
+        self.last_key = last_key;
+        done.map(|_| (shown, broke))
+    }
+}
+
+impl Session for PostgresqlSession {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.state != State::Idle {
+            return Err(refuse::already_open());
+        }
+        self.state = State::Begun(mode);
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let locks = self.mode()? == Mode::Write && self.isolation == Isolation::ReadCommitted;
+        self.value_of(if locks { GET_LOCKED } else { GET }, key, visitor)
+    }
+
+    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        if self.state != State::Idle {
+            return Err(refuse::already_open());
+        }
+        self.value_of(GET, key, visitor)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.check_write()?;
+        if key.len() > LONGEST_KEY || value.len() > super::LONGEST_VALUE {
+            return Err(Error::Unsupported(format!(
+                "a key of {} bytes with a value of {}",
+                key.len(),
+                value.len()
+            )));
+        }
+        self.run(PUT, &[key, value], &mut ignore).map(drop)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.check_write()?;
+        self.run(DELETE, &[key], &mut ignore).map(drop)
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        self.mode()?;
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let (mut batch, mut total, mut after) = (0, 0_u64, Vec::new());
+        loop {
+            let mut left = range;
+            if total > 0 {
+                match direction {
+                    Direction::Forward => left.lower = Bound::Excluded(&after),
+                    Direction::Backward => left.upper = Bound::Excluded(&after),
+                }
+            }
+            let (shown, broke) = self.scan_batch(left, direction, batch, visitor)?;
+            total += shown as u64;
+            if broke || shown < BATCHES[batch] {
+                return Ok(total);
+            }
+            std::mem::swap(&mut after, &mut self.last_key);
+            batch = (batch + 1).min(BATCHES.len() - 1);
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => Err(refuse::no_transaction()),
+            State::Begun(_) => Ok(()),
+            // A failed transaction would be rolled back in silence.
+            State::Open(_) if self.connection.has_failed() => {
+                self.run(ROLLBACK, &[], &mut ignore)?;
+                Err(Error::engine(
+                    "the transaction had failed and was rolled back",
+                ))
+            }
+            State::Open(_) => self.run(COMMIT, &[], &mut ignore).map(drop),
+        }
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => Err(refuse::no_transaction()),
+            State::Begun(_) => Ok(()),
+            State::Open(_) => self.run(ROLLBACK, &[], &mut ignore).map(drop),
+        }
+    }
+
+    fn sql(&mut self) -> Option<&mut dyn Sql> {
+        Some(self)
+    }
+}
+
+/// A statement that gives no rows.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "it stands where rows are looked at"
+)]
+pub(super) fn ignore(_: &[u8]) -> Result<ControlFlow<()>> {
+    Ok(ControlFlow::Continue(()))
+}
+
+fn key_of(bound: Bound<&[u8]>) -> Option<&[u8]> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
+    }
+}
+
+/// What the statement of a scan depends on, beside its batch.
+struct Shape {
+    /// For the lower and the upper end: 0 for none, 1 for one that is in the range, 2 for one that
+    /// is not.
+    ends: [usize; 2],
+    direction: Direction,
+}
+
+impl Shape {
+    fn of(range: KeyRange<'_>, direction: Direction) -> Self {
+        let ends = [range.lower, range.upper].map(|end| match end {
+            Bound::Unbounded => 0,
+            Bound::Included(_) => 1,
+            Bound::Excluded(_) => 2,
+        });
+        Self { ends, direction }
+    }
+
+    fn number(&self) -> usize {
+        let backward = usize::from(self.direction == Direction::Backward);
+        (backward * 3 + self.ends[0]) * 3 + self.ends[1]
+    }
+
+    fn text(&self, limit: usize) -> String {
+        let mut conditions = Vec::new();
+        for (end, operators) in self.ends.into_iter().zip([[">=", ">"], ["<=", "<"]]) {
+            if end > 0 {
+                let number = conditions.len() + 1;
+                conditions.push(format!("k {} ${number}", operators[end - 1]));
+            }
+        }
+        let condition = match conditions.is_empty() {
+            true => String::new(),
+            false => format!("WHERE {} ", conditions.join(" AND ")),
+        };
+        let order = match self.direction {
+            Direction::Forward => "",
+            Direction::Backward => " DESC",
+        };
+        format!("SELECT k, v FROM record {condition}ORDER BY k{order} LIMIT {limit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_of_a_scan_has_a_statement_and_a_number_of_its_own() {
+        let ends = |key| [Bound::Unbounded, Bound::Included(key), Bound::Excluded(key)];
+        let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+        for lower in ends(b"a".as_slice()) {
+            for upper in ends(b"b".as_slice()) {
+                for direction in [Direction::Forward, Direction::Backward] {
+                    let shape = Shape::of(KeyRange { lower, upper }, direction);
+                    numbers.push(shape.number());
+                    texts.push(shape.text(16));
+                }
+            }
+        }
+        assert!(texts.contains(
+            &"SELECT k, v FROM record WHERE k > $1 AND k <= $2 ORDER BY k DESC LIMIT 16".to_owned()
+        ));
+        assert!(texts.contains(&"SELECT k, v FROM record ORDER BY k LIMIT 16".to_owned()));
+        numbers.sort_unstable();
+        texts.sort();
+        texts.dedup();
+        assert_eq!(numbers, (0..18).collect::<Vec<_>>());
+        assert_eq!(texts.len(), 18);
+        assert!(18 * BATCHES.len() <= 64);
+    }
+}

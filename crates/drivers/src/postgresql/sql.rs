@@ -1,0 +1,127 @@
+//! The SQL of a session.
+
+use super::session::{PostgresqlSession, Prepared, ignore};
+use super::value::{self, Columns};
+use super::wire::Completed;
+use std::ops::ControlFlow;
+use trueput_engine::sql::{RowVisitor, Statement};
+use trueput_engine::{Datum, Dialect, Error, Result, Sql};
+
+/// Rows of so many columns need no memory of their own.
+const COLUMNS: usize = 32;
+
+impl Sql for PostgresqlSession {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgresql
+    }
+
+    fn batch(&mut self, statements: &str) -> Result<()> {
+        let whole;
+        let text = match self.pending() {
+            "" => statements,
+            begin => {
+                whole = format!("{begin}; {statements}");
+                &whole
+            }
+        };
+        self.is_sent();
+        self.connection.simple(text, &mut |_, _| ()).map(drop)
+    }
+
+    fn prepare(&mut self, statement: &str) -> Result<Statement> {
+        let number = self.statements.len();
+        let name = format!("statement-{number}");
+        let (mut parameters, mut columns) = (Vec::new(), Vec::new());
+        self.connection.parse(&name, statement)?;
+        self.connection.describe(&name)?;
+        self.connection.finish_described(&mut |tag, body| {
+            match tag {
+                b't' => parameters = value::parameter_types(body)?,
+                _ => columns = value::column_types(body)?,
+            }
+            Ok(())
+        })?;
+        if self.arrays.len() < columns.len() {
+            self.arrays.resize(columns.len(), Vec::new());
+        }
+        self.statements.push(Prepared {
+            name,
+            parameters,
+            columns,
+        });
+        Ok(Statement(number))
+    }
+
+    fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
+        self.ask(statement, parameters)?;
+        self.connection
+            .finish(&mut ignore)
+            .map(|Completed { rows }| rows)
+    }
+
+    fn query(
+        &mut self,
+        statement: Statement,
+        parameters: &[Datum<'_>],
+        visitor: &mut RowVisitor<'_>,
+    ) -> Result<u64> {
+        self.ask(statement, parameters)?;
+        let columns = &self.statements[statement.0].columns;
+        let arrays = &mut self.arrays;
+        let mut shown = 0;
+        self.connection.finish(&mut |row| {
+            shown += 1;
+            show(row, columns, arrays, visitor)
+        })?;
+        Ok(shown)
+    }
+}
+
+impl PostgresqlSession {
+    /// Asks for a statement's execution, and for the transaction's beginning where that is due.
+    fn ask(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<()> {
+        let asked = self.ask_to_begin().and_then(|()| {
+            let prepared = self.statements.get(statement.0);
+            let prepared = prepared.ok_or_else(|| Error::engine("no such statement"))?;
+            let types = &prepared.parameters;
+            if types.len() != parameters.len() {
+                return Err(Error::engine(format!(
+                    "a statement that takes {} parameters was given {}",
+                    types.len(),
+                    parameters.len()
+                )));
+            }
+            self.connection.execute(&prepared.name, types.len(), |out| {
+                let mut all = parameters.iter().zip(types);
+                all.try_for_each(|(datum, of_type)| value::encode(out, datum, *of_type))
+            })
+        });
+        match asked {
+            Ok(()) => self.is_sent(),
+            Err(_) => self.connection.forget(),
+        }
+        asked
+    }
+}
+
+/// Shows a row to the visitor where it lies.
+fn show(
+    row: &[u8],
+    types: &[u32],
+    arrays: &mut [Vec<i64>],
+    visitor: &mut RowVisitor<'_>,
+) -> Result<ControlFlow<()>> {
+    let (mut few, mut many);
+    let data: &mut [Datum<'_>] = if types.len() <= COLUMNS {
+        few = [Datum::Null; COLUMNS];
+        &mut few[..types.len()]
+    } else {
+        many = vec![Datum::Null; types.len()];
+        &mut many
+    };
+    let mut columns = Columns::of(row)?;
+    for ((datum, of_type), numbers) in data.iter_mut().zip(types).zip(arrays) {
+        *datum = value::decode(columns.next_column()?, *of_type, numbers)?;
+    }
+    Ok(visitor(data))
+}

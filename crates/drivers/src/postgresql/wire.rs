@@ -1,0 +1,615 @@
+//! A connection to a server, in version 3 of the frontend/backend protocol (PostgreSQL
+//! documentation, chapter "Frontend/Backend Protocol"). One thread sends and waits: no task, no
+//! runtime and no copy of a row stands between the workload and the socket.
+
+use super::address::{Address, Place};
+use postgres_protocol::authentication::{md5_hash, sasl};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::ops::{ControlFlow, Range};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use trueput_engine::{Error, Result};
+
+/// Version 3.0.
+const PROTOCOL: i32 = 196_608;
+/// The parameter and result format that is not text.
+const BINARY: i16 = 1;
+/// How much is asked of the socket at once.
+const CHUNK_BYTES: usize = 16 << 10;
+/// Buffers that a large value has made larger than this shrink again.
+const KEPT_BYTES: usize = 1 << 20;
+/// How long a server may take to let a client in.
+const ADMISSION: Duration = Duration::from_secs(30);
+
+/// What carries the bytes.
+enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    fn open(place: &Place) -> std::io::Result<Self> {
+        match place {
+            // The kernel follows the link to the folder, however long its own path is: the name of
+            // a socket may have 107 bytes.
+            Place::Folder { folder, port } => {
+                use std::os::fd::AsRawFd;
+                let opened = std::fs::File::open(folder)?;
+                let name = format!("/proc/self/fd/{}/.s.PGSQL.{port}", opened.as_raw_fd());
+                UnixStream::connect(name).map(Self::Unix)
+            }
+            Place::Host { host, port } => {
+                let stream = TcpStream::connect((host.as_str(), *port))?;
+                stream.set_nodelay(true)?;
+                Ok(Self::Tcp(stream))
+            }
+        }
+    }
+
+    fn limit(&self, limit: Option<Duration>) -> std::io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(limit),
+            Self::Tcp(stream) => stream.set_read_timeout(limit),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Unix(stream) => stream.read(buffer),
+            Self::Tcp(stream) => stream.read(buffer),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.write_all(bytes),
+            Self::Tcp(stream) => stream.write_all(bytes),
+        }
+    }
+}
+
+/// What a round trip came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Completed {
+    /// Rows that the last statement changed or gave.
+    pub rows: u64,
+}
+
+/// A connection.
+pub(super) struct Connection {
+    stream: Stream,
+    /// Messages to be sent together.
+    out: Vec<u8>,
+    /// What was received; `unread` of it has not been looked at.
+    received: Vec<u8>,
+    unread: Range<usize>,
+    /// `I` without a transaction, `T` in one, `E` in one that has failed.
+    status: u8,
+    /// What the server says of itself.
+    parameters: BTreeMap<String, String>,
+}
+
+impl Connection {
+    /// Connects and logs in, with these settings for the session.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] in the server's words, or why it cannot be reached.
+    pub fn open(address: &Address, settings: &[(&str, &str)]) -> Result<Self> {
+        let stream = Stream::open(&address.place)
+            .map_err(|error| Error::engine(format!("cannot reach {address}: {error}")))?;
+        stream
+            .limit(Some(ADMISSION))
+            .map_err(|error| lost(&error))?;
+        let mut connection = Self {
+            stream,
+            out: Vec::with_capacity(1 << 10),
+            received: Vec::new(),
+            unread: 0..0,
+            status: b'I',
+            parameters: BTreeMap::new(),
+        };
+        connection.log_in(address, settings)?;
+        connection
+            .stream
+            .limit(None)
+            .map_err(|error| lost(&error))?;
+        Ok(connection)
+    }
+
+    /// What the server says of itself: `server_version` …
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.get(name).map(String::as_str)
+    }
+
+    /// Whether the server has a transaction open that has failed.
+    pub fn has_failed(&self) -> bool {
+        self.status == b'E'
+    }
+
+    fn log_in(&mut self, address: &Address, settings: &[(&str, &str)]) -> Result<()> {
+        let start = self.out.len();
+        self.out.extend_from_slice(&[0; 4]);
+        self.out.extend_from_slice(&PROTOCOL.to_be_bytes());
+        let fixed = [
+            ("user", address.user.as_str()),
+            ("database", address.database.as_str()),
+            ("application_name", "trueput"),
+            ("client_encoding", "UTF8"),
+        ];
+        for (name, value) in fixed.iter().chain(settings) {
+            push_text(&mut self.out, name)?;
+            push_text(&mut self.out, value)?;
+        }
+        self.out.push(0);
+        end_message(&mut self.out, start)?;
+        self.flush()?;
+        loop {
+            let (tag, body) = self.next()?;
+            match tag {
+                b'R' => self.authenticate(address, body)?,
+                b'E' => return Err(refusal(&self.received[body], address)),
+                b'Z' => {
+                    self.status = self.received[body].first().copied().unwrap_or(b'I');
+                    return Ok(());
+                }
+                _ => self.heed(tag, body),
+            }
+        }
+    }
+
+    /// Answers a request for authentication.
+    fn authenticate(&mut self, address: &Address, body: Range<usize>) -> Result<()> {
+        let body = self.received[body].to_vec();
+        let kind = body
+            .first_chunk()
+            .map_or(-1, |kind| i32::from_be_bytes(*kind));
+        let password = || {
+            address.password().ok_or_else(|| {
+                Error::engine(format!(
+                    "{address} wants a password: give it in the environment variable PGPASSWORD"
+                ))
+            })
+        };
+        match kind {
+            0 => Ok(()),
+            3 => self.send_password(password()?.as_bytes()),
+            5 => {
+                let salt = body.get(4..8).and_then(|salt| salt.try_into().ok());
+                let salt = salt.ok_or_else(garbled)?;
+                let hash = md5_hash(address.user.as_bytes(), password()?.as_bytes(), salt);
+                self.send_password(hash.as_bytes())
+            }
+            10 => self.authenticate_by_scram(address, &body[4..], password()?.as_bytes()),
+            _ => Err(Error::Unsupported(format!(
+                "{address} wants a way of authentication that is not spoken here (number {kind}): \
+                 allow scram-sha-256 or md5 in its pg_hba.conf"
+            ))),
+        }
+    }
+
+    fn send_password(&mut self, password: &[u8]) -> Result<()> {
+        self.message(b'p', |out| {
+            out.extend_from_slice(password);
+            out.push(0);
+            Ok(())
+        })?;
+        self.flush()
+    }
+
+    fn authenticate_by_scram(
+        &mut self,
+        address: &Address,
+        mechanisms: &[u8],
+        password: &[u8],
+    ) -> Result<()> {
+        let known = mechanisms.split(|&byte| byte == 0);
+        if !known
+            .into_iter()
+            .any(|name| name == sasl::SCRAM_SHA_256.as_bytes())
+        {
+            let text = format!("{address} offers no {}", sasl::SCRAM_SHA_256);
+            return Err(Error::Unsupported(text));
+        }
+        let mut scram = sasl::ScramSha256::new(password, sasl::ChannelBinding::unsupported());
+        let first = scram.message().to_vec();
+        self.message(b'p', |out| {
+            push_text(out, sasl::SCRAM_SHA_256)?;
+            out.extend_from_slice(&length(first.len())?.to_be_bytes());
+            out.extend_from_slice(&first);
+            Ok(())
+        })?;
+        self.flush()?;
+        let failed = |error: std::io::Error| Error::engine(format!("{address}: {error}"));
+        let challenge = self.sasl(11, address)?;
+        scram.update(&challenge).map_err(failed)?;
+        let answer = scram.message().to_vec();
+        self.message(b'p', |out| {
+            out.extend_from_slice(&answer);
+            Ok(())
+        })?;
+        self.flush()?;
+        let last = self.sasl(12, address)?;
+        scram.finish(&last).map_err(failed)
+    }
+
+    /// The server's next word of an authentication in several steps.
+    fn sasl(&mut self, expected: i32, address: &Address) -> Result<Vec<u8>> {
+        let (tag, body) = self.next()?;
+        let body = &self.received[body];
+        match (tag, body.split_first_chunk()) {
+            (b'E', _) => Err(refusal(body, address)),
+            (b'R', Some((kind, data))) if i32::from_be_bytes(*kind) == expected => {
+                Ok(data.to_vec())
+            }
+            _ => Err(garbled()),
+        }
+    }
+
+    /// Has a statement prepared under a name; it is known once the messages are sent.
+    pub fn parse(&mut self, name: &str, statement: &str) -> Result<()> {
+        self.message(b'P', |out| {
+            push_text(out, name)?;
+            push_text(out, statement)?;
+            out.extend_from_slice(&0_i16.to_be_bytes());
+            Ok(())
+        })
+    }
+
+    /// Asks what a prepared statement takes and gives.
+    pub fn describe(&mut self, name: &str) -> Result<()> {
+        self.message(b'D', |out| {
+            out.push(b'S');
+            push_text(out, name)
+        })
+    }
+
+    /// Has a prepared statement executed with `count` parameters that `values` writes, each as its
+    /// length and its bytes.
+    pub fn execute(
+        &mut self,
+        name: &str,
+        count: usize,
+        values: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let count = i16::try_from(count).map_err(|_| too_many())?;
+        let before = self.out.len();
+        let bound = self.message(b'B', |out| {
+            push_text(out, "")?;
+            push_text(out, name)?;
+            for number in [1, BINARY, count] {
+                out.extend_from_slice(&number.to_be_bytes());
+            }
+            values(out)?;
+            for number in [1, BINARY] {
+                out.extend_from_slice(&number.to_be_bytes());
+            }
+            Ok(())
+        });
+        if let Err(error) = bound {
+            self.out.truncate(before);
+            return Err(error);
+        }
+        self.message(b'E', |out| {
+            push_text(out, "")?;
+            out.extend_from_slice(&0_i32.to_be_bytes());
+            Ok(())
+        })
+    }
+
+    /// Forgets messages that were not sent.
+    pub fn forget(&mut self) {
+        self.out.clear();
+    }
+
+    /// Sends what was asked for, waits for the end of it, and shows the body of each row.
+    ///
+    /// # Errors
+    /// The first that the server reports; it has skipped what came after.
+    pub fn finish(
+        &mut self,
+        on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<Completed> {
+        self.message(b'S', |_| Ok(()))?;
+        self.flush()?;
+        self.receive(on_row, &mut |_, _| Ok(()))
+    }
+
+    /// As [`Connection::finish`], showing what was described: tag and body.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn finish_described(
+        &mut self,
+        on_description: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
+    ) -> Result<Completed> {
+        self.message(b'S', |_| Ok(()))?;
+        self.flush()?;
+        self.receive(&mut |_| Ok(ControlFlow::Continue(())), on_description)
+    }
+
+    /// Executes statements without parameters, and shows the rows' columns as text with their names.
+    ///
+    /// # Errors
+    /// As [`Connection::finish`].
+    pub fn simple(
+        &mut self,
+        statements: &str,
+        on_column: &mut dyn FnMut(&str, &str),
+    ) -> Result<Completed> {
+        self.message(b'Q', |out| push_text(out, statements))?;
+        self.flush()?;
+        let names = std::cell::RefCell::new(Vec::<String>::new());
+        self.receive(
+            &mut |row| {
+                let mut columns = super::value::Columns::of(row)?;
+                for name in names.borrow().iter() {
+                    let text = columns.next_column()?.map(String::from_utf8_lossy);
+                    text.iter().for_each(|text| on_column(name, text));
+                }
+                Ok(ControlFlow::Continue(()))
+            },
+            &mut |tag, body| {
+                if tag == b'T' {
+                    *names.borrow_mut() = super::value::column_names(body)?;
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// Reads until the server is ready for the next request.
+    fn receive(
+        &mut self,
+        on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
+        on_description: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
+    ) -> Result<Completed> {
+        let mut completed = Completed::default();
+        let mut failure: Option<Error> = None;
+        let mut wanted = true;
+        loop {
+            let (tag, body) = match self.next() {
+                Ok(message) => message,
+                // The server's last words say more than the end of the connection.
+                Err(error) => return Err(failure.unwrap_or(error)),
+            };
+            match tag {
+                b'D' if wanted && failure.is_none() => match on_row(&self.received[body]) {
+                    Ok(flow) => wanted = flow.is_continue(),
+                    Err(error) => failure = Some(error),
+                },
+                b'C' => completed.rows = rows_of(&self.received[body]),
+                b'E' => {
+                    let error = reported(&self.received[body]);
+                    failure.get_or_insert(error);
+                }
+                b't' | b'T' => {
+                    let described = on_description(tag, &self.received[body]);
+                    failure = failure.or(described.err());
+                }
+                b'Z' => {
+                    self.status = self.received[body].first().copied().unwrap_or(b'I');
+                    return failure.map_or(Ok(completed), Err);
+                }
+                _ => self.heed(tag, body),
+            }
+        }
+    }
+
+    /// Notes what the server tells unasked.
+    fn heed(&mut self, tag: u8, body: Range<usize>) {
+        if tag == b'S' {
+            let mut texts = self.received[body].split(|&byte| byte == 0);
+            let mut text = || {
+                texts
+                    .next()
+                    .map(|text| String::from_utf8_lossy(text).into_owned())
+            };
+            if let (Some(name), Some(value)) = (text(), text()) {
+                self.parameters.insert(name, value);
+            }
+        }
+    }
+
+    /// Appends a message to those to be sent.
+    fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let before = self.out.len();
+        self.out.push(tag);
+        self.out.extend_from_slice(&[0; 4]);
+        let written = body(&mut self.out).and_then(|()| end_message(&mut self.out, before + 1));
+        if written.is_err() {
+            self.out.truncate(before);
+        }
+        written
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let sent = self.stream.write_all(&self.out);
+        self.out.clear();
+        if self.out.capacity() > KEPT_BYTES {
+            self.out.shrink_to(KEPT_BYTES);
+        }
+        match sent {
+            // What the server said before it closed the connection can still be read.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            sent => sent.map_err(|error| lost(&error)),
+        }
+    }
+
+    /// The next message: its tag, and where its body lies until the one after is asked for.
+    fn next(&mut self) -> Result<(u8, Range<usize>)> {
+        self.need(5)?;
+        let start = self.unread.start;
+        let head = &self.received[start..start + 5];
+        let tag = head[0];
+        let length = head[1..]
+            .first_chunk()
+            .map_or(0, |bytes| i32::from_be_bytes(*bytes));
+        let length = usize::try_from(length).ok().filter(|length| *length >= 4);
+        let whole = 1 + length.ok_or_else(garbled)?;
+        self.need(whole)?;
+        let start = self.unread.start;
+        self.unread.start += whole;
+        Ok((tag, start + 5..start + whole))
+    }
+
+    /// Reads until so many bytes are unread.
+    fn need(&mut self, bytes: usize) -> Result<()> {
+        if self.unread.len() >= bytes {
+            return Ok(());
+        }
+        self.received.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        if self.unread.is_empty() && self.received.len() > KEPT_BYTES {
+            self.received.truncate(CHUNK_BYTES);
+            self.received.shrink_to_fit();
+        }
+        if self.received.len() < bytes.max(CHUNK_BYTES) {
+            self.received.resize(bytes.max(CHUNK_BYTES), 0);
+        }
+        while self.unread.len() < bytes {
+            match self.stream.read(&mut self.received[self.unread.end..]) {
+                Ok(0) => return Err(Error::engine("the server has closed the connection")),
+                Ok(count) => self.unread.end += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(lost(&error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.forget();
+        // A server that has gone need not be told.
+        let _ = self.message(b'X', |_| Ok(()));
+        let _ = self.flush();
+    }
+}
+
+/// Writes the length of a message, itself included, in the four bytes at `start`.
+fn end_message(out: &mut [u8], start: usize) -> Result<()> {
+    let bytes = length(out.len() - start)?.to_be_bytes();
+    out[start..start + 4].copy_from_slice(&bytes);
+    Ok(())
+}
+
+fn push_text(out: &mut Vec<u8>, text: &str) -> Result<()> {
+    if text.contains('\0') {
+        return Err(Error::Unsupported("a zero byte in a text".to_owned()));
+    }
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+    Ok(())
+}
+
+/// A length as the protocol writes it.
+pub(super) fn length(bytes: usize) -> Result<i32> {
+    i32::try_from(bytes).map_err(|_| Error::Unsupported("a message of 2 GiB or more".to_owned()))
+}
+
+fn too_many() -> Error {
+    Error::Unsupported("a statement takes 32,767 parameters at most".to_owned())
+}
+
+/// What is no message of the protocol.
+pub(super) fn garbled() -> Error {
+    Error::engine("the server sent what is not of its protocol")
+}
+
+fn lost(error: &std::io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::engine(format!(
+            "the server gave no answer within {} s",
+            ADMISSION.as_secs()
+        )),
+        _ => Error::engine(format!("the connection to the server was lost: {error}")),
+    }
+}
+
+/// The number at the end of a command's tag: `INSERT 0 1`, `UPDATE 3`.
+fn rows_of(tag: &[u8]) -> u64 {
+    let text = std::str::from_utf8(tag)
+        .unwrap_or_default()
+        .trim_end_matches('\0');
+    text.rsplit(' ')
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or_default()
+}
+
+/// A field of an error, by its letter.
+fn field(body: &[u8], letter: u8) -> Option<String> {
+    let mut fields = body.split(|&byte| byte == 0);
+    let found = fields.find(|field| field.first() == Some(&letter))?;
+    Some(String::from_utf8_lossy(&found[1..]).into_owned())
+}
+
+/// An error that the server reports (documentation, appendix "PostgreSQL Error Codes").
+fn reported(body: &[u8]) -> Error {
+    let code = field(body, b'C').unwrap_or_default();
+    let message = field(body, b'M').unwrap_or_default();
+    let text = match field(body, b'D') {
+        Some(detail) => format!("{message} ({detail}; SQLSTATE {code})"),
+        None => format!("{message} (SQLSTATE {code})"),
+    };
+    match code.as_str() {
+        // Serialization failure, deadlock, lock not available.
+        "40001" | "40P01" | "55P03" => Error::Conflict(text),
+        // Disk full.
+        "53100" => Error::Full(text),
+        _ => Error::engine(text),
+    }
+}
+
+/// Why the server does not let a client in.
+fn refusal(body: &[u8], address: &Address) -> Error {
+    let code = field(body, b'C').unwrap_or_default();
+    let message = field(body, b'M').unwrap_or_default();
+    match code.as_str() {
+        // Still starting up, or shutting down: it may be asked again.
+        "57P03" => Error::Conflict(message),
+        _ => Error::engine(format!("{address} refuses: {message} (SQLSTATE {code})")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: &str) -> Error {
+        reported(format!("SERROR\0C{code}\0Mno luck\0\0").as_bytes())
+    }
+
+    #[test]
+    fn conflicts_and_full_disks_are_told_from_other_errors() {
+        for code in ["40001", "40P01", "55P03"] {
+            assert_eq!(
+                error(code),
+                Error::Conflict(format!("no luck (SQLSTATE {code})"))
+            );
+        }
+        assert_eq!(
+            error("53100"),
+            Error::Full("no luck (SQLSTATE 53100)".to_owned())
+        );
+        assert_eq!(error("23505"), Error::engine("no luck (SQLSTATE 23505)"));
+    }
+
+    #[test]
+    fn the_rows_of_a_command_stand_at_the_end_of_its_tag() {
+        assert_eq!(rows_of(b"INSERT 0 12\0"), 12);
+        assert_eq!(rows_of(b"UPDATE 3\0"), 3);
+        assert_eq!(rows_of(b"BEGIN\0"), 0);
+    }
+
+    #[test]
+    fn a_text_with_a_zero_byte_is_refused() {
+        let mut out = Vec::new();
+        assert!(push_text(&mut out, "a\0b").is_err());
+        push_text(&mut out, "ab").unwrap();
+        assert_eq!(out, b"ab\0");
+    }
+}

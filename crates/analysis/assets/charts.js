@@ -37,6 +37,15 @@ function bottom(width, unit, label, more) {
   };
 }
 
+// The same from 0 up to a figure, at round figures of its unit: bytes count in powers of 1,024.
+function fromZero(width, unit, label, most) {
+  const factor = unit === 'bytes' ? d3.max(SIZES.filter(([one]) => one <= most || one === 1), ([one]) => one) : 1;
+  const count = Math.max(2, Math.floor(width / 110));
+  const [, end] = d3.nice(0, (most || 1) / factor, count);
+  const ticks = d3.ticks(0, end, count).map((tick) => tick * factor);
+  return bottom(width, unit, label, { domain: [0, end * factor], ticks });
+}
+
 // A side axis within the chart: its labels stand above their lines, so that none needs a margin.
 function side(unit, label, more) {
   return [
@@ -45,12 +54,12 @@ function side(unit, label, more) {
       label: null, tickSize: 0, textAnchor: 'start', dx: 6, dy: -6, insetLeft: 0, marginLeft: 0,
       tickFormat: WRITE_ON_AXIS[unit], fill: 'var(--quiet)', ...more,
     }),
-    Plot.text([label], { frameAnchor: 'top-left', dy: -16, text: (d) => d, fontWeight: 600 }),
+    Plot.text([label], { frameAnchor: 'top-left', dy: -27, text: (d) => d, fontWeight: 600 }),
   ];
 }
 
 // Names with their colours, drawn into the chart so that what is exported has them.
-function legend(names, width, colours = colour) {
+function legend(names, width, colours = colour, dashes = () => null) {
   const shown = names.slice(0, COLOURS);
   if (names.length > COLOURS) shown.push(`${names.length - COLOURS} more, grey`);
   const longest = Math.max(...shown.map((name) => name.length));
@@ -64,7 +73,7 @@ function legend(names, width, colours = colour) {
       const y = Math.floor(index / across) * LINE + 10;
       const entry = group.append('g').attr('transform', `translate(${x},${y})`);
       entry.append('line').attr('x1', 2).attr('x2', 22).attr('stroke-width', 4)
-        .attr('stroke', colours(index)).attr('stroke-dasharray', dash(index));
+        .attr('stroke', colours(index)).attr('stroke-dasharray', dashes(index));
       entry.append('text').attr('x', 27).attr('dy', '0.35em').attr('text-anchor', 'start').attr('fill', 'currentColor')
         .text(shortened(name, room - 32));
     });
@@ -96,7 +105,8 @@ function barLabels(rows, width) {
 function barFrame(rows, width, x, marks, top = 4) {
   const more = { y: { type: 'band', domain: rows.map((row) => row.key), axis: null, padding: 0 } };
   const height = rows.length * 40 + top + 40;
-  return Plot.plot(base(width, height, { ...more, x, marginTop: top, marks }));
+  const margins = { marginTop: top, marginRight: 26 };
+  return Plot.plot(base(width, height, { ...more, x, ...margins, marks }));
 }
 
 function drawBars(chart, width) {
@@ -106,7 +116,7 @@ function drawBars(chart, width) {
     return { key, name: group.name, median, least, greatest, told: WRITE[unit](median) };
   });
   const several = rows.filter((row) => row.greatest > row.least);
-  return barFrame(rows, width, bottom(width, unit, chart.title, { zero: true, nice: true }), [
+  return barFrame(rows, width, fromZero(width, unit, chart.title, d3.max(rows, (row) => row.greatest)), [
     Plot.barX(rows, { y: 'key', x1: 0, x2: 'median', insetTop: 19, insetBottom: 5, fill: 'var(--c0)' }),
     Plot.ruleY(several, { y: 'key', x1: 'least', x2: 'greatest', dy: 7, strokeWidth: 2 }),
     Plot.tickX(several, { y: 'key', x: 'least', insetTop: 22, insetBottom: 8, strokeWidth: 2 }),
@@ -136,7 +146,7 @@ function drawStack(chart, width) {
     ...barLabels(rows, width),
   ];
   if (several) marks.push(named.draw);
-  const x = bottom(width, unit, null, { zero: true, nice: true });
+  const x = fromZero(width, unit, null, d3.max(parts, (part) => part.x2));
   return barFrame(rows, width, x, marks, several ? named.height + 4 : 4);
 }
 
@@ -148,12 +158,20 @@ function drawStretches(chart, width) {
   }));
   const parts = groups.flatMap((group, key) =>
     group.rows.map(([from, to, word]) => ({ key, from, to, word })));
-  const named = legend(chart.words, width);
-  const x = bottom(width, 'seconds', 'time since the start', { zero: true });
+  const seen = (word) => (word.colour < COLOURS ? `var(--c${word.colour})` : 'var(--faint)');
+  const named = legend(chart.words.map((word) => word.text), width, (index) => seen(chart.words[index]));
+  const longest = d3.max(parts, (part) => part.to);
+  const room = (part) => ((part.to - part.from) / longest) * (width - 30);
+  const told = parts.filter((part) => room(part) > chart.words[part.word].text.length * 6.2 + 8);
+  const x = fromZero(width, 'seconds', 'time since the start', longest);
   return barFrame(rows, width, x, [
     Plot.barX(parts, {
-      y: 'key', x1: 'from', x2: 'to', insetTop: 19, insetBottom: 5, fill: (part) => colour(part.word),
-      title: (part) => `${chart.words[part.word]}, ${part.from} to ${part.to} s`,
+      y: 'key', x1: 'from', x2: 'to', insetTop: 19, insetBottom: 5, fill: (part) => seen(chart.words[part.word]),
+      title: (part) => `${chart.words[part.word].text}, ${part.from} to ${part.to} s`,
+    }),
+    Plot.text(told, {
+      y: 'key', x: 'from', dx: 5, dy: 7, textAnchor: 'start', fill: 'var(--ground)', fontSize: 11,
+      text: (part) => chart.words[part.word].text,
     }),
     ...barLabels(rows, width),
     named.draw,
@@ -200,9 +218,9 @@ function tip(groups, x, y, words) {
 }
 
 function lineFrame(chart, width, options, marks) {
-  const named = legend(chart.groups.map((group) => group.name), width);
-  const height = Math.min(340, Math.max(230, width * 0.4)) + named.height;
-  const top = named.height + 24;
+  const named = legend(chart.groups.map((group) => group.name), width, colour, dash);
+  const height = Math.min(340, Math.max(230, width * 0.4)) + named.height + 8;
+  const top = named.height + 32;
   return Plot.plot(base(width, height, {
     ...options, marginTop: top, insetLeft: 44, insetRight: 4, marks: [...marks, named.draw],
   }));
@@ -220,14 +238,28 @@ function drawLines(chart, width) {
   ]);
 }
 
+// The percentiles that are named on the axis, from the right, as far as their names have room.
+function percentileTicks(most, place, pixels) {
+  const names = new Map([[place(100), 'max']]);
+  let free = place(100) * pixels - 28;
+  for (const percentile of [99.999, 99.99, 99.9, 99, 90, 50].filter((one) => one <= most)) {
+    const name = String(percentile);
+    const at = place(percentile) * pixels;
+    if (at + name.length * 3.6 < free) {
+      names.set(place(percentile), name);
+      free = at - name.length * 3.6 - 6;
+    }
+  }
+  return names;
+}
+
 // Percentiles stand at the logarithm of what lies above them; the longest at the end.
 function drawPercentiles(chart, width) {
   const most = d3.max(chart.groups.flatMap((group) => group.rows), ([p]) => (p < 100 ? p : 50));
   const end = Math.ceil(-Math.log10(1 - most / 100) + 0.7);
   const place = (percentile) => (percentile === 100 ? end : -Math.log10(1 - percentile / 100));
   const [x, y] = [(row) => place(row[0]), (row) => row[1]];
-  const marked = [50, 90, 99, 99.9, 99.99, 99.999].filter((p) => p <= most).concat(100);
-  const names = new Map(marked.map((p) => [place(p), p === 100 ? 'max' : `${p} %`]));
+  const names = percentileTicks(most, place, (width - 64) / (end - 0.25));
   return lineFrame(chart, width, {
     x: {
       label: 'percentile', labelAnchor: 'center', labelArrow: 'none', ticks: [...names.keys()],
@@ -243,6 +275,13 @@ function drawPercentiles(chart, width) {
   ]);
 }
 
+// Whole numbers of workers, among those that were measured or on the way.
+function workerTicks(groups, width) {
+  const [least, most] = d3.extent(groups.flatMap((group) => group.rows), (row) => row[0]);
+  const ticks = d3.ticks(least, most, Math.max(3, Math.floor(width / 90)));
+  return ticks.filter((tick) => Number.isInteger(tick));
+}
+
 function drawScaling(chart, width) {
   const pick = (column) => chart.groups.map((group) => ({
     ...group, rows: group.rows.filter((row) => row[column] !== null),
@@ -250,7 +289,7 @@ function drawScaling(chart, width) {
   const [measured, law] = [pick(1), pick(2)];
   const x = (row) => row[0];
   return lineFrame(chart, width, {
-    x: bottom(width, 'number', 'workers', { grid: false, ticks: d3.ticks(0, d3.max(measured.flatMap((g) => g.rows), x), 8).filter(Number.isInteger) }),
+    x: bottom(width, 'number', 'workers', { grid: false, ticks: workerTicks(measured, width) }),
     y: { zero: true, nice: true, axis: null },
   }, [
     ...side('per_second', 'per second', { ticks: 5 }),

@@ -77,7 +77,7 @@ function csvOf(rows) {
 
 // The chart's data as rows, its headings first; words stand for their numbers.
 function rowsOf(chart) {
-  const cell = (value, column) => (chart.columns[column].unit === 'word' ? chart.words[value] : value);
+  const cell = (value, column) => (chart.columns[column].unit === 'word' ? chart.words[value].text : value);
   const rows = chart.groups.flatMap((group) => group.rows.map((row) => [group.name, ...row.map(cell)]));
   return [[chart.group, ...chart.columns.map((column) => column.title)], ...rows];
 }

@@ -59,7 +59,8 @@ function enhanceChart(figure) {
     const told = `The first ${MOST_BARS} of ${chart.groups.length} are drawn; the data has all.`;
     figure.querySelector('figcaption').append(element('span', {}, told));
   }
-  figure.append(tools, dataTable(chart));
+  tools.append(dataTable(chart));
+  figure.append(tools);
 }
 
 function start() {
@@ -75,7 +76,10 @@ function start() {
   }, { rootMargin: '600px' });
   figures.forEach((figure) => watcher.observe(figure));
   new ResizeObserver(() => seen.forEach(draw)).observe(document.getElementById('main'));
-  addEventListener('beforeprint', () => figures.forEach(draw));
+  addEventListener('beforeprint', () => {
+    document.querySelectorAll('details.notes').forEach((notes) => { notes.open = true; });
+    figures.forEach(draw);
+  });
   document.getElementById('contents').open = matchMedia('(min-width: 60rem)').matches;
 }
 

@@ -22,12 +22,12 @@ function sortBy(table, index, heading) {
   heading.setAttribute('aria-sort', down ? 'descending' : 'ascending');
   const body = table.tBodies[0];
   const keyed = [...body.rows].map((row) => [sortKey(row.cells[index].textContent), row]);
-  const order = (one, other) => {
-    const alike = typeof one === typeof other;
-    if (!alike) return typeof one === 'number' ? -1 : 1;
-    return typeof one === 'number' ? one - other : one.localeCompare(other);
-  };
-  keyed.sort((one, other) => (down ? order(other[0], one[0]) : order(one[0], other[0])));
+  // Figures, then words, then what is empty, whichever way is up.
+  const rank = (key) => (typeof key === 'number' ? 0 : Number(key === '') + 1);
+  const within = (one, other) => (rank(one) === 0 ? one - other : one.localeCompare(other));
+  const order = (one, other) =>
+    rank(one) - rank(other) || (down ? within(other, one) : within(one, other));
+  keyed.sort((one, other) => order(one[0], other[0]));
   body.append(...keyed.map(([, row]) => row));
 }
 

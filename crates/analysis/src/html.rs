@@ -19,6 +19,8 @@ use crate::sections;
 use blocks::{block, escaped};
 use chart::Chart;
 
+const MORE: &str = "Charts of time, latency, resources and what held it";
+
 const PAGE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: [&str; 5] = [
@@ -32,7 +34,10 @@ const D3: &str = include_str!("../assets/vendor/d3.min.js");
 const PLOT: &str = include_str!("../assets/vendor/plot.min.js");
 
 /// Of the kinds of operation in a ranking, how many have a chart of latencies.
-const MOST_KINDS: usize = 3;
+const MOST_KINDS: usize = 2;
+
+/// With more rankings than this, only the rates of each are drawn until more is asked for.
+const MANY_RANKINGS: usize = 8;
 
 /// A part of the page under a heading of the second level.
 struct Section {
@@ -55,10 +60,12 @@ pub(crate) fn render(report: &Report) -> String {
     let mut parts = parts(narrate::body(report)).into_iter();
     let (_, opening) = parts.next().unwrap_or_default();
     page.add("In short", &summary::blocks(report, &rankings, opening));
-    let mut left = rankings.iter().peekable();
+    let many = rankings.len() > MANY_RANKINGS;
+    let labels = summary::labels(&rankings);
+    let mut left = rankings.iter().zip(&labels).peekable();
     for (title, blocks) in parts {
-        match left.next_if(|ranking| narrate::ranking_heading(ranking) == title) {
-            Some(ranking) => page.add_ranking(report, ranking, &title, &blocks),
+        match left.next_if(|(ranking, _)| narrate::ranking_heading(ranking) == title) {
+            Some((ranking, label)) => page.add_ranking(report, ranking, label, &blocks, many),
             None => page.add_section(report, &rankings, &title, &blocks),
         }
     }
@@ -93,7 +100,14 @@ impl Page {
     }
 
     /// A ranking: the rates drawn before its table, the other charts after it.
-    fn add_ranking(&mut self, report: &Report, ranking: &Ranking, title: &str, content: &[Block]) {
+    fn add_ranking(
+        &mut self,
+        report: &Report,
+        ranking: &Ranking,
+        title: &str,
+        content: &[Block],
+        many: bool,
+    ) {
         let chosen = chosen::chosen(report, ranking);
         let is_table = |one: &Block| matches!(one, Block::Table(_));
         let at = content.iter().position(is_table).unwrap_or(content.len());
@@ -111,13 +125,13 @@ impl Page {
         );
         others.extend(figures::resources(&chosen));
         others.extend(figures::stretches(&chosen, cores));
-        let parts = [
-            html(before),
-            self.put(rates),
-            html(table),
-            self.put(others),
-            html(after),
-        ];
+        let rates = self.put(rates);
+        let mut others = self.put(others);
+        if many && !others.is_empty() {
+            others =
+                format!("<details class=\"more\"><summary>{MORE}</summary>\n{others}</details>\n");
+        }
+        let parts = [html(before), rates, html(table), others, html(after)];
         self.sections.push(Section {
             title: title.to_owned(),
             html: parts.concat(),
@@ -128,8 +142,11 @@ impl Page {
     fn add_section(&mut self, report: &Report, all: &[Ranking], title: &str, content: &[Block]) {
         let charts = match title {
             sections::SCALING => figures::scaling(all),
-            sections::KNOBS => figures::knobs(&crate::knobs::effects(report, all)),
-            _ => None,
+            sections::KNOBS => {
+                let effects = crate::knobs::effects(report, all);
+                figures::knobs(&effects).into_iter().collect()
+            }
+            _ => Vec::new(),
         };
         let drawn = self.put(charts);
         self.add(title, content);

@@ -2,9 +2,15 @@
 
 use crate::document::{Block, Column, Table};
 
-/// A column that is left out sooner than this many others stays out of sight on a narrow page, until
-/// it is asked for.
+/// A column as dispensable as this, or more, stays out of sight on a narrow page until it is asked
+/// for.
 const SPARED: u8 = 5;
+
+/// A list with more points than this is folded.
+const MANY: usize = 12;
+
+/// A row's heading with no more characters than this stays on one line where there is room.
+const SHORT: usize = 32;
 
 /// Text as HTML shows it, in elements and in quoted attributes.
 pub(crate) fn escaped(text: &str) -> String {
@@ -34,6 +40,11 @@ pub(crate) fn block(block: &Block, caption: &str) -> String {
             let texts = items(texts);
             format!("<div class=\"warning\" role=\"note\"><ul>\n{texts}</ul></div>\n")
         }
+        Block::List(points) if points.len() > MANY => format!(
+            "<details class=\"notes\"><summary>{} notes</summary>\n<ul>\n{}</ul></details>\n",
+            points.len(),
+            items(points)
+        ),
         Block::List(points) => format!("<ul>\n{}</ul>\n", items(points)),
         Block::Table(content) => table(content, caption),
         Block::Command(words) => command(words),
@@ -58,7 +69,11 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
         .iter()
         .position(|column| !column.title.is_empty());
     let class = |column: &Column| {
-        let figures = if column.figures { "figure" } else { "text" };
+        let figures = match (column.figures, column.title.is_empty()) {
+            (true, _) => "figure",
+            (false, true) => "rank",
+            (false, false) => "text",
+        };
         let spare = if column.dispensable >= SPARED {
             " spare"
         } else {
@@ -73,7 +88,7 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
     );
     for column in &table.columns {
         let title = match column.title.as_str() {
-            "" => "<span class=\"unseen\">rank</span>".to_owned(),
+            "" => "<span aria-label=\"rank\">#</span>".to_owned(),
             title => escaped(title),
         };
         html += &format!("<th scope=\"col\" {}>{title}</th>", class(column));
@@ -82,10 +97,11 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
     for row in &table.rows {
         html += "<tr>";
         for (index, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
-            let (class, cell) = (class(column), escaped(cell));
-            html += &match titled == Some(index) {
-                true => format!("<th scope=\"row\" {class}>{cell}</th>"),
-                false => format!("<td {class}>{cell}</td>"),
+            let (class, text) = (class(column), escaped(cell));
+            html += &match (titled == Some(index), cell.chars().count() <= SHORT) {
+                (true, true) => format!("<th scope=\"row\" class=\"text short\">{text}</th>"),
+                (true, false) => format!("<th scope=\"row\" class=\"text\">{text}</th>"),
+                (false, _) => format!("<td {class}>{text}</td>"),
             };
         }
         html += "</tr>\n";
@@ -129,9 +145,9 @@ mod tests {
             "a table",
         );
         assert!(
-            drawn.contains("<th scope=\"row\" class=\"text\">lmdb</th>"),
+            drawn.contains("<th scope=\"row\" class=\"text short\">lmdb</th>"),
             "{drawn}"
         );
-        assert!(drawn.contains("<td class=\"text\">1</td>"), "{drawn}");
+        assert!(drawn.contains("<td class=\"rank\">1</td>"), "{drawn}");
     }
 }

@@ -61,7 +61,16 @@ pub(crate) struct Chart {
     /// The groups, in the order in which they are drawn.
     pub groups: Vec<Group>,
     /// The words that figures of [`Unit::Word`] stand for.
-    pub words: Vec<&'static str>,
+    pub words: Vec<Word>,
+}
+
+/// A word, and the number of the colour that it has in every chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Word {
+    /// The word.
+    pub text: &'static str,
+    /// Its colour.
+    pub colour: usize,
 }
 
 /// A column of a chart's rows.
@@ -107,9 +116,9 @@ impl Group {
     }
 }
 
-/// Six significant digits: more would only make the page larger.
+/// Seven significant digits: more would only make the page larger.
 pub(crate) fn short(figure: f64) -> f64 {
-    format!("{figure:.5e}").parse().unwrap_or(figure)
+    format!("{figure:.6e}").parse().unwrap_or(figure)
 }
 
 #[cfg(test)]
@@ -117,9 +126,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn six_digits_of_a_figure_are_kept() {
-        assert_eq!(short(1_234_567.8), 1_234_570.0);
+    fn seven_digits_of_a_figure_are_kept() {
+        assert_eq!(short(12_345_678.9), 12_345_680.0);
         assert_eq!(short(0.0), 0.0);
-        assert_eq!(short(0.001_234_567_8), 0.001_234_57);
+        assert_eq!(short(0.001_234_567_8), 0.001_234_568);
     }
 }

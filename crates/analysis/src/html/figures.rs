@@ -1,13 +1,15 @@
 //! The charts of a ranking: rates, rates over time, latencies, resources, and what held each trial.
 
-use super::chart::{Chart, Column, Group, Kind, Unit, short};
+use super::chart::{Chart, Column, Group, Kind, Unit, Word, short};
 use super::chosen::Chosen;
 use crate::cells::Cell;
 use crate::columns::plural;
 use crate::held;
 use crate::rankings::Ranking;
+use crate::scaling::{Series, series};
 use crate::units::number;
-use trueput_record::Measurement;
+use std::collections::BTreeSet;
+use trueput_record::{Durability, Measurement};
 
 /// A part of the timeline shorter than this has too few samples for a rate, seconds.
 const SHORTEST_S: f64 = 0.25;
@@ -189,30 +191,32 @@ pub(crate) fn resources(chosen: &[Chosen<'_>]) -> Vec<Chart> {
 
 /// What held each trial, stretch by stretch; `None` where too little was seen of all.
 pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
-    let mut words: Vec<&'static str> = Vec::new();
+    let mut words: Vec<Word> = Vec::new();
     let mut groups = Vec::new();
     for one in chosen {
         let Some(held) = held::held(one.trial, one.measurement, cores) else {
             continue;
         };
         let rows = held.stretches.iter().map(|stretch| {
-            let word = stretch.bottleneck.words();
-            let known = words.iter().position(|other| *other == word);
+            let (text, colour) = (stretch.bottleneck.words(), stretch.bottleneck as usize);
+            let known = words.iter().position(|other| other.text == text);
             let index = known.unwrap_or_else(|| {
-                words.push(word);
+                words.push(Word { text, colour });
                 words.len() - 1
             });
             vec![stretch.from_s, stretch.to_s, index as f64]
         });
         groups.push(Group::new(&one.cell.contender, rows.collect::<Vec<_>>()));
     }
+    let seen: Vec<_> = words.iter().map(|word| word.text).collect();
+    let says = format!(
+        "What held each trial over its time. Seen: {}.",
+        seen.join(", ")
+    );
     (!groups.is_empty()).then(|| Chart {
         kind: Kind::Stretches,
         title: "What held it".to_owned(),
-        says: format!(
-            "What held each trial over its time. Seen: {}.",
-            words.join(", ")
-        ),
+        says,
         note: format!("Judged second by second, docs/METHOD.md has the rules. {MEDIAN_REPEAT}"),
         group: "contender",
         columns: vec![
@@ -225,45 +229,50 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
     })
 }
 
-/// The scaling curves with the fitted law; `None` where nothing ran with several numbers of workers.
-pub(crate) fn scaling(rankings: &[Ranking]) -> Option<Chart> {
-    let group = |series: crate::scaling::Series| {
-        let measured = series
-            .points
-            .iter()
-            .map(|point| vec![Some(point.workers), Some(short(point.per_s)), None]);
-        let law = series
-            .curve
-            .iter()
-            .map(|point| vec![Some(short(point.workers)), None, Some(short(point.per_s))]);
-        Group {
-            name: series.name.clone(),
-            rows: measured.chain(law).collect(),
+/// The scaling curves with the fitted law, a chart per level; none where nothing ran with several
+/// numbers of workers.
+pub(crate) fn scaling(rankings: &[Ranking]) -> Vec<Chart> {
+    let levels: BTreeSet<_> = rankings.iter().map(|ranking| ranking.durability).collect();
+    let of_level =
+        |level: Durability| {
+            let rankings = rankings.iter().filter(|one| one.durability == level);
+            let rankings: Vec<_> = rankings.cloned().collect();
+            let groups: Vec<_> = series(&rankings).iter().map(curve).collect();
+            (!groups.is_empty()).then(|| {
+                Chart {
+            kind: Kind::Scaling,
+            title: format!("Rate by number of workers, {level}"),
+            says: format!("Rates by number of workers at {level}: {} series.", groups.len()),
+            note: "Points: measured medians. Curves: the Universal Scalability Law, where it could \
+                   be fitted."
+                .to_owned(),
+            group: "series",
+            columns: vec![
+                Column::new("workers", Unit::Number),
+                Column::new("measured per second", Unit::PerSecond),
+                Column::new("law per second", Unit::PerSecond),
+            ],
+            groups,
+            words: Vec::new(),
         }
-    };
-    let groups: Vec<_> = crate::scaling::series(rankings)
-        .into_iter()
-        .map(group)
-        .collect();
-    (!groups.is_empty()).then(|| Chart {
-        kind: Kind::Scaling,
-        title: "Rate by number of workers".to_owned(),
-        says: format!(
-            "Rates by number of workers of {} series, with the law.",
-            groups.len()
-        ),
-        note: "Points: measured medians. Curves: the Universal Scalability Law, where it could be \
-               fitted."
-            .to_owned(),
-        group: "series",
-        columns: vec![
-            Column::new("workers", Unit::Number),
-            Column::new("measured per second", Unit::PerSecond),
-            Column::new("law per second", Unit::PerSecond),
-        ],
-        groups,
-        words: Vec::new(),
-    })
+            })
+        };
+    levels.into_iter().filter_map(of_level).collect()
+}
+
+fn curve(series: &Series) -> Group {
+    let measured = series
+        .points
+        .iter()
+        .map(|point| vec![Some(point.workers), Some(short(point.per_s)), None]);
+    let law = series
+        .curve
+        .iter()
+        .map(|point| vec![Some(short(point.workers)), None, Some(short(point.per_s))]);
+    Group {
+        name: series.name.clone(),
+        rows: measured.chain(law).collect(),
+    }
 }
 
 /// A word with a capital.

@@ -8,7 +8,7 @@ use crate::narrate;
 use crate::rankings::Ranking;
 use crate::report::Report;
 use crate::units::{number, thousands};
-use trueput_record::Outcome;
+use trueput_record::{Outcome, Value};
 
 /// How many rankings are told; the others stand below like these.
 const MOST_RANKINGS: usize = 12;
@@ -24,8 +24,12 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
         .partition(|block| matches!(block, Block::Warnings(_)));
     let mut blocks = vec![Block::Text(counts(report))];
     blocks.extend(warnings);
-    let told = rankings.iter().filter(|ranking| !ranking.cells.is_empty());
-    let mut lines: Vec<_> = told.map(|ranking| winner(report, ranking)).collect();
+    let labels = labels(rankings);
+    let told = rankings.iter().zip(&labels);
+    let told = told.filter(|(ranking, _)| !ranking.cells.is_empty());
+    let mut lines: Vec<_> = told
+        .map(|(one, label)| winner(report, one, label))
+        .collect();
     let more = lines.len().saturating_sub(MOST_RANKINGS);
     lines.truncate(MOST_RANKINGS);
     if more > 0 {
@@ -69,9 +73,36 @@ fn counts(report: &Report) -> String {
     format!("{} {trials}: {said}.", thousands(planned as u64))
 }
 
+/// What to call each ranking: its heading, with the settings that tell it from others of that heading.
+pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
+    let label = |ranking: &Ranking| {
+        let heading = narrate::ranking_heading(ranking);
+        let namesakes = rankings
+            .iter()
+            .filter(|it| narrate::ranking_heading(it) == heading);
+        let namesakes: Vec<_> = namesakes.collect();
+        let differs = |name: &str, value: &Value| {
+            namesakes
+                .iter()
+                .any(|other| other.settings.get(name) != Some(value))
+        };
+        let differing = ranking
+            .settings
+            .iter()
+            .filter(|(name, value)| differs(name, value));
+        let told: Vec<_> = differing
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        match told.is_empty() {
+            true => heading,
+            false => format!("{heading} ({})", told.join(", ")),
+        }
+    };
+    rankings.iter().map(label).collect()
+}
+
 /// Who is fastest in a ranking, by how much, and whether the repeats can tell.
-fn winner(report: &Report, ranking: &Ranking) -> String {
-    let heading = narrate::ranking_heading(ranking);
+fn winner(report: &Report, ranking: &Ranking, heading: &str) -> String {
     let unit = plural(&ranking.headline);
     let rate = |index: usize| {
         let cell = ranking.cells.get(index)?;

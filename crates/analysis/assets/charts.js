@@ -90,7 +90,7 @@ function shortened(name, room) {
 // What stands above each bar: the name on the left, the figure on the right.
 function barLabels(rows, width) {
   const written = Math.max(...rows.map((row) => row.told.length)) * 7 + 12;
-  const common = { y: 'key', dy: -10, fontSize: FONT };
+  const common = { y: 'key', dy: -12, fontSize: FONT };
   return [
     Plot.text(rows, {
       ...common, frameAnchor: 'left', text: (row) => shortened(row.name, width - written - 20),

@@ -39,12 +39,12 @@ pub(crate) fn trials(report: &Report) -> Vec<Block> {
     };
     let columns = vec![
         column("trial", false, 0),
+        column("ended", false, 0),
+        column("per second", true, 0),
+        column("operation", false, 5),
         column("contender", false, 1),
         column("level", false, 2),
         column("workers", true, 3),
-        column("ended", false, 0),
-        column("operation", false, 5),
-        column("per second", true, 0),
         column("p50", true, 5),
         column("p99", true, 4),
         column("elapsed", true, 5),
@@ -73,25 +73,27 @@ pub(crate) fn trials(report: &Report) -> Vec<Block> {
 fn row(report: &Report, trial: &TrialRecord, names: &ContenderNames) -> Vec<String> {
     let spec = &trial.spec;
     let (status, why) = ending(trial);
+    let headline = report.manifest.headlines.get(&spec.workload);
+    let operation = trial.measurement.as_ref().and_then(|measured| {
+        let named = headline.and_then(|kind| measured.operation(kind));
+        named.or(measured.operations.first())
+    });
     let mut cells = vec![
         spec.id.clone(),
+        status.to_owned(),
+        operation.map_or_else(String::new, |operation| number(operation.per_s)),
+        operation.map_or_else(String::new, |operation| operation.kind.clone()),
         names.name(spec),
         spec.durability.to_string(),
         spec.workers.to_string(),
-        status.to_owned(),
     ];
-    let headline = report.manifest.headlines.get(&spec.workload);
     let figures = trial.measurement.as_ref().map(|measured| {
-        let named = headline.and_then(|kind| measured.operation(kind));
-        let operation = named.or(measured.operations.first());
         let timed = operation.filter(|operation| operation.latency.is_measured());
         let latency = |ns: Option<u64>| ns.map_or_else(String::new, |ns| nanoseconds(ns as f64));
         let used = &measured.resources;
         let held = held::held(trial, measured, f64::from(report.manifest.host.cores));
         let held = held.map(|held| format!("{} ({})", held.verdict.words(), per_cent(held.share)));
         [
-            operation.map_or_else(String::new, |operation| operation.kind.clone()),
-            operation.map_or_else(String::new, |operation| number(operation.per_s)),
             latency(timed.map(|operation| operation.latency.p50_ns)),
             latency(timed.map(|operation| operation.latency.p99_ns)),
             seconds(measured.elapsed_s),

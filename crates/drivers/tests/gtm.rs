@@ -18,6 +18,7 @@ const COMMITS: u64 = 300;
 const DIRECTORY: &str = "TRUEPUT_TEST_GTM_DIRECTORY";
 const LEVEL: &str = "TRUEPUT_TEST_GTM_LEVEL";
 const METHOD: &str = "TRUEPUT_TEST_GTM_METHOD";
+const LOG: &str = "TRUEPUT_TEST_GTM_LOG";
 
 /// Whether there is a GT.M to test; where not, why.
 fn is_here() -> bool {
@@ -32,6 +33,14 @@ fn is_here() -> bool {
 
 fn method(access_method: &str) -> [(&'static str, Value); 1] {
     [("access_method", Value::from(access_method))]
+}
+
+/// An access method, and where the journal lies: `beside` the database or in `log`.
+fn placed(access_method: &str, log: &str) -> [(&'static str, Value); 2] {
+    [
+        ("access_method", Value::from(access_method)),
+        ("log_directory", Value::from(log)),
+    ]
 }
 
 #[test]
@@ -50,6 +59,34 @@ fn the_contract_is_kept_with_a_mapped_file() {
         return;
     }
     keeps_the_contract(&ENGINE, Durability::Buffered, &method("MM"));
+}
+
+#[test]
+fn the_journal_lies_in_a_folder_of_its_own_where_it_is_told_to() {
+    if !is_here() {
+        return;
+    }
+    keeps_the_contract(&ENGINE, Durability::Sync, &placed("BG", "log"));
+    for (log, there, not_there) in [
+        ("log", "log/trueput.mjl", "trueput.mjl"),
+        ("beside", "trueput.mjl", "log"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        // The journal's folder may be a way to elsewhere, as to another device.
+        let elsewhere = tempfile::tempdir().unwrap();
+        if log == "log" {
+            std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("log")).unwrap();
+        }
+        let database = open(&ENGINE, folder.path(), Durability::Sync, &placed("BG", log)).unwrap();
+        write(database.as_ref(), b"key", b"value");
+        assert!(folder.path().join(there).exists(), "{log}");
+        assert!(!folder.path().join(not_there).exists(), "{log}");
+        assert_eq!(elsewhere.path().join("trueput.mjl").exists(), log == "log");
+        assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
+        let other = placed("BG", if log == "log" { "beside" } else { "log" });
+        let opened = open(&ENGINE, folder.path(), Durability::Sync, &other);
+        assert!(matches!(opened, Err(Error::Unsupported(_))), "{log}");
+    }
 }
 
 #[test]
@@ -191,7 +228,8 @@ fn die_in_child() {
         return;
     };
     let level = std::env::var(LEVEL).unwrap().parse().unwrap();
-    let knobs = method(&std::env::var(METHOD).unwrap());
+    let (method, log) = (std::env::var(METHOD), std::env::var(LOG));
+    let knobs = placed(&method.unwrap(), &log.unwrap());
     let database = open(&ENGINE, Path::new(&directory), level, &knobs).unwrap();
     for number in 0..COMMITS {
         write(database.as_ref(), &number.to_be_bytes(), b"committed");
@@ -209,7 +247,7 @@ fn die_in_child() {
 }
 
 /// Makes a database, has its only process killed, and says where it is and in which shared memory.
-fn killed(folder: &Path, level: Durability, access_method: &str) -> (PathBuf, String) {
+fn killed(folder: &Path, level: Durability, access_method: &str, log: &str) -> (PathBuf, String) {
     let directory = folder.join("database");
     std::fs::create_dir(&directory).unwrap();
     let status = Command::new(std::env::current_exe().unwrap())
@@ -217,6 +255,7 @@ fn killed(folder: &Path, level: Durability, access_method: &str) -> (PathBuf, St
         .env(DIRECTORY, &directory)
         .env(LEVEL, level.name())
         .env(METHOD, access_method)
+        .env(LOG, log)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
@@ -251,8 +290,8 @@ fn is_there(memory: &str) -> bool {
 }
 
 /// Opens what a crash has left: it has a prefix of the commits and takes new ones.
-fn recovered(directory: &Path, level: Durability, access_method: &str) -> u64 {
-    let database = open(&ENGINE, directory, level, &method(access_method)).unwrap();
+fn recovered(directory: &Path, level: Durability, access_method: &str, log: &str) -> u64 {
+    let database = open(&ENGINE, directory, level, &placed(access_method, log)).unwrap();
     let mut session = database.session().unwrap();
     session.begin(Mode::Read).unwrap();
     let mut found = 0_u64;
@@ -273,14 +312,19 @@ fn a_killed_process_loses_nothing_at_sync_though_its_shared_memory_goes_too() {
     if !is_here() {
         return;
     }
-    for access_method in ["BG", "MM"] {
+    for (access_method, log) in [
+        ("BG", "beside"),
+        ("MM", "beside"),
+        ("BG", "log"),
+        ("MM", "log"),
+    ] {
         let folder = tempfile::tempdir().unwrap();
-        let (directory, memory) = killed(folder.path(), Durability::Sync, access_method);
+        let (directory, memory) = killed(folder.path(), Durability::Sync, access_method, log);
         assert!(is_there(&memory));
         let removed = Command::new("ipcrm").args(["-m", &memory]).status();
         assert!(removed.unwrap().success());
-        let found = recovered(&directory, Durability::Sync, access_method);
-        assert_eq!(found, COMMITS + 10, "{access_method}");
+        let found = recovered(&directory, Durability::Sync, access_method, log);
+        assert_eq!(found, COMMITS + 10, "{access_method}, journal {log}");
     }
 }
 
@@ -292,12 +336,13 @@ fn a_killed_process_keeps_what_its_timer_wrote_at_buffered() {
     for access_method in ["BG", "MM"] {
         for keeps_memory in [false, true] {
             let folder = tempfile::tempdir().unwrap();
-            let (directory, memory) = killed(folder.path(), Durability::Buffered, access_method);
+            let (directory, memory) =
+                killed(folder.path(), Durability::Buffered, access_method, "beside");
             if !keeps_memory {
                 let removed = Command::new("ipcrm").args(["-m", &memory]).status();
                 assert!(removed.unwrap().success());
             }
-            let found = recovered(&directory, Durability::Buffered, access_method);
+            let found = recovered(&directory, Durability::Buffered, access_method, "beside");
             assert!(
                 (COMMITS..=COMMITS + 10).contains(&found),
                 "{access_method}, memory kept {keeps_memory}: {found}"

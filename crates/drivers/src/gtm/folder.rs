@@ -107,10 +107,15 @@ impl Folder<'_> {
             files::DIRECTORY,
             files::DATABASE,
             files::JOURNAL,
+            files::JOURNAL_APART,
             BASE,
             files::ROUTINES,
         ] {
             self.remove(name)?;
+        }
+        if let Some(log) = self.shape.log_folder() {
+            let log = self.file(log);
+            std::fs::create_dir_all(&log).map_err(at(&log))?;
         }
         let commands = self.shape.editor_commands(self.path);
         let editor = ["-run", "GDE"];
@@ -130,8 +135,12 @@ impl Folder<'_> {
         let path = self.file(SHAPE);
         std::fs::write(&path, self.shape_text()).map_err(at(&path))?;
         // The names of the new files are to survive what their contents do.
-        let flushed = File::open(self.path).and_then(|folder| folder.sync_all());
-        flushed.map_err(at(self.path))
+        let log = self.shape.log_folder().map(|log| self.file(log));
+        for folder in log.iter().map(PathBuf::as_path).chain([self.path]) {
+            let flushed = File::open(folder).and_then(|opened| opened.sync_all());
+            flushed.map_err(at(folder))?;
+        }
+        Ok(())
     }
 
     /// Begins a journal, and keeps what it starts from where it could not be undone.
@@ -189,7 +198,7 @@ impl Folder<'_> {
     fn recover(&self) -> Result<()> {
         match self.shape.journaling {
             Journaling::Before => {
-                self.mupip(&["journal", "-recover", "-backward", files::JOURNAL])?;
+                self.mupip(&["journal", "-recover", "-backward", self.shape.journal()])?;
             }
             Journaling::NoBefore => self.rebuild()?,
             Journaling::Off => {
@@ -208,7 +217,7 @@ impl Folder<'_> {
             File::create(&mark).map_err(at(&mark))?;
         }
         self.copy_flushed(BASE, files::DATABASE)?;
-        self.mupip(&["journal", "-recover", "-forward", files::JOURNAL])?;
+        self.mupip(&["journal", "-recover", "-forward", self.shape.journal()])?;
         let database = self.file(files::DATABASE);
         let opened = OpenOptions::new().write(true).open(&database);
         let flushed = opened.and_then(|file| file.sync_all());
@@ -227,8 +236,10 @@ impl Folder<'_> {
     /// Removes the journals of before the recovery, which the tools have renamed.
     fn remove_old_journals(&self) -> Result<()> {
         let renamed = format!("{}_", files::JOURNAL);
-        for entry in std::fs::read_dir(self.path).map_err(at(self.path))? {
-            let path = entry.map_err(at(self.path))?.path();
+        let journal = self.file(self.shape.journal());
+        let folder = journal.parent().unwrap_or(self.path);
+        for entry in std::fs::read_dir(folder).map_err(at(folder))? {
+            let path = entry.map_err(at(folder))?.path();
             let name = path.file_name().and_then(|name| name.to_str());
             if name.is_some_and(|name| name.starts_with(&renamed)) {
                 remove_file(&path).map_err(at(&path))?;

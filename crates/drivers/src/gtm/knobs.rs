@@ -77,6 +77,17 @@ pub(super) const KNOBS: &[Knob] = &[
         "",
     ),
     knob(
+        "log_directory",
+        "Where the journal lies: in the database's folder, or in its subfolder 'log', which can be \
+         a mount of another device.",
+        "",
+        Kind::Choice {
+            default: "beside",
+            choices: &["beside", "log"],
+        },
+        "",
+    ),
+    knob(
         "epoch_interval",
         "Time between two epochs, at which blocks and journal are flushed.",
         "a longer recovery; at buffered, more lost with power",
@@ -135,6 +146,7 @@ pub(super) struct Shape<'k> {
     global_buffers: u64,
     journal_buffers: u64,
     pub(super) journaling: Journaling,
+    log_directory: &'k str,
     epoch_interval_s: u64,
     sync_io: bool,
     full_block_writes: u8,
@@ -177,6 +189,7 @@ impl<'k> Shape<'k> {
             global_buffers: knobs.unsigned("global_buffers"),
             journal_buffers: knobs.unsigned("journal_buffers"),
             journaling,
+            log_directory: knobs.text("log_directory"),
             epoch_interval_s: knobs.unsigned("epoch_interval"),
             sync_io: knobs.boolean("sync_io"),
             full_block_writes: match knobs.text("full_block_writes") {
@@ -185,6 +198,19 @@ impl<'k> Shape<'k> {
                 _ => 0,
             },
         })
+    }
+
+    /// The journal's folder in the database's, where it lies apart.
+    pub(super) fn log_folder(&self) -> Option<&'static str> {
+        (self.log_directory == files::LOG).then_some(files::LOG)
+    }
+
+    /// The journal's file, from the database's folder.
+    pub(super) fn journal(&self) -> &'static str {
+        match self.log_folder() {
+            Some(_) => files::JOURNAL_APART,
+            None => files::JOURNAL,
+        }
     }
 
     /// What the promise rests on: how it journals.
@@ -228,7 +254,7 @@ impl<'k> Shape<'k> {
             "-journal=enable,on,{kind},buffer_size={},epoch_interval={},{sync},file=\"{}\"",
             self.journal_buffers,
             self.epoch_interval_s,
-            files::JOURNAL
+            self.journal()
         ))
     }
 

@@ -65,7 +65,7 @@ pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
             return Err(syscall_error("no loop device is free"));
         }
         let path = PathBuf::from(format!("/dev/loop{number}"));
-        let device = open_file(&path, true)?;
+        let device = open_device(&path, number)?;
         match configure(&device, &file) {
             Ok(()) => {
                 let direct_io = attribute(&path, "dio").is_some_and(|dio| dio == "1");
@@ -87,6 +87,19 @@ pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
         }
     }
     Err("every loop device that was free has been taken by others at once".to_owned())
+}
+
+/// Opens the device that the kernel has offered. A container may have been given the control device
+/// and not the others.
+fn open_device(path: &Path, number: c_int) -> Result<File, String> {
+    if path.exists() {
+        return open_file(path, true);
+    }
+    let path = path.display();
+    Err(format!(
+        "the kernel offers the loop device {path}, and there is no such file here: let the container \
+         have its loop devices, or make it with 'mknod {path} b 7 {number}'"
+    ))
 }
 
 fn configure(device: &File, image: &File) -> io::Result<()> {
@@ -148,5 +161,19 @@ pub(super) fn detach(device: &Path) -> Result<(), String> {
             "{} cannot be detached",
             device.display()
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_the_kernel_has_and_the_container_has_not_is_told_with_the_way_out() {
+        let missing = Path::new("/nowhere/loop3");
+        let why = open_device(missing, 3).err().unwrap();
+        assert!(why.contains("mknod /nowhere/loop3 b 7 3"), "{why}");
+        let there = tempfile::NamedTempFile::new().unwrap();
+        assert!(open_device(there.path(), 3).is_ok());
     }
 }

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use std::fmt;
+use trueput_record::accounting::Device;
 use trueput_record::measurement::TimelineSecond;
 
 /// What held the workers.
@@ -65,12 +66,17 @@ impl Bottleneck {
 /// What the rules must know beside the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
-    /// Processors of the machine.
+    /// Processors that the trial may use.
     pub cores: f64,
     /// Workers of the trial, those that the workload added included.
     pub workers: f64,
-    /// What the harness itself costs per operation, seconds; 0 where it was not measured.
+    /// What the harness itself costs per operation, CPU seconds; 0 where it was not measured.
     pub harness_s_per_operation: f64,
+    /// Whether the engine is the one that does nothing, so that all work is the harness's.
+    pub is_all_harness: bool,
+    /// Whether the workers are clients of a server, for whose answers they wait: that tells nothing of
+    /// locks.
+    pub has_server: bool,
     /// Whether an open loop set the pace, and kept it.
     pub keeps_rate: bool,
 }
@@ -84,10 +90,18 @@ pub struct Evidence {
     pub kernel_share: f64,
     /// The part of their CPU that the harness itself needs for so many operations.
     pub harness_share: f64,
-    /// CPU of programs that are not ours over the machine's.
+    /// CPU of programs that are not ours over that of the processors that the trial may use; of
+    /// older records with the kernel's own threads.
     pub others_share: f64,
-    /// What the hypervisor withheld over the machine's.
+    /// CPU of the kernel's own threads over the same.
+    pub kernel_threads_share: f64,
+    /// What the hypervisor withheld over the same.
     pub steal_share: f64,
+    /// Time that the workers waited for a processor over all their time; `None` in older records.
+    pub run_delay_share: Option<f64>,
+    /// Whether what follows is of the log's device: where it has one of its own, the busier of both
+    /// is told.
+    pub is_log_device: bool,
     /// The part of the time in which the device had something to do; `None` where none is seen.
     pub device_busy_share: Option<f64>,
     /// Flushes of the device per second.
@@ -96,7 +110,9 @@ pub struct Evidence {
     pub reads_per_s: f64,
     /// Bytes written by the device per second.
     pub written_bytes_per_s: f64,
-    /// The part of the time in which some task waited for I/O.
+    /// The part of the looks at the workers that found one waiting for I/O; `None` in older records.
+    pub io_wait_share: Option<f64>,
+    /// The part of the time in which some task of the machine waited for I/O.
     pub io_pressure_share: f64,
     /// Times per second that a worker gave up its processor, over all workers.
     pub voluntary_switches_per_s: f64,
@@ -131,21 +147,30 @@ impl fmt::Display for Stretch {
             percent(evidence.cpu_share),
             percent(evidence.kernel_share),
         )?;
+        if let Some(share) = evidence.io_wait_share {
+            write!(formatter, "; seen waiting for I/O {}", percent(share))?;
+        }
         if let Some(busy) = evidence.device_busy_share {
+            let whose = if evidence.is_log_device { "log's " } else { "" };
             write!(
                 formatter,
-                "; device busy {}, {:.0} flushes/s, {:.0} reads/s, {:.1} MB/s written",
+                "; {whose}device busy {}, {:.0} flushes/s, {:.0} reads/s, {:.1} MB/s written",
                 percent(busy),
                 evidence.flushes_per_s,
                 evidence.reads_per_s,
                 evidence.written_bytes_per_s / 1e6,
             )?;
         }
+        let delayed = evidence.run_delay_share.map_or_else(String::new, |share| {
+            format!(", for a processor {}", percent(share))
+        });
         write!(
             formatter,
-            "; waits {:.0}/s; others {}, steal {})",
+            "; waits {:.0}/s{}; others {}, kernel's threads {}, steal {})",
             evidence.voluntary_switches_per_s,
+            delayed,
             percent(evidence.others_share),
+            percent(evidence.kernel_threads_share),
             percent(evidence.steal_share),
         )
     }
@@ -228,19 +253,29 @@ fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence
     let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let operations: u64 = second.counts.iter().sum();
     let neighbours = second.neighbours.unwrap_or_default();
-    let device = second.device.unwrap_or_default();
+    let (device, is_log_device) = busier(second);
+    let seen = device.unwrap_or_default();
     let machine_s = setting.cores * span_s;
     let available_s = setting.cores.min(setting.workers.max(1.0)) * span_s;
     Evidence {
         cpu_share: over(cpu_s, available_s),
         kernel_share: over(second.system_cpu_s, cpu_s),
-        harness_share: over(operations as f64 * setting.harness_s_per_operation, cpu_s),
+        harness_share: match setting.is_all_harness {
+            true => 1.0,
+            false => over(operations as f64 * setting.harness_s_per_operation, cpu_s),
+        },
         others_share: over(neighbours.cpu_s, machine_s),
+        kernel_threads_share: over(neighbours.kernel_s.unwrap_or_default(), machine_s),
         steal_share: over(neighbours.steal_s, machine_s),
-        device_busy_share: second.device.map(|device| over(device.busy_s, span_s)),
-        flushes_per_s: device.flushes.unwrap_or_default() as f64 / span_s,
-        reads_per_s: device.reads as f64 / span_s,
-        written_bytes_per_s: device.written_bytes as f64 / span_s,
+        run_delay_share: second
+            .run_delay_s
+            .map(|delay_s| over(delay_s, setting.workers.max(1.0) * span_s)),
+        is_log_device,
+        device_busy_share: device.map(|device| over(device.busy_s, span_s)),
+        flushes_per_s: seen.flushes.unwrap_or_default() as f64 / span_s,
+        reads_per_s: seen.reads as f64 / span_s,
+        written_bytes_per_s: seen.written_bytes as f64 / span_s,
+        io_wait_share: second.io_wait_share,
         io_pressure_share: second
             .pressure
             .map_or(0.0, |pressure| over(pressure.io_some_s, span_s)),
@@ -248,14 +283,44 @@ fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence
     }
 }
 
+/// The device that had more to do, and whether that is the log's own.
+fn busier(second: &TimelineSecond) -> (Option<Device>, bool) {
+    match (second.device, second.log_device) {
+        (Some(data), Some(log)) if log.busy_s > data.busy_s => (Some(log), true),
+        (None, Some(log)) => (Some(log), true),
+        (data, _) => (data, false),
+    }
+}
+
+/// Whether others have the processors that the workers would use. Workers that wait for something
+/// else most of the time do not suffer from a neighbour's load: where it is known how long they
+/// waited for a processor, that counts.
+fn neighbours_hold(seen: &Evidence, ours: f64) -> bool {
+    let theirs = seen.others_share + seen.steal_share;
+    let suffers = match seen.run_delay_share {
+        // Of time that the hypervisor withholds, a guest's tasks do not know that they waited.
+        Some(delay) => delay + seen.steal_share >= 0.2,
+        None => ours + theirs >= 0.85,
+    };
+    suffers && theirs >= 0.2
+}
+
+/// Whether the workers wait for a device. Where the workers themselves were looked at that says it;
+/// else a device or a machine that is busy with I/O, which may be a neighbour's.
+fn waits_for_device(seen: &Evidence) -> bool {
+    match seen.io_wait_share {
+        Some(share) => share >= 0.3,
+        None => seen.device_busy_share.unwrap_or_default() >= 0.5 || seen.io_pressure_share >= 0.3,
+    }
+}
+
 /// The rules, in order. The first that fits names the bottleneck.
 #[must_use]
 pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
-    let busy = seen.device_busy_share.unwrap_or_default();
-    let waits_for_device = busy >= 0.5 || seen.io_pressure_share >= 0.3;
+    let waits_for_device = waits_for_device(seen);
     let ours = seen.cpu_share * setting.cores.min(setting.workers.max(1.0)) / setting.cores;
-    let machine_is_full = ours + seen.others_share + seen.steal_share >= 0.85;
-    if machine_is_full && seen.others_share + seen.steal_share >= 0.2 {
+    let with_kernel = ours + seen.kernel_threads_share;
+    if neighbours_hold(seen, with_kernel) {
         return Bottleneck::NoisyNeighbours;
     }
     if seen.cpu_share >= 0.8 {
@@ -266,6 +331,13 @@ pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
             (false, false) => Bottleneck::CpuInEngine,
         };
     }
+    if with_kernel >= 0.85 {
+        let in_kernel = ours * seen.kernel_share + seen.kernel_threads_share;
+        return match in_kernel * 2.0 >= with_kernel {
+            true => Bottleneck::CpuInKernel,
+            false => Bottleneck::CpuInEngine,
+        };
+    }
     if setting.keeps_rate && seen.cpu_share < 0.7 && !waits_for_device {
         return Bottleneck::OfferedLoad;
     }
@@ -273,7 +345,7 @@ pub fn judge(seen: &Evidence, setting: &Setting) -> Bottleneck {
         return device_bound(seen);
     }
     let per_worker = seen.voluntary_switches_per_s / setting.workers.max(1.0);
-    if setting.workers > 1.0 && per_worker >= 20.0 {
+    if setting.workers > 1.0 && !setting.has_server && per_worker >= 20.0 {
         return Bottleneck::SingleWriterLock;
     }
     match seen.cpu_share >= 0.6 {
@@ -299,17 +371,22 @@ fn device_bound(seen: &Evidence) -> Bottleneck {
 fn mean(seen: &[Evidence]) -> Evidence {
     let count = seen.len().max(1) as f64;
     let of = |value: fn(&Evidence) -> f64| seen.iter().map(value).sum::<f64>() / count;
-    let busy: Vec<f64> = seen
-        .iter()
-        .filter_map(|one| one.device_busy_share)
-        .collect();
+    let known = |value: fn(&Evidence) -> Option<f64>| {
+        let values: Vec<f64> = seen.iter().filter_map(value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let of_log = seen.iter().filter(|one| one.is_log_device).count();
     Evidence {
         cpu_share: of(|one| one.cpu_share),
         kernel_share: of(|one| one.kernel_share),
         harness_share: of(|one| one.harness_share),
         others_share: of(|one| one.others_share),
         steal_share: of(|one| one.steal_share),
-        device_busy_share: (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64),
+        kernel_threads_share: of(|one| one.kernel_threads_share),
+        is_log_device: of_log * 2 > seen.len(),
+        device_busy_share: known(|one| one.device_busy_share),
+        io_wait_share: known(|one| one.io_wait_share),
+        run_delay_share: known(|one| one.run_delay_share),
         flushes_per_s: of(|one| one.flushes_per_s),
         reads_per_s: of(|one| one.reads_per_s),
         written_bytes_per_s: of(|one| one.written_bytes_per_s),
@@ -321,12 +398,14 @@ fn mean(seen: &[Evidence]) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_record::accounting::{Device, Neighbours};
+    use trueput_record::accounting::Neighbours;
 
     const SETTING: Setting = Setting {
         cores: 2.0,
         workers: 4.0,
         harness_s_per_operation: 30e-9,
+        is_all_harness: false,
+        has_server: false,
         keeps_rate: false,
     };
 
@@ -365,16 +444,39 @@ mod tests {
         let mut hogged = second(1.0, 1.0, 0.1);
         hogged.neighbours = Some(Neighbours {
             cpu_s: 0.8,
-            steal_s: 0.0,
+            ..Neighbours::default()
         });
         assert_eq!(held(hogged), Bottleneck::NoisyNeighbours);
         let mut beside = second(1.0, 0.2, 0.1);
         beside.neighbours = Some(Neighbours {
             cpu_s: 0.5,
-            steal_s: 0.0,
+            ..Neighbours::default()
         });
         beside.voluntary_context_switches = 10_000;
         assert_ne!(held(beside), Bottleneck::NoisyNeighbours);
+    }
+
+    #[test]
+    fn workers_that_seldom_wait_for_a_processor_do_not_suffer_from_neighbours() {
+        let mut beside = second(1.0, 0.2, 0.2);
+        beside.neighbours = Some(Neighbours {
+            cpu_s: 1.5,
+            ..Neighbours::default()
+        });
+        beside.io_wait_share = Some(0.9);
+        beside.device = Some(Device {
+            flushes: Some(1_000),
+            busy_s: 0.9,
+            ..Device::default()
+        });
+        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbours);
+        beside.run_delay_s = Some(0.2);
+        assert_eq!(held(beside.clone()), Bottleneck::LogFlush);
+        beside.run_delay_s = Some(1.2);
+        assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbours);
+        // More threads than processors wait for each other: that is nobody else's fault.
+        beside.neighbours = Some(Neighbours::default());
+        assert_eq!(held(beside), Bottleneck::LogFlush);
     }
 
     #[test]
@@ -428,6 +530,14 @@ mod tests {
             stretches(&[idle.clone()], &alone)[0].bottleneck,
             Bottleneck::Unclear
         );
+        let clients = Setting {
+            has_server: true,
+            ..SETTING
+        };
+        assert_eq!(
+            stretches(&[idle.clone()], &clients)[0].bottleneck,
+            Bottleneck::Unclear
+        );
         let paced = Setting {
             keeps_rate: true,
             ..SETTING
@@ -435,6 +545,79 @@ mod tests {
         assert_eq!(
             stretches(&[idle], &paced)[0].bottleneck,
             Bottleneck::OfferedLoad
+        );
+    }
+
+    #[test]
+    fn all_that_the_null_engine_takes_is_the_harnesss() {
+        let null = Setting {
+            is_all_harness: true,
+            ..SETTING
+        };
+        let found = stretches(&[second(1.0, 1.8, 0.1)], &null);
+        assert_eq!(found[0].bottleneck, Bottleneck::Harness);
+    }
+
+    #[test]
+    fn the_kernels_threads_are_no_neighbours_and_fill_the_processors_all_the_same() {
+        let mut working = second(1.0, 0.3, 0.8);
+        working.neighbours = Some(Neighbours {
+            kernel_s: Some(0.7),
+            ..Neighbours::default()
+        });
+        assert_eq!(held(working.clone()), Bottleneck::CpuInKernel);
+        (working.user_cpu_s, working.system_cpu_s) = (1.1, 0.1);
+        assert_eq!(held(working.clone()), Bottleneck::CpuInEngine);
+        // Records that did not tell them apart had them among the others.
+        working.neighbours = Some(Neighbours {
+            cpu_s: 0.7,
+            ..Neighbours::default()
+        });
+        assert_eq!(held(working), Bottleneck::NoisyNeighbours);
+    }
+
+    #[test]
+    fn a_device_that_neighbours_keep_busy_does_not_hold_workers_that_wait_for_each_other() {
+        let busy = Device {
+            busy_s: 0.9,
+            writes: 900,
+            written_bytes: 200 << 20,
+            ..Device::default()
+        };
+        let mut waiting = on_device(second(1.0, 0.9, 0.1), busy);
+        waiting.voluntary_context_switches = 5_000;
+        assert_eq!(held(waiting.clone()), Bottleneck::WriteBack);
+        waiting.io_wait_share = Some(0.1);
+        assert_eq!(held(waiting.clone()), Bottleneck::SingleWriterLock);
+        waiting.io_wait_share = Some(0.4);
+        assert_eq!(held(waiting), Bottleneck::WriteBack);
+    }
+
+    #[test]
+    fn a_log_on_a_device_of_its_own_is_judged_by_that_device() {
+        let reading = Device {
+            reads: 20_000,
+            read_bytes: 80 << 20,
+            busy_s: 0.3,
+            ..Device::default()
+        };
+        let flushing = Device {
+            flushes: Some(1_000),
+            writes: 2_000,
+            written_bytes: 8 << 20,
+            busy_s: 0.9,
+            ..Device::default()
+        };
+        let mut apart = on_device(second(1.0, 0.2, 0.3), reading);
+        apart.io_wait_share = Some(0.9);
+        assert_eq!(held(apart.clone()), Bottleneck::RandomRead);
+        apart.log_device = Some(flushing);
+        let found = stretches(&[apart], &SETTING);
+        assert_eq!(found[0].bottleneck, Bottleneck::LogFlush);
+        assert!(
+            found[0].to_string().contains("log's device busy 90 %"),
+            "{}",
+            found[0]
         );
     }
 

@@ -216,11 +216,11 @@ fn device_written_bytes(measurement: &Measurement) -> Option<f64> {
     Some(measurement.device?.written_bytes as f64)
 }
 
-/// Flushes of the database's device per commit of the workload; `None` where one of both is not
+/// Flushes of the log's device per commit of the workload; `None` where one of both is not
 /// counted, or there was no commit. Where others work on the device their flushes count too.
 #[must_use]
 pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
-    let flushes = measurement.device?.flushes?;
+    let flushes = measurement.log_flushes()?;
     let commits = measurement.commits.filter(|commits| *commits > 0)?;
     Some(flushes as f64 / commits as f64)
 }

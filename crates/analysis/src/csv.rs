@@ -189,6 +189,11 @@ fn machine() -> Vec<Column> {
             m.device.as_ref().and_then(of)
         })
     };
+    let log_device = |title: &str, of: fn(&Device) -> Option<f64>| {
+        optional(&format!("log_device_{title}"), move |m| {
+            m.log_device.as_ref().and_then(of)
+        })
+    };
     let pressure = |title: &str, of: fn(&Pressure) -> f64| {
         optional(&format!("pressure_{title}"), move |m| {
             m.pressure.as_ref().map(of)
@@ -216,6 +221,9 @@ fn machine() -> Vec<Column> {
         device("writes", |it| Some(it.writes as f64)),
         device("flushes", |it| it.flushes.map(|flushes| flushes as f64)),
         device("busy_s", |it| Some(it.busy_s)),
+        log_device("written_bytes", |it| Some(it.written_bytes as f64)),
+        log_device("flushes", |it| it.flushes.map(|flushes| flushes as f64)),
+        log_device("busy_s", |it| Some(it.busy_s)),
         pressure("cpu_some_s", |it| it.cpu_some_s),
         pressure("memory_some_s", |it| it.memory_some_s),
         pressure("memory_full_s", |it| it.memory_full_s),

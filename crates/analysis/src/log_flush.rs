@@ -121,7 +121,7 @@ impl Row<'_> {
 }
 
 fn device_flushes(measured: &Measurement) -> Option<f64> {
-    measured.device?.flushes.map(|count| count as f64)
+    measured.log_flushes().map(|count| count as f64)
 }
 
 fn commits(measured: &Measurement) -> Option<f64> {

@@ -397,7 +397,7 @@ pub struct TimelineSecond {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_wait_share: Option<f64>,
     /// Time in it that the workers' threads could have run and waited for a processor, seconds over
-    /// all threads; absent in older records.
+    /// all threads; absent in older records, and where a server works for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_delay_s: Option<f64>,
     /// Tasks of the whole machine that ran or could have run at its end, the sampler included.

@@ -61,6 +61,7 @@ pub(crate) fn measurement(
         user_written_bytes: user.map(|(_, written)| written),
         live_user_bytes: job.live_bytes(&totals),
         device: ran.machine.device,
+        log_device: ran.machine.log_device,
         pressure: ran.machine.pressure,
         neighbours: ran.machine.neighbours,
         open_loop,
@@ -300,6 +301,7 @@ fn total(executions: &[Execution], server: Option<&Served>) -> Sample {
         total.switches = Switches {
             voluntary: total.switches.voluntary + usage.voluntary_context_switches,
             involuntary: total.switches.involuntary + usage.involuntary_context_switches,
+            ..Switches::default()
         };
         total.faults = Faults {
             minor: total.faults.minor + usage.minor_page_faults,

@@ -3,6 +3,7 @@
 
 use crate::context::{Context, Halt};
 use crate::host::cgroup::MemoryGroup;
+use crate::log_place::log_folder;
 use crate::phase::{TICK, start};
 use crate::process::{GRACE, Heard, Pool};
 use crate::protocol::{Assignment, Done, Execution, Order, Part, Report};
@@ -79,7 +80,9 @@ pub(crate) fn execute(
     watch.pool.tell_all(&Order::Go);
     let measured_from = watch.wait_for_warm_up();
     let started_at = jiff::Timestamp::now().to_string();
-    let mut sampler = Sampler::new(&watch.pool.pids(), &watch.natives, work.directory);
+    let log = log_folder(&spec.knobs, work.directory);
+    let (pids, natives) = (watch.pool.pids(), &watch.natives);
+    let mut sampler = Sampler::new(&pids, natives, work.directory, log.as_deref());
     sampler.follow_server(server);
     watch.follow(measured_from, &mut sampler)?;
     let Watch {
@@ -209,6 +212,7 @@ impl<'a, 'b> Watch<'a, 'b> {
                 // What closing the database does is no part of the measurement.
                 sampler.finish();
             }
+            sampler.look();
             let now = Instant::now();
             let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
             let next = released + next_s;

@@ -13,6 +13,7 @@ mod execution;
 pub mod host;
 mod hosting;
 mod limits;
+mod log_place;
 pub mod matrix;
 pub mod meter;
 mod pace;

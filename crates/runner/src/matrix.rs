@@ -4,6 +4,7 @@ use crate::Registry;
 use crate::bind::{in_an_engines_place, in_words};
 use crate::host::filesystem::{self, Lacking};
 use crate::host::placement;
+use crate::log_place::{LOG, LOG_DIRECTORY};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
@@ -15,14 +16,12 @@ use trueput_record::plan::{
 };
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
+use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Subject, Workload};
 
 /// The most trials that a plan may have.
 pub const MAX_TRIALS: usize = 10_000;
-
-/// The knob by which an engine places its log in its folder's subfolder `log`.
-const LOG_DIRECTORY: &str = "log_directory";
 
 /// A plan, expanded.
 #[derive(Debug, Clone, PartialEq)]
@@ -211,7 +210,7 @@ impl<'a> Expansion<'a> {
             return Ok(Some(knobs));
         }
         if engine.knobs().iter().any(|knob| knob.name == LOG_DIRECTORY) {
-            knobs.insert(LOG_DIRECTORY.to_owned(), "log".into());
+            knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
             return Ok(Some(knobs));
         }
         let name = engine.info().name;
@@ -233,6 +232,14 @@ impl<'a> Expansion<'a> {
                 lists.arrival
             );
             return Err(self.wrong("arrival", message));
+        }
+        if let Some(bytes) = lists.unused_image() {
+            let message = format!(
+                "image is {}, and no file system of the plan is made in an image of that size; \
+                 name one, as in filesystem=ext4, or leave image out",
+                format_bytes(bytes)
+            );
+            return Err(self.wrong("image", message));
         }
         for conditions in self.plan.conditions.combinations() {
             placement::check(&conditions).map_err(|unmet| self.wrong(unmet.key, unmet.message))?;
@@ -418,6 +425,7 @@ impl<'a> Expansion<'a> {
                     seed: self.plan.seed,
                     conditions: Conditions::default(),
                     note: note.clone(),
+                    step: None,
                 };
                 self.cells_of(engine, &draft, &settings, cells, left_out)?;
             }

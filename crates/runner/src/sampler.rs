@@ -4,9 +4,12 @@
 
 use crate::assemble::database_size_within;
 use crate::host::disk::Disk;
-use crate::host::pressure::{Processors, pressure, processors};
+use crate::host::kernel_threads::KernelThreads;
+use crate::host::placement;
+use crate::host::pressure::{Cpus, Processors, pressure, processors};
 use crate::host::process::{self, Cpu, Faults, Io, Memory, Switches, ThreadSwitches};
 use crate::host::tree::ProcessTree;
+use crate::host::waits::Looks;
 use crate::protocol::{Usage, difference};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,8 +18,12 @@ use trueput_record::accounting::{Device, Neighbours, Pressure};
 /// How many files of a database are looked at every second.
 const MAX_FILES: u64 = 10_000;
 
-/// Adding up the proportional set sizes of large maps takes long: it may take this part of the time.
-const MEMORY_SHARE: u32 = 50;
+/// Adding up the proportional set sizes of large maps takes long, and so does looking at many
+/// threads: each may take this part of the time.
+const COSTLY_SHARE: u32 = 50;
+
+/// How long after one look at what the workers wait for the next one is due.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
 
 /// What the worker processes of a trial used since the release, and what there was at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -40,10 +47,17 @@ pub(crate) struct Sample {
 pub(crate) struct Machine {
     /// The database's device.
     pub device: Option<Device>,
+    /// The log's, where that is another.
+    pub log_device: Option<Device>,
     /// What tasks waited for.
     pub pressure: Option<Pressure>,
-    /// What others used of the processors.
+    /// What others used of the processors that the trial may use.
     pub neighbours: Option<Neighbours>,
+    /// How often the workers were seen to wait for I/O.
+    pub looks: Looks,
+    /// Time that the workers' threads waited for a processor, seconds; `None` where a server works
+    /// for them.
+    pub run_delay_s: Option<f64>,
 }
 
 /// What there was at one moment.
@@ -103,6 +117,12 @@ impl Process {
         }
         last.switches = self.threads.look(self.pid);
         last.io = process::io(self.pid).unwrap_or(last.io);
+    }
+
+    /// Time that its threads waited for a processor since the release, seconds.
+    fn run_delay_s(&self) -> f64 {
+        let (first, last) = (&self.first.switches, &self.last.switches);
+        last.run_delay_ns.saturating_sub(first.run_delay_ns) as f64 / 1e9
     }
 
     /// Adds to `sample` what it has used since the release.
@@ -178,10 +198,70 @@ impl Followed {
 #[derive(Debug, Clone, Copy, Default)]
 struct Counters {
     device: Option<Device>,
+    log_device: Option<Device>,
     pressure: Option<Pressure>,
     processors: Option<Processors>,
+    /// CPU of the kernel's threads since they are watched, seconds.
+    kernel_threads_s: Option<f64>,
     /// CPU of the runner itself, seconds.
     runner_cpu_s: f64,
+}
+
+/// What of the machine is looked at.
+struct Scene {
+    /// The processors that the trial may use.
+    cpus: Cpus,
+    kernel_threads: Option<KernelThreads>,
+    disk: Option<Disk>,
+    log: LogDisk,
+}
+
+/// The disk of the log.
+enum LogDisk {
+    /// The database's.
+    Same,
+    /// Another one, or none: a log on a tmpfs.
+    Apart(Option<Disk>),
+}
+
+impl Scene {
+    fn new(pids: &[u32], directory: &Path, log_directory: Option<&Path>) -> Self {
+        let cpus = match placement::cpus_of_all(pids).as_slice() {
+            // The workers have gone already.
+            [] => Cpus::all(),
+            cpus => Cpus::of(cpus),
+        };
+        let disk = Disk::below(directory);
+        let log = match log_directory.map(Disk::below) {
+            Some(log) if log != disk => LogDisk::Apart(log),
+            _ => LogDisk::Same,
+        };
+        Self {
+            kernel_threads: KernelThreads::watch(&cpus),
+            cpus,
+            disk,
+            log,
+        }
+    }
+
+    fn counters(&mut self) -> Counters {
+        let runner = process::cpu_and_faults(std::process::id()).unwrap_or_default();
+        let threads = self.kernel_threads.as_mut();
+        Counters {
+            device: self.disk.as_ref().and_then(Disk::counters),
+            log_device: match &self.log {
+                LogDisk::Same => None,
+                LogDisk::Apart(disk) => {
+                    let counted = disk.as_ref().and_then(Disk::counters);
+                    Some(counted.unwrap_or_default())
+                }
+            },
+            pressure: pressure(),
+            processors: processors(&self.cpus),
+            kernel_threads_s: threads.and_then(|threads| threads.used_s(&self.cpus)),
+            runner_cpu_s: runner.0.user_s + runner.0.system_s,
+        }
+    }
 }
 
 /// Samples worker processes and the machine.
@@ -190,9 +270,12 @@ pub(crate) struct Sampler {
     /// The engine's server, where there is one.
     server: Option<Followed>,
     directory: PathBuf,
-    disk: Option<Disk>,
+    scene: Scene,
     first: Counters,
     samples: Vec<Sample>,
+    looks: Looks,
+    /// Before this the workers are not looked at again.
+    look_due: Instant,
     /// What the machine did until the last worker had ended.
     total: Option<Machine>,
     /// Before this the memory is not added up again.
@@ -201,18 +284,25 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Notes where the processes `pids`, the `natives` that they have started, and the machine stand
-    /// at the release. The database is in `directory`.
-    pub fn new(pids: &[u32], natives: &[u32], directory: &Path) -> Self {
+    /// at the release. The database is in `directory`, its log in `log_directory` where it lies apart.
+    pub fn new(
+        pids: &[u32],
+        natives: &[u32],
+        directory: &Path,
+        log_directory: Option<&Path>,
+    ) -> Self {
         let workers = pids.iter().map(|pid| Process::new(*pid, false));
         let natives = natives.iter().map(|pid| Process::new(*pid, true));
-        let disk = Disk::below(directory);
+        let mut scene = Scene::new(pids, directory, log_directory);
         Self {
             processes: workers.chain(natives).collect(),
             server: None,
             directory: directory.to_owned(),
-            first: counters(disk.as_ref()),
-            disk,
+            first: scene.counters(),
+            scene,
             samples: Vec::new(),
+            looks: Looks::default(),
+            look_due: Instant::now(),
             total: None,
             memory_due: Instant::now(),
         }
@@ -234,11 +324,23 @@ impl Sampler {
         self.samples.len()
     }
 
+    /// Looks whether any worker waits for I/O, unless that was looked at a moment ago.
+    pub fn look(&mut self) {
+        let began = Instant::now();
+        if began < self.look_due || self.total.is_some() {
+            return;
+        }
+        let workers = self.processes.iter().map(|process| process.pid);
+        let server = self.server.iter().flat_map(|server| server.tree.pids());
+        self.looks.look(workers.chain(server));
+        self.look_due = began + BETWEEN_LOOKS.max(pause_after(began.elapsed()));
+    }
+
     /// Takes the sample of the next whole second. A process that has ended counts with what it had
     /// used when last seen, and without memory.
     pub fn sample(&mut self) {
         let mut sample = self.used();
-        let now = counters(self.disk.as_ref());
+        let now = self.scene.counters();
         sample.machine = self.machine(&now, &sample.cpu);
         sample.moment.runnable_tasks = now.processors.and_then(|all| all.runnable_tasks);
         let size = database_size_within(&self.directory, MAX_FILES);
@@ -254,7 +356,7 @@ impl Sampler {
         if self.total.is_none() {
             let used = self.used();
             self.server.as_mut().map(Followed::memory);
-            let now = counters(self.disk.as_ref());
+            let now = self.scene.counters();
             self.total = Some(self.machine(&now, &used.cpu));
         }
     }
@@ -284,14 +386,24 @@ impl Sampler {
         let ours_s = workers.user_s + workers.system_s + now.runner_cpu_s - first.runner_cpu_s;
         let processors = now.processors.zip(first.processors);
         let pressure = now.pressure.zip(first.pressure);
-        let device = now.device.zip(first.device);
+        let since = |now: Option<Device>, then: Option<Device>| Some(now?.since(&then?));
+        let kernel = now.kernel_threads_s.zip(first.kernel_threads_s);
+        let kernel_s = kernel.map(|(now, then)| (now - then).max(0.0));
+        let not_others_s = ours_s + kernel_s.unwrap_or_default();
         Machine {
-            device: device.map(|(now, then)| now.since(&then)),
+            device: since(now.device, first.device),
+            log_device: since(now.log_device, first.log_device),
             pressure: pressure.map(|(now, then)| now.since(&then)),
             neighbours: processors.map(|(now, then)| Neighbours {
-                cpu_s: (now.busy_s - then.busy_s - ours_s).max(0.0),
+                cpu_s: (now.busy_s - then.busy_s - not_others_s).max(0.0),
+                kernel_s,
                 steal_s: (now.steal_s - then.steal_s).max(0.0),
             }),
+            looks: self.looks,
+            run_delay_s: match self.server {
+                None => Some(self.processes.iter().map(Process::run_delay_s).sum()),
+                Some(_) => None,
+            },
         }
     }
 
@@ -310,19 +422,9 @@ impl Sampler {
     }
 }
 
-/// From the beginning of one adding up of memory to the next, where it took that long.
+/// From the beginning of something costly to the next time, where it took that long.
 fn pause_after(took: Duration) -> Duration {
-    took * MEMORY_SHARE
-}
-
-fn counters(disk: Option<&Disk>) -> Counters {
-    let runner = process::cpu_and_faults(std::process::id()).unwrap_or_default();
-    Counters {
-        device: disk.and_then(Disk::counters),
-        pressure: pressure(),
-        processors: processors(),
-        runner_cpu_s: runner.0.user_s + runner.0.system_s,
-    }
+    took * COSTLY_SHARE
 }
 
 #[cfg(test)]
@@ -338,7 +440,7 @@ mod tests {
             .spawn()
             .unwrap();
         let pids = [child.id(), std::process::id()];
-        let mut sampler = Sampler::new(&pids, &[], folder.path());
+        let mut sampler = Sampler::new(&pids, &[], folder.path(), None);
         sampler.sample();
         child.kill().unwrap();
         child.wait().unwrap();
@@ -350,6 +452,24 @@ mod tests {
         assert!(samples[1].switches.voluntary >= samples[0].switches.voluntary);
         assert_eq!(samples[0].moment.database_allocated_bytes, Some(4096));
         assert!(machine.neighbours.is_some());
+    }
+
+    #[test]
+    fn a_log_apart_has_a_device_of_its_own_and_one_on_a_tmpfs_counts_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let pids = [std::process::id()];
+        let device = |log: Option<&Path>| {
+            let sampler = Sampler::new(&pids, &[], folder.path(), log);
+            sampler.into_samples().1.log_device
+        };
+        assert_eq!(device(None), None);
+        assert_eq!(device(Some(folder.path())), None);
+        let memory = Path::new("/dev/shm");
+        if Disk::below(folder.path()).is_none() || !memory.is_dir() {
+            eprintln!("skipped: it needs a folder on a device and a tmpfs");
+            return;
+        }
+        assert_eq!(device(Some(memory)), Some(Device::default()));
     }
 
     #[test]
@@ -368,13 +488,13 @@ mod tests {
         for number in 0..20 {
             std::fs::write(folder.path().join(number.to_string()), "data").unwrap();
         }
-        let mut sampler = Sampler::new(&[std::process::id()], &[], folder.path());
-        let (cpu, began) = (counters(None).runner_cpu_s, Instant::now());
+        let mut sampler = Sampler::new(&[std::process::id()], &[], folder.path(), None);
+        let (cpu, began) = (sampler.scene.counters().runner_cpu_s, Instant::now());
         for _ in 0..200 {
             sampler.sample();
         }
         let elapsed_us = began.elapsed().as_micros() / 200;
-        let cpu_us = (counters(None).runner_cpu_s - cpu) * 1e6 / 200.0;
+        let cpu_us = (sampler.scene.counters().runner_cpu_s - cpu) * 1e6 / 200.0;
         println!("a sample takes {elapsed_us} us, of which {cpu_us:.0} us CPU");
         assert_eq!(sampler.seconds(), 200);
     }

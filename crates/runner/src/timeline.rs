@@ -65,8 +65,11 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
     let (switches, faults, moment) = (used.switches, used.faults, used.moment);
     let Machine {
         device,
+        log_device,
         pressure,
         neighbours,
+        looks,
+        run_delay_s,
     } = since(&used.machine, &then.machine);
     TimelineSecond {
         at_s,
@@ -92,24 +95,35 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
         write_call_bytes: io.write_call_bytes,
         database_allocated_bytes: moment.database_allocated_bytes,
         device,
+        log_device,
         pressure,
         neighbours,
+        io_wait_share: looks.share(),
+        run_delay_s,
         runnable_tasks: moment.runnable_tasks,
     }
 }
 
 /// What the machine did between two samples. At the release all stood at nothing.
 fn since(now: &Machine, then: &Machine) -> Machine {
-    let device = then.device.unwrap_or(Device {
-        flushes: Some(0),
-        ..Device::default()
-    });
+    let passed = |now: Option<Device>, then: Option<Device>| {
+        let then = then.unwrap_or(Device {
+            flushes: Some(0),
+            ..Device::default()
+        });
+        now.map(|now| now.since(&then))
+    };
     let pressure = then.pressure.unwrap_or_default();
     let neighbours = then.neighbours.unwrap_or_default();
     Machine {
-        device: now.device.map(|now| now.since(&device)),
+        device: passed(now.device, then.device),
+        log_device: passed(now.log_device, then.log_device),
         pressure: now.pressure.map(|now: Pressure| now.since(&pressure)),
         neighbours: now.neighbours.map(|now: Neighbours| now.since(&neighbours)),
+        looks: now.looks.since(&then.looks),
+        run_delay_s: now
+            .run_delay_s
+            .map(|now_s| (now_s - then.run_delay_s.unwrap_or_default()).max(0.0)),
     }
 }
 

@@ -270,3 +270,13 @@ fn a_place_that_a_plan_names_is_refused_with_its_line() {
         &[(&["run", "numa.toml"], &["numa.toml:3", "bind:900"])],
     );
 }
+
+#[test]
+fn an_image_that_no_file_system_is_made_in_is_refused() {
+    let run = ["run", "threen1", "--engine", "lmdb", "--image", "1GiB"];
+    let here = [&run[..], &["--filesystem", "here"]].concat();
+    let own = [&run[..], &["--filesystem", "ext4:size=512MiB"]].concat();
+    let words: &[&str] = &["image is 1 GiB", "filesystem=ext4", "leave image out"];
+    let cases: &[(&[&str], &[&str])] = &[(&run, words), (&here, words), (&own, words)];
+    assert_refused(&with_a_run(), cases);
+}

@@ -191,4 +191,31 @@ mod tests {
             (Ok(None), Ok(None))
         );
     }
+
+    #[test]
+    fn an_image_size_that_no_file_system_takes_is_unused() {
+        let lists = |file_systems: &[&str]| ConditionLists {
+            file_system: file_systems
+                .iter()
+                .map(|text| text.parse().unwrap())
+                .collect(),
+            image_bytes: Some(1 << 30),
+            ..ConditionLists::default()
+        };
+        assert_eq!(lists(&[]).unused_image(), Some(1 << 30));
+        assert_eq!(
+            lists(&["here", "folder:/mnt/x"]).unused_image(),
+            Some(1 << 30)
+        );
+        assert_eq!(lists(&["ext4:size=2GiB"]).unused_image(), Some(1 << 30));
+        assert_eq!(lists(&["here", "ext4"]).unused_image(), None);
+        assert_eq!(lists(&["tmpfs"]).unused_image(), None);
+        let log = ConditionLists {
+            log_file_system: vec!["xfs".parse().unwrap()],
+            ..lists(&["here"])
+        };
+        assert_eq!(log.unused_image(), None);
+        let none = ConditionLists::default();
+        assert_eq!(none.unused_image(), None);
+    }
 }

@@ -9,6 +9,7 @@ use trueput_record::accounting::Device;
 const SECTOR_BYTES: u64 = 512;
 
 /// The counters of one block device.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Disk {
     stat: PathBuf,
 }

@@ -6,6 +6,7 @@ pub(crate) mod disk;
 mod facts;
 mod file_system;
 pub mod filesystem;
+pub(crate) mod kernel_threads;
 mod numa;
 pub(crate) mod page_cache;
 pub(crate) mod placement;
@@ -15,6 +16,7 @@ pub mod service;
 mod topology;
 pub(crate) mod tree;
 mod user;
+pub(crate) mod waits;
 
 pub(crate) use allocator::in_use as allocator_in_use;
 pub(crate) use facts::cores;

@@ -239,6 +239,15 @@ pub(crate) fn doubts(
     doubts
 }
 
+/// The processors that any thread of these processes may use.
+pub(crate) fn cpus_of_all(pids: &[u32]) -> Vec<u32> {
+    let mut cpus = BTreeSet::new();
+    for pid in pids {
+        cpus.extend(parse_list(&cpus_of(*pid)).unwrap_or_default());
+    }
+    cpus.into_iter().collect()
+}
+
 /// The processors that any thread of a process may use, as `0-3,8`.
 fn cpus_of(pid: u32) -> String {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task"))

@@ -24,7 +24,30 @@ fn total_s(text: &str, kind: &str) -> Option<f64> {
     Some(total_us.trim().parse::<u64>().ok()? as f64 / 1e6)
 }
 
-/// The machine's processors.
+/// Some of the machine's processors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cpus(Option<Vec<u32>>);
+
+impl Cpus {
+    /// All of them.
+    pub fn all() -> Self {
+        Self(None)
+    }
+
+    /// Those of these numbers.
+    pub fn of(numbers: &[u32]) -> Self {
+        Self(Some(numbers.to_vec()))
+    }
+
+    /// Whether that one is among them.
+    pub fn has(&self, number: u32) -> bool {
+        self.0
+            .as_ref()
+            .is_none_or(|numbers| numbers.contains(&number))
+    }
+}
+
+/// What processors have done.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Processors {
     /// Time in which they did something since the machine started, seconds over all of them.
@@ -35,29 +58,45 @@ pub(crate) struct Processors {
     pub runnable_tasks: Option<u32>,
 }
 
-/// What the machine's processors did; `None` where the kernel does not say.
-pub(crate) fn processors() -> Option<Processors> {
+/// What these processors did; `None` where the kernel does not say.
+pub(crate) fn processors(cpus: &Cpus) -> Option<Processors> {
     let ticks_per_s = super::process::clock_ticks_per_s();
-    parse_processors(&read_to_string("/proc/stat").ok()?, ticks_per_s)
+    parse_processors(&read_to_string("/proc/stat").ok()?, cpus, ticks_per_s)
 }
 
-/// `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal, and two that
-/// are in user and nice already.
-fn parse_processors(text: &str, ticks_per_s: f64) -> Option<Processors> {
-    let all = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks = all.split_whitespace().map(str::parse::<f64>);
+/// `/proc/stat` (proc_stat(5)): a line `cpuN` for each processor that is switched on.
+fn parse_processors(text: &str, cpus: &Cpus, ticks_per_s: f64) -> Option<Processors> {
+    let running = text
+        .lines()
+        .find_map(|line| line.strip_prefix("procs_running "));
+    let mut sum = Processors {
+        runnable_tasks: running.and_then(|count| count.trim().parse().ok()),
+        ..Processors::default()
+    };
+    let mut seen = false;
+    for line in text.lines().filter_map(|line| line.strip_prefix("cpu")) {
+        let (number, times) = line.split_once(' ')?;
+        // The line without a number has the sum over all.
+        let Ok(number) = number.parse() else { continue };
+        if cpus.has(number) {
+            let (busy, steal) = parse_ticks(times)?;
+            sum.busy_s += busy / ticks_per_s;
+            sum.steal_s += steal / ticks_per_s;
+            seen = true;
+        }
+    }
+    seen.then_some(sum)
+}
+
+/// Busy and stolen ticks of user, nice, system, idle, iowait, irq, softirq, steal, and two that are
+/// in user and nice already.
+fn parse_ticks(times: &str) -> Option<(f64, f64)> {
+    let ticks = times.split_whitespace().map(str::parse::<f64>);
     let ticks: Vec<f64> = ticks.collect::<Result<_, _>>().ok()?;
     let [user, nice, system, _idle, _iowait, irq, softirq, steal, ..] = ticks.as_slice() else {
         return None;
     };
-    let running = text
-        .lines()
-        .find_map(|line| line.strip_prefix("procs_running "));
-    Some(Processors {
-        busy_s: (user + nice + system + irq + softirq) / ticks_per_s,
-        steal_s: steal / ticks_per_s,
-        runnable_tasks: running.and_then(|count| count.trim().parse().ok()),
-    })
+    Some((user + nice + system + irq + softirq, *steal))
 }
 
 #[cfg(test)]
@@ -75,17 +114,21 @@ mod tests {
 
     #[test]
     fn waiting_for_io_and_stolen_time_are_not_busy() {
-        let text = "cpu  100 10 50 8000 900 20 5 77 60 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n\
+        let text = "cpu  140 10 50 8000 900 20 5 77 60 0\n\
+                    cpu0 100 10 50 8000 900 20 5 77 60 0\ncpu3 40 0 0 0 0 0 0 0 0 0\n\
                     intr 5 5\nprocs_running 3\nprocs_blocked 0\n";
-        let processors = parse_processors(text, 100.0).unwrap();
-        assert_eq!((processors.busy_s, processors.steal_s), (1.85, 0.77));
-        assert_eq!(processors.runnable_tasks, Some(3));
-        assert_eq!(parse_processors("cpu  1 2 3\n", 100.0), None);
+        let all = parse_processors(text, &Cpus::all(), 100.0).unwrap();
+        assert_eq!((all.busy_s, all.steal_s), (2.25, 0.77));
+        assert_eq!(all.runnable_tasks, Some(3));
+        let one = parse_processors(text, &Cpus::of(&[3]), 100.0).unwrap();
+        assert_eq!((one.busy_s, one.steal_s), (0.4, 0.0));
+        assert_eq!(parse_processors(text, &Cpus::of(&[7]), 100.0), None);
+        assert_eq!(parse_processors("cpu0 1 2 3\n", &Cpus::all(), 100.0), None);
     }
 
     #[test]
     fn this_machine_says_what_its_processors_do() {
-        let now = processors().unwrap();
+        let now = processors(&Cpus::all()).unwrap();
         assert!(now.busy_s > 0.0 && now.runnable_tasks.is_some());
         match pressure() {
             Some(pressure) => assert!(pressure.io_some_s >= pressure.io_full_s),

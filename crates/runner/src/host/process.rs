@@ -28,6 +28,9 @@ pub(crate) struct Switches {
     pub voluntary: u64,
     /// A thread was made to give it up.
     pub involuntary: u64,
+    /// Time that threads could have run and had to wait for a processor, nanoseconds; 0 where the
+    /// kernel does not account for it.
+    pub run_delay_ns: u64,
 }
 
 /// The context switches of a process by thread. The kernel forgets those of a thread that has
@@ -46,7 +49,9 @@ impl ThreadSwitches {
         for thread in threads.into_iter().flatten().flatten() {
             // A thread may end between the listing and the reading.
             let status = read_to_string(thread.path().join("status")).unwrap_or_default();
-            if let Some(switches) = parse_switches(&status) {
+            if let Some(mut switches) = parse_switches(&status) {
+                let scheduled = read_to_string(thread.path().join("schedstat"));
+                switches.run_delay_ns = parse_run_delay(&scheduled.unwrap_or_default());
                 self.note(thread.file_name().to_string_lossy().into_owned(), switches);
             }
         }
@@ -58,6 +63,7 @@ impl ThreadSwitches {
         if now.voluntary < before.voluntary || now.involuntary < before.involuntary {
             self.replaced.voluntary += before.voluntary;
             self.replaced.involuntary += before.involuntary;
+            self.replaced.run_delay_ns += before.run_delay_ns;
         }
     }
 
@@ -67,6 +73,7 @@ impl ThreadSwitches {
         for switches in self.by_thread.values() {
             total.voluntary += switches.voluntary;
             total.involuntary += switches.involuntary;
+            total.run_delay_ns += switches.run_delay_ns;
         }
         total
     }
@@ -237,7 +244,16 @@ fn parse_switches(status: &str) -> Option<Switches> {
     Some(Switches {
         voluntary: named_number(status, "voluntary_ctxt_switches:")?,
         involuntary: named_number(status, "nonvoluntary_ctxt_switches:")?,
+        run_delay_ns: 0,
     })
+}
+
+/// The second number of `/proc/PID/task/TID/schedstat` (Documentation/scheduler/sched-stats.rst).
+fn parse_run_delay(text: &str) -> u64 {
+    let number = text.split_whitespace().nth(1);
+    number
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_default()
 }
 
 fn parse_io(text: &str) -> Option<Io> {
@@ -340,11 +356,14 @@ mod tests {
         let switches = |voluntary| Switches {
             voluntary,
             involuntary: 1,
+            run_delay_ns: 10,
         };
         for voluntary in [5, 9, 2] {
             seen.note("7".to_owned(), switches(voluntary));
         }
         assert_eq!(seen.total().voluntary, 11);
+        assert_eq!(parse_run_delay("143287 63584888 3\n"), 63_584_888);
+        assert_eq!(parse_run_delay(""), 0);
     }
 
     #[test]

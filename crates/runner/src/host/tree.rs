@@ -103,6 +103,11 @@ impl ProcessTree {
         self.last
     }
 
+    /// The processes that were there when last looked at, and ended ones.
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
+        self.switches.keys().copied()
+    }
+
     /// Their memory now: the kernel walks all that they map for it.
     pub fn memory(&self) -> Memory {
         let all = members(self.root);

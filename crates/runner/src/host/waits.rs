@@ -1,0 +1,138 @@
+//! Whether any thread of some processes waits for I/O at this moment, as `/proc` shows it.
+
+use nix::libc::{SYS_io_getevents, SYS_io_uring_enter, c_long};
+use std::fs::{read_dir, read_to_string};
+use std::path::Path;
+
+/// Threads beyond so many are not looked at: a look must stay cheap.
+const MOST_THREADS: usize = 64;
+
+/// How often was looked, and what was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Looks {
+    /// How often.
+    pub all: u64,
+    /// How often at least one thread waited for I/O.
+    pub waiting: u64,
+}
+
+impl Looks {
+    /// Looks at the processes' threads once.
+    pub fn look(&mut self, pids: impl Iterator<Item = u32>) {
+        let tasks =
+            pids.flat_map(|pid| read_dir(format!("/proc/{pid}/task")).into_iter().flatten());
+        let mut tasks = tasks.flatten().take(MOST_THREADS);
+        self.all += 1;
+        self.waiting += u64::from(tasks.any(|task| waits(&task.path())));
+    }
+
+    /// The looks since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            all: self.all.saturating_sub(before.all),
+            waiting: self.waiting.saturating_sub(before.waiting),
+        }
+    }
+
+    /// The part of the looks in which a thread waited for I/O; `None` without any look.
+    pub fn share(&self) -> Option<f64> {
+        (self.all > 0).then(|| self.waiting as f64 / self.all as f64)
+    }
+}
+
+/// A thread may end between the listing and the reading: then it waits no longer.
+fn waits(task: &Path) -> bool {
+    let stat = read_to_string(task.join("stat")).unwrap_or_default();
+    match state(&stat) {
+        Some('D') => true,
+        Some('S') => {
+            let call = read_to_string(task.join("syscall")).unwrap_or_default();
+            waits_for_completions(&call)
+        }
+        _ => false,
+    }
+}
+
+/// Field 3 of `/proc/PID/stat`; the name before it may hold anything.
+fn state(stat: &str) -> Option<char> {
+    stat[stat.rfind(')')? + 1..].trim_start().chars().next()
+}
+
+/// Whether `/proc/PID/syscall` names a call that waits for I/O in a sleep that signals end: those of
+/// asynchronous I/O. All other I/O of files sleeps uninterruptibly.
+fn waits_for_completions(call: &str) -> bool {
+    let number = call.split_whitespace().next();
+    let number = number.and_then(|number| number.parse::<c_long>().ok());
+    number.is_some_and(|number| [SYS_io_uring_enter, SYS_io_getevents].contains(&number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_is_read_past_any_name() {
+        assert_eq!(state("7 (a) D (b)) S 1 2"), Some('S'));
+        assert_eq!(state("7 (cat) D 1 2"), Some('D'));
+        assert_eq!(state(""), None);
+    }
+
+    #[test]
+    fn asynchronous_io_is_known_by_its_calls_and_other_sleeps_are_none() {
+        assert!(waits_for_completions(&format!(
+            "{SYS_io_uring_enter} 0x3 0x1 0x1 0x1"
+        )));
+        assert!(!waits_for_completions(&format!(
+            "{} 0x0",
+            nix::libc::SYS_futex
+        )));
+        assert!(!waits_for_completions("running"));
+        assert!(!waits_for_completions(""));
+    }
+
+    #[test]
+    fn a_process_that_sleeps_waits_for_no_io() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let mut looks = Looks::default();
+        assert_eq!(looks.share(), None);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        for _ in 0..4 {
+            looks.look([child.id()].into_iter());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(looks.share().unwrap() < 1.0, "{looks:?}");
+    }
+
+    #[test]
+    fn a_process_that_flushes_all_the_time_is_seen_to_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        if crate::host::disk::Disk::below(folder.path()).is_none() {
+            eprintln!("skipped: the temporary folder is on no block device");
+            return;
+        }
+        let file = std::fs::File::create(folder.path().join("file")).unwrap();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let mut looks = Looks::default();
+        std::thread::scope(|scope| {
+            use std::sync::atomic::Ordering::Relaxed;
+            scope.spawn(|| {
+                use std::os::unix::fs::FileExt;
+                let block = vec![7; 4 << 20];
+                while !stop.load(Relaxed) {
+                    file.write_all_at(&block, 0).unwrap();
+                    file.sync_all().unwrap();
+                }
+            });
+            for _ in 0..200 {
+                looks.look([std::process::id()].into_iter());
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            stop.store(true, Relaxed);
+        });
+        assert!(looks.waiting > 0, "{looks:?}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Where an engine's log lies.
+
+use std::path::{Path, PathBuf};
+use trueput_record::trial::Settings;
+
+/// The knob by which an engine places its log in its folder's subfolder [`LOG`].
+pub(crate) const LOG_DIRECTORY: &str = "log_directory";
+
+/// That subfolder, and what the knob is set to then.
+pub(crate) const LOG: &str = "log";
+
+/// The folder of the log of a database in `directory` with these knobs; `None` where it lies with
+/// the data.
+pub(crate) fn log_folder(knobs: &Settings, directory: &Path) -> Option<PathBuf> {
+    let knob = knobs.get(LOG_DIRECTORY)?;
+    (*knob == LOG.into()).then(|| directory.join(LOG))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_lies_apart_where_the_knob_says_so_and_else_with_the_data() {
+        let database = Path::new("/database");
+        let mut knobs = Settings::new();
+        assert_eq!(log_folder(&knobs, database), None);
+        knobs.insert(LOG_DIRECTORY.to_owned(), "beside".into());
+        assert_eq!(log_folder(&knobs, database), None);
+        knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
+        let folder = log_folder(&knobs, database);
+        assert_eq!(folder.as_deref(), Some(Path::new("/database/log")));
+    }
+}

@@ -6,6 +6,9 @@ use crate::execution::{Ran, Work, execute};
 use crate::host::cgroup::{Controller, MemoryGroup};
 use crate::host::page_cache;
 use crate::hosting::Hosting;
+use crate::phase::alone_in;
+use crate::process::Pool;
+use crate::protocol::{Assignment, Report};
 use trueput_record::accounting::{ColdStart, MemoryUse};
 use trueput_record::conditions::Start;
 use trueput_record::value::format_bytes;
@@ -42,9 +45,7 @@ pub(crate) fn execute_within(
         ),
         false => None,
     };
-    let limit = spec.conditions.memory_bytes;
-    let group = limit.map(|bytes| Controller::find()?.make(bytes));
-    let group = group.transpose()?;
+    let group = group_for(&spec.conditions)?;
     if is_cold {
         hosting.start(context, group.as_ref())?;
     }
@@ -60,6 +61,28 @@ pub(crate) fn execute_within(
         }
     }
     Ok((ran?, Began { cold_start, memory }))
+}
+
+/// Has a process do its part alone, within the memory that the trial's workers may have.
+///
+/// # Errors
+/// As [`alone_in`]; where the memory limit killed it the reason says so.
+pub(crate) fn alone_within(
+    context: &mut Context<'_>,
+    assignment: Assignment,
+    what: &str,
+) -> Result<Report, Halt> {
+    let group = group_for(&assignment.spec.conditions)?;
+    let pool = Pool::within(group.as_ref());
+    let done = alone_in(pool, context, assignment, None, None, what);
+    done.map_err(|halt| explained(halt, group.as_ref().map(MemoryGroup::usage)))
+}
+
+/// The control group that limits a trial's memory; `None` where there is no limit.
+fn group_for(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
+    let limit = conditions.memory_bytes;
+    let group = limit.map(|bytes| Controller::find()?.make(bytes));
+    group.transpose()
 }
 
 /// Pages that the load left in the page cache are charged to the group that the load ran in: with a

@@ -24,9 +24,23 @@ pub(crate) fn alone(
     limit: Option<Duration>,
     what: &str,
 ) -> Result<Report, Halt> {
+    alone_in(Pool::new(), context, assignment, phase, limit, what)
+}
+
+/// As [`alone`], in a pool that has no process yet: one of a control group.
+///
+/// # Errors
+/// As [`alone`].
+pub(crate) fn alone_in(
+    mut pool: Pool,
+    context: &mut Context<'_>,
+    assignment: Assignment,
+    phase: Option<Phase>,
+    limit: Option<Duration>,
+    what: &str,
+) -> Result<Report, Halt> {
     let started = Instant::now();
     let id = assignment.spec.id.clone();
-    let mut pool = Pool::new();
     start(context, &mut pool, assignment)?;
     let name = format!("{what} (process {})", pool.pids()[0]);
     let mut answer = None;

@@ -5,6 +5,7 @@ use crate::host::process::{Io, Memory};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::Check;
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::{TrialSpec, Value};
@@ -41,6 +42,17 @@ pub(crate) struct Assignment {
 pub(crate) enum Part {
     /// Put the engine through the conformance suite.
     Conformance,
+    /// Measure what this machine could do at most.
+    Ceilings {
+        /// The folder of the database's log, which exists.
+        log_directory: PathBuf,
+        /// Whether the engine stores anything.
+        stores: bool,
+        /// How many threads measure at once.
+        committers: u32,
+        /// Bytes of a commit.
+        commit_bytes: u64,
+    },
     /// Make and fill the database.
     Prepare {
         /// What the database holds already.
@@ -119,6 +131,8 @@ pub(crate) enum Report {
         /// Every check.
         checks: Vec<Check>,
     },
+    /// The ceilings.
+    Ceilings(Box<Ceilings>),
     /// The database is ready for the workers.
     Prepared {
         /// The version that the engine's library reports.

@@ -98,7 +98,7 @@ fn check_trials(
             host::service::check_place(&*service, &host::nearest_existing(place))
                 .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
         }
-        let bytes = needed_bytes(bound.job.expected_bytes());
+        let bytes = needed_bytes(&*bound.job, spec.workers);
         let bytes = host::filesystem::taken_bytes(&spec.conditions, bytes);
         needed = if options.keep_databases {
             needed.saturating_add(bytes)

@@ -2,13 +2,13 @@
 
 use crate::assemble::{self, Named};
 use crate::bind::{Bound, bind};
-use crate::ceiling;
 use crate::context::{Context, Halt};
 use crate::execution::{Ran, Work};
 use crate::host::filesystem::{self, Ground};
 use crate::host::{self, placement};
 use crate::hosting::Hosting;
 use crate::limits::{self, execute_within};
+use crate::log_place::log_folder;
 use crate::phase::alone;
 use crate::protocol::{
     Assignment, Concluded, EngineState, Left, Part, Report, Totals, Usage, difference,
@@ -19,15 +19,22 @@ use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
+use trueput_workloads::Job;
 
 /// How many times a frugal engine's size must be free before a trial: engines that copy on write or
 /// compact in the background hold several versions of a page or a level at once. Some outgrow even
 /// that (LMDB under long-lived readers has no bound); their trial then fails with the engine's words.
 const DISK_FACTOR: u64 = 4;
 
-/// Bytes that must be free for a workload that expects `expected_bytes`.
-pub(crate) fn needed_bytes(expected_bytes: u64) -> u64 {
-    expected_bytes.saturating_mul(DISK_FACTOR)
+/// What a file system has beyond files that a workload lays out itself: their directory, metadata.
+const SPARE_BYTES: u64 = 16 << 20;
+
+/// Bytes that must be free for a job of so many workers.
+pub(crate) fn needed_bytes(job: &dyn Job, workers: u32) -> u64 {
+    match job.own_files_bytes(workers) {
+        Some(bytes) => bytes.saturating_add(SPARE_BYTES),
+        None => job.expected_bytes().saturating_mul(DISK_FACTOR),
+    }
 }
 
 /// A trial that has ended: its line, and its latencies by kind where there are any.
@@ -90,10 +97,10 @@ fn attempt(
     let (directory, left) = database_folder(context, spec, &bound, trial)?;
     trial.record.resumed = left == Left::Unfinished;
     if left == Left::Nothing {
-        check_room(&bound, &directory)?;
+        check_room(spec, &bound, &directory)?;
     }
     if left != Left::Unfinished {
-        trial.record.ceilings = ceilings(context, spec, &bound, &directory);
+        trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
     }
     let mut hosting = Hosting::new(&bound, spec, &directory);
     hosting.start(context, None)?;
@@ -164,36 +171,72 @@ fn attempt_on(
     Ok(())
 }
 
-/// The ceilings of a trial, measured in its folder or taken from an earlier trial on the same file
-/// system with as many workers and such commits. Where they cannot be measured the trial goes on
-/// without.
+/// The ceilings of a trial, measured by a process that is placed and limited as its workers, or
+/// taken from an earlier trial in the same circumstances. Where they cannot be measured the trial
+/// goes on without.
 fn ceilings(
     context: &mut Context<'_>,
     spec: &TrialSpec,
     bound: &Bound,
     directory: &Path,
-) -> Option<Ceilings> {
-    if !context.options.ceilings || !bound.engine.capabilities().retains_data {
-        return None;
+) -> Result<Option<Ceilings>, Halt> {
+    if !context.options.ceilings {
+        return Ok(None);
     }
-    let (committers, commit_bytes) = (bound.job.sessions(spec.workers), bound.job.commit_bytes());
-    let place = format!("{:?}", spec.conditions.file_system);
-    let key = format!("{committers} {commit_bytes} {place}");
+    let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
+    let part = Part::Ceilings {
+        log_directory: log.unwrap_or_else(|| directory.to_owned()),
+        stores: bound.engine.capabilities().retains_data,
+        committers: bound.job.sessions(spec.workers),
+        commit_bytes: bound.job.commit_bytes(),
+    };
+    let key = ceilings_key(spec, &part);
     if let Some(known) = context.ceilings.get(&key) {
-        return Some(known.clone());
+        return Ok(Some(known.clone()));
     }
-    match ceiling::measure(directory, committers, commit_bytes) {
-        Ok(measured) => {
-            context.ceilings.insert(key, measured.clone());
-            Some(measured)
+    let assignment = Assignment {
+        spec: spec.clone(),
+        directory: directory.to_owned(),
+        generation: 0,
+        part,
+    };
+    let why = match limits::alone_within(context, assignment, "measuring the ceilings") {
+        Ok(Report::Ceilings(measured)) => {
+            context.ceilings.insert(key, (*measured).clone());
+            return Ok(Some(*measured));
         }
-        Err(error) => {
-            context.warn(format!(
-                "the machine's ceilings cannot be measured: {error}"
-            ));
-            None
-        }
-    }
+        Ok(_) => "the process gave another answer".to_owned(),
+        Err(Halt::Failed(reason)) => reason,
+        Err(Halt::Interrupted) => return Err(Halt::Interrupted),
+    };
+    context.warn(format!("the machine's ceilings cannot be measured: {why}"));
+    Ok(None)
+}
+
+/// All that ceilings depend on: the part without its folder, which is another for each trial, and
+/// what surrounds the workers.
+fn ceilings_key(spec: &TrialSpec, part: &Part) -> String {
+    let Part::Ceilings {
+        stores,
+        committers,
+        commit_bytes,
+        ..
+    } = part
+    else {
+        return String::new();
+    };
+    let Conditions {
+        cpus,
+        numa,
+        allocator,
+        memory_bytes,
+        file_system,
+        log_file_system,
+        ..
+    } = &spec.conditions;
+    let place = format!("{file_system:?} {log_file_system:?}");
+    let limits = format!("{cpus:?} {numa:?} {allocator} {memory_bytes:?}");
+    format!("{stores} {committers} {commit_bytes} {place} {limits}")
 }
 
 /// What the process that prepared the database says: the engine as it describes itself, and what was
@@ -297,7 +340,7 @@ fn database_folder(
         context.area.remove(&spec.id)?;
     }
     let (directory, _) = context.area.trial(&spec.id)?;
-    let needed = needed_bytes(bound.job.expected_bytes());
+    let needed = needed_bytes(&*bound.job, spec.workers);
     let ground = filesystem::make(&directory, conditions, needed)?;
     Ok((stand_on(ground, trial), Left::Nothing))
 }
@@ -309,8 +352,8 @@ fn stand_on(ground: Ground, trial: &mut Trial) -> PathBuf {
     ground.database
 }
 
-fn check_room(bound: &Bound, directory: &Path) -> Result<(), String> {
-    let needed = needed_bytes(bound.job.expected_bytes());
+fn check_room(spec: &TrialSpec, bound: &Bound, directory: &Path) -> Result<(), String> {
+    let needed = needed_bytes(&*bound.job, spec.workers);
     match host::free_bytes(directory) {
         Some(free) if free < needed => Err(format!(
             "too little room in {}: {} needed, {} free",

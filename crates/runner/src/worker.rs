@@ -6,6 +6,7 @@ mod pipe;
 
 use crate::Registry;
 use crate::bind::{Bound, bind};
+use crate::ceiling;
 use crate::host::{placement, process};
 use crate::protocol::{
     Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals, difference,
@@ -62,6 +63,23 @@ fn serve(
                 &bound.knobs,
             );
             reporter.send(&Report::Conformed { checks })
+        }
+        Part::Ceilings {
+            log_directory,
+            stores,
+            committers,
+            commit_bytes,
+        } => {
+            let site = ceiling::Site {
+                data: &assignment.directory,
+                log: log_directory,
+                stores: *stores,
+                committers: *committers,
+                commit_bytes: *commit_bytes,
+                memory_bytes: assignment.spec.conditions.memory_bytes,
+            };
+            let measured = ceiling::measure(&site).map_err(|error| error.to_string())?;
+            reporter.send(&Report::Ceilings(Box::new(measured)))
         }
         Part::Prepare { remains } => prepare(&bound, assignment, *remains, reporter),
         Part::Execute { first, sessions } => {

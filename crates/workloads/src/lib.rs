@@ -204,6 +204,12 @@ pub trait Job: Send + Sync {
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.
     fn expected_bytes(&self) -> u64;
 
+    /// How many bytes its files take with so many workers, where it lays them out itself; `None`
+    /// where an engine stores what it writes.
+    fn own_files_bytes(&self, _workers: u32) -> Option<u64> {
+        None
+    }
+
     /// Fills the database before the workers start, and says what it loaded; `None` where that is
     /// not worth a figure.
     ///

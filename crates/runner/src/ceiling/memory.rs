@@ -11,18 +11,27 @@ const REGION_BYTES: usize = 64 << 20;
 /// Bytes copied at once by each thread.
 const COPY_BYTES: usize = 4 << 20;
 
+/// So few lines still make a ring.
+const FEWEST_LINES: usize = 64;
+
 /// A cache line, as far as it matters here.
 const LINE_BYTES: usize = 64;
 
 /// Words from the start of a line to the start of the next.
 const STRIDE: usize = LINE_BYTES / size_of::<u32>();
 
-/// Measures both on so many threads.
-pub(super) fn measure(threads: u32) -> MemoryCeiling {
-    let ring = ring(REGION_BYTES / LINE_BYTES);
+/// Measures both on so many threads, in half of the memory that there may be at most.
+pub(super) fn measure(threads: u32, memory_bytes: Option<u64>) -> MemoryCeiling {
+    let quarter = memory_bytes.map_or(usize::MAX, |bytes| {
+        usize::try_from(bytes / 4).unwrap_or(usize::MAX)
+    });
+    let lines = quarter.min(REGION_BYTES) / LINE_BYTES;
+    let lines = lines.max(FEWEST_LINES);
+    let copy_bytes = (quarter / (2 * threads.max(1) as usize)).clamp(LINE_BYTES, COPY_BYTES);
+    let ring = ring(lines);
     let reads = rate(
         threads,
-        |thread| Ok(thread as usize * 7_919 % (REGION_BYTES / LINE_BYTES)),
+        |thread| Ok(thread as usize * 7_919 % lines),
         |place, stop| {
             let mut reads = 0;
             while !stop.load(Relaxed) {
@@ -37,19 +46,19 @@ pub(super) fn measure(threads: u32) -> MemoryCeiling {
     );
     let copies = rate(
         threads,
-        |_| Ok((vec![1_u8; COPY_BYTES], vec![0_u8; COPY_BYTES])),
+        |_| Ok((vec![1_u8; copy_bytes], vec![0_u8; copy_bytes])),
         |(from, to), stop| {
             let mut copied = 0;
             while !stop.load(Relaxed) {
                 to.copy_from_slice(black_box(from));
                 black_box(&mut *to);
-                copied += COPY_BYTES as u64;
+                copied += copy_bytes as u64;
             }
             Ok(copied)
         },
     );
     MemoryCeiling {
-        region_bytes: REGION_BYTES as u64,
+        region_bytes: (lines * LINE_BYTES) as u64,
         copied_bytes_per_s: copies.unwrap_or_default(),
         dependent_reads_per_s: reads.unwrap_or_default(),
     }

@@ -1,7 +1,8 @@
 //! What this machine could do at most, measured before a trial in its own folder: durable appends,
 //! blocks, memory, and the harness itself.
 //!
-//! It takes about two seconds and is done once per run for each file system, number of workers and
+//! A process placed and limited as the trial's workers does it. It takes about two seconds and is
+//! done once per run for each set of file systems, placement, memory limit, number of workers and
 //! size of a commit.
 
 mod blocks;
@@ -24,26 +25,45 @@ const MOST_THREADS: u32 = 256;
 /// The name of the folder, in the trial's, in which files are made for a moment.
 const FOLDER: &str = ".ceilings";
 
-/// Measures the ceilings in `directory` for so many committers and bytes per commit. What it writes
-/// there it removes.
+/// Where and for what ceilings are measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a> {
+    /// Where the database will lie; blocks are measured there.
+    pub data: &'a Path,
+    /// Where its log will lie; flushes are measured there.
+    pub log: &'a Path,
+    /// Whether anything will be stored at all: without, neither blocks nor flushes are measured.
+    pub stores: bool,
+    /// How many threads measure at once.
+    pub committers: u32,
+    /// Bytes of a commit.
+    pub commit_bytes: u64,
+    /// The most memory that this process may have; `None`: no limit.
+    pub memory_bytes: Option<u64>,
+}
+
+/// Measures the ceilings. What is written to the folders is removed.
 ///
 /// # Errors
 /// What the operating system says, where no file can be made there at all.
-pub(crate) fn measure(
-    directory: &Path,
-    committers: u32,
-    commit_bytes: u64,
-) -> std::io::Result<Ceilings> {
+pub(crate) fn measure(site: &Site<'_>) -> std::io::Result<Ceilings> {
     let began = Instant::now();
-    let threads = committers.clamp(1, MOST_THREADS);
-    let scratch = Scratch::make(directory)?;
-    let record_bytes = usize::try_from(commit_bytes.clamp(1, 1 << 20)).unwrap_or(1);
+    let threads = site.committers.clamp(1, MOST_THREADS);
+    let record_bytes = usize::try_from(site.commit_bytes.clamp(1, 1 << 20)).unwrap_or(1);
+    let (mut flush, mut blocks) = (None, None);
+    if site.stores {
+        let scratch = Scratch::make(site.log)?;
+        flush = flush::measure(&scratch.0, threads, record_bytes).ok();
+        drop(scratch);
+        let scratch = Scratch::make(site.data)?;
+        blocks = blocks::measure(&scratch.0, threads).ok();
+    }
     let ceilings = Ceilings {
         committers: threads,
         commit_bytes: record_bytes as u64,
-        flush: flush::measure(&scratch.0, threads, record_bytes).ok(),
-        blocks: blocks::measure(&scratch.0, threads).ok(),
-        memory: memory::measure(threads),
+        flush,
+        blocks,
+        memory: memory::measure(threads, site.memory_bytes),
         harness_per_s: harness::measure(threads),
         elapsed_s: 0.0,
     };
@@ -116,10 +136,21 @@ fn rate<T: Send>(
 mod tests {
     use super::*;
 
+    fn site(folder: &Path) -> Site<'_> {
+        Site {
+            data: folder,
+            log: folder,
+            stores: true,
+            committers: 2,
+            commit_bytes: 100,
+            memory_bytes: None,
+        }
+    }
+
     #[test]
     fn every_ceiling_is_measured_and_nothing_is_left_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let ceilings = measure(folder.path(), 2, 100).unwrap();
+        let ceilings = measure(&site(folder.path())).unwrap();
         let flush = ceilings.flush.unwrap();
         assert!(
             flush.alone_per_s > 0.0 && flush.grouped_per_s > 0.0,
@@ -138,7 +169,28 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_told() {
-        assert!(measure(Path::new("/proc/self"), 1, 100).is_err());
+    fn a_folder_that_cannot_be_written_is_told_be_it_the_datas_or_the_logs() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = Path::new("/proc/self");
+        assert!(measure(&site(refused)).is_err());
+        let log = Site {
+            log: refused,
+            ..site(folder.path())
+        };
+        assert!(measure(&log).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_stores_nothing_is_measured_without_files() {
+        let nothing = Site {
+            stores: false,
+            memory_bytes: Some(16 << 20),
+            ..site(Path::new("/proc/self"))
+        };
+        let ceilings = measure(&nothing).unwrap();
+        assert_eq!((ceilings.flush, ceilings.blocks), (None, None));
+        assert!(ceilings.harness_per_s > 0.0);
+        assert_eq!(ceilings.memory.region_bytes, 4 << 20);
     }
 }

@@ -126,7 +126,9 @@ fn expected_bytes(spec: &TrialSpec, registry: &Registry) -> u64 {
     let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
     let job = settings.and_then(|settings| workload.job(&settings, &spec.conditions));
     match (retains, job) {
-        (Ok(true), Ok(job)) => job.expected_bytes(),
+        (Ok(true), Ok(job)) => job
+            .own_files_bytes(spec.workers)
+            .unwrap_or_else(|| job.expected_bytes()),
         _ => 0,
     }
 }

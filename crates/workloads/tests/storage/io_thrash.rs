@@ -100,3 +100,14 @@ fn what_does_not_go_together_is_refused_in_a_sentence() {
     let small = refused(&["block_bytes=8KiB", "database_bytes=4KiB"]);
     assert!(small.contains("too small"), "{small}");
 }
+
+#[test]
+fn room_is_looked_for_for_every_workers_files() {
+    let settings = ["database_bytes=1MiB", "journal_file_bytes=64KiB"];
+    let job = job(&IoThrash, &settings, Trial::of(1)).unwrap();
+    let one = job.own_files_bytes(1).unwrap();
+    assert_eq!(
+        (one, job.own_files_bytes(4)),
+        ((1 << 20) + (64 << 10), Some(4 * one))
+    );
+}

@@ -226,3 +226,18 @@ fn what_does_not_go_together_is_refused_in_a_sentence() {
     assert_eq!(job.check_workers(2, WorkerKind::Threads), Ok(()));
     assert_eq!(job.check_workers(1, WorkerKind::Processes), Ok(()));
 }
+
+#[test]
+fn room_is_looked_for_for_every_workers_files() {
+    let bytes = |settings: &[&str], workers| {
+        let job = job(&LogFlush, settings, Trial::of(1)).unwrap();
+        job.own_files_bytes(workers).unwrap()
+    };
+    let apart = ["file=recycled", "file_bytes=1MiB", "files=apart"];
+    assert_eq!((bytes(&apart, 1), bytes(&apart, 4)), (1 << 20, 4 << 20));
+    let one = ["file=recycled", "file_bytes=1MiB"];
+    assert_eq!((bytes(&one, 1), bytes(&one, 4)), (1 << 20, 1 << 20));
+    // A log that grows is as long as its commits, however many files it is in.
+    let growing = ["operations=100", "bytes=1KiB", "files=apart"];
+    assert_eq!(bytes(&growing, 4), 100 << 10);
+}

@@ -128,6 +128,11 @@ impl IoThrashJob {
     fn database_bytes(&self) -> u64 {
         self.blocks * self.block_bytes as u64
     }
+
+    /// Each has a database and a journal of its own.
+    fn bytes_per_worker(&self) -> u64 {
+        self.database_bytes() + self.journal.file_bytes(1)
+    }
 }
 
 /// The file of blocks of a worker.
@@ -177,8 +182,11 @@ impl Job for IoThrashJob {
     }
 
     fn expected_bytes(&self) -> u64 {
-        // How many workers there are is not known here: room for one, and four times that is free.
-        self.database_bytes() + self.journal.file_bytes(1)
+        self.bytes_per_worker()
+    }
+
+    fn own_files_bytes(&self, workers: u32) -> Option<u64> {
+        Some(u64::from(workers).saturating_mul(self.bytes_per_worker()))
     }
 
     fn prepare(&self, target: &Target<'_>, _remains: Remains) -> Result<Option<Load>, Error> {

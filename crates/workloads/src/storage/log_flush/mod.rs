@@ -161,6 +161,18 @@ impl LogFlushJob {
         self.log.file_bytes(self.writers(workers))
     }
 
+    /// What all files are long in the end.
+    fn bytes_of_files(&self, workers: u32) -> u64 {
+        let files = u64::from(self.files(workers));
+        let whole = files.saturating_mul(self.laid_out_bytes(workers));
+        if self.layout != Layout::Growing {
+            return whole;
+        }
+        let by_time = self.duration_s.map_or(f64::MAX, |s| s * EXPECTED_PER_S);
+        let commits = self.operations.min(by_time as u64);
+        whole.min(commits.saturating_mul(self.log.bytes as u64))
+    }
+
     fn mapped_bytes(&self, workers: u32) -> u64 {
         match self.flush {
             Flush::Msync => self.laid_out_bytes(workers),
@@ -249,14 +261,11 @@ impl Job for LogFlushJob {
     }
 
     fn expected_bytes(&self) -> u64 {
-        // How many files there are is known only with the workers: a few.
-        let whole = self.log.records * self.log.bytes as u64;
-        if self.layout != Layout::Growing {
-            return whole;
-        }
-        let by_time = self.duration_s.map_or(f64::MAX, |s| s * EXPECTED_PER_S);
-        let commits = self.operations.min(by_time as u64);
-        whole.min(commits.saturating_mul(self.log.bytes as u64))
+        self.bytes_of_files(1)
+    }
+
+    fn own_files_bytes(&self, workers: u32) -> Option<u64> {
+        Some(self.bytes_of_files(workers))
     }
 
     fn prepare(&self, target: &Target<'_>, _remains: Remains) -> Result<Option<Load>, Error> {

@@ -14,6 +14,7 @@ pub(crate) struct ContenderNames {
     varying: BTreeMap<String, BTreeSet<String>>,
     varying_conditions: BTreeSet<&'static str>,
     several_kinds: BTreeSet<String>,
+    several_bases: BTreeSet<String>,
 }
 
 impl ContenderNames {
@@ -22,11 +23,16 @@ impl ContenderNames {
         let mut first: BTreeMap<String, &TrialSpec> = BTreeMap::new();
         let mut varying: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut several_kinds = BTreeSet::new();
+        let mut several_bases = BTreeSet::new();
         for spec in trials.iter().map(|trial| &trial.spec) {
             let contender = spec.contender();
             let other = *first.entry(contender.clone()).or_insert(spec);
             if other.worker_kind != spec.worker_kind {
                 several_kinds.insert(contender.clone());
+            }
+            let base = |spec: &TrialSpec| spec.step.as_ref().map(|step| step.base);
+            if base(other) != base(spec) {
+                several_bases.insert(contender.clone());
             }
             let names = spec.knobs.keys().chain(other.knobs.keys());
             let differing = names.filter(|&name| spec.knobs.get(name) != other.knobs.get(name));
@@ -41,6 +47,7 @@ impl ContenderNames {
             varying,
             varying_conditions: differing(conditions),
             several_kinds,
+            several_bases,
         }
     }
 
@@ -53,6 +60,15 @@ impl ContenderNames {
     /// The name of a trial's contender.
     pub(crate) fn name(&self, spec: &TrialSpec) -> String {
         let contender = spec.contender();
+        if let Some(step) = &spec.step {
+            // A ledger's cells differ by what their steps changed, which it says itself.
+            let build = self.build(spec);
+            let of_base = match self.several_bases.contains(&contender) {
+                true => format!(" (on cell {})", step.base),
+                false => String::new(),
+            };
+            return format!("{build}, {}. {}{of_base}", step.index, step.name);
+        }
         let knobs = self.varying.get(&contender).into_iter().flatten();
         let mut told_apart: Vec<String> = knobs
             .filter_map(|name| Some(format!("{name}={}", spec.knobs.get(name)?)))

@@ -4,6 +4,7 @@ use crate::builds::NO_FAIR_BASELINE;
 use crate::cells::{context_switches, cpu_ns_per_operation};
 use std::collections::BTreeSet;
 use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
+use trueput_record::ledger::LedgerStep;
 use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
 use trueput_record::trial::Settings;
 use trueput_record::{Outcome, TrialRecord};
@@ -89,7 +90,18 @@ fn about_the_trial() -> Vec<Column> {
         column("worker_kind", |trial| trial.spec.worker_kind.to_string()),
         column("seed", |trial| trial.spec.seed.to_string()),
         column("note", |trial| trial.spec.note.clone().unwrap_or_default()),
+        of_step("step_ledger", |step| step.ledger.to_string()),
+        of_step("step_base", |step| step.base.to_string()),
+        of_step("step_index", |step| step.index.to_string()),
+        of_step("step_name", |step| step.name.clone()),
     ]
+}
+
+/// A column that only trials of a ledger fill.
+fn of_step(title: &str, value: fn(&LedgerStep) -> String) -> Column {
+    column(title, move |trial| {
+        trial.spec.step.as_ref().map(value).unwrap_or_default()
+    })
 }
 
 fn status(trial: &TrialRecord) -> (&'static str, String) {
@@ -237,6 +249,9 @@ fn machine() -> Vec<Column> {
         memory("kills", |it| Some(it.kills)),
         cold("pages", |it| it.pages),
         cold("pages_left", |it| it.pages_left),
+        optional("recovery_s", |m| m.recovery.map(|it| it.recovery_s)),
+        optional("first_commit_s", |m| m.recovery?.first_commit_s),
+        optional("events", |m| m.events.as_ref().map(Vec::len)),
     ]
 }
 

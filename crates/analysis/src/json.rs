@@ -1,6 +1,8 @@
 //! A report as one JSON document, for programs.
 
 use crate::held::{Held, held};
+use crate::ledger::{Ledger, ledgers};
+use crate::over_time::{self, OverTime};
 use crate::published::{Comparison, comparisons};
 use crate::rankings::{Ranking, rankings};
 use crate::report::Report;
@@ -25,6 +27,8 @@ struct Document<'a> {
     held: Vec<Held<'a>>,
     threen1: Vec<Threen1Trial<'a>>,
     published: Vec<Comparison>,
+    ledger: Vec<Ledger>,
+    over_time: Vec<OverTime>,
     trials: &'a [TrialRecord],
     missing: Vec<&'a str>,
     damaged: Vec<Damaged<'a>>,
@@ -72,6 +76,8 @@ pub fn render(report: &Report) -> String {
             .filter_map(|(trial, measurement)| held(trial, measurement, cores))
             .collect(),
         published: comparisons(report).unwrap_or_default(),
+        ledger: ledgers(report),
+        over_time: over_time::all(report),
         threen1: report.trials.iter().filter_map(threen1).collect(),
         trials: &report.trials,
         missing: report

@@ -4,17 +4,20 @@ use crate::builds::EngineBuild;
 use crate::cells::Cell;
 use crate::columns::{self, plural};
 use crate::document::Block;
+use crate::ledger;
 use crate::log_flush;
+use crate::over_time;
 use crate::published;
 use crate::rankings::{Ranking, Unranked, rankings};
 use crate::report::Report;
 use crate::sections::sections;
 use crate::statistics::FEWEST_REPEATS;
+use crate::tpcc;
 use crate::units::{bytes, number, per_cent, separate, thousands};
 use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, HostFacts, Promise, Value, VerifyLevel};
+use trueput_record::{Durability, HostFacts, Promise, Value, VerifyLevel, Window};
 
 /// A cell whose repeats differ by more than this part of their median is named.
 const NOTABLE_SPREAD: f64 = 0.25;
@@ -33,6 +36,17 @@ pub fn document(report: &Report) -> Vec<Block> {
     blocks.push(Block::Command(
         command.iter().map(|word| quoted(word)).collect(),
     ));
+    blocks
+}
+
+/// The ledger, and what belongs to it.
+pub(crate) fn ledger_document(report: &Report) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(1, format!("trueput: {}", report.manifest.name))];
+    blocks.push(Block::List(host_lines(report)));
+    blocks.extend(ledger::blocks(report));
+    blocks.extend(over_time::blocks(report));
+    blocks.extend(published::blocks(report));
+    blocks.extend(unfinished(report));
     blocks
 }
 
@@ -56,6 +70,9 @@ pub(crate) fn body(report: &Report) -> Vec<Block> {
     let rankings = rankings(manifest, &report.trials);
     blocks.extend(rankings.iter().flat_map(ranking_blocks));
     blocks.extend(log_flush::blocks(&report.trials));
+    blocks.extend(tpcc::blocks(&report.trials));
+    blocks.extend(ledger::blocks(report));
+    blocks.extend(over_time::blocks(report));
     blocks.extend(sections(report, &rankings));
     blocks.extend(published::blocks(report));
     if !manifest.left_out.is_empty() {
@@ -249,20 +266,25 @@ fn promise(cell: &Cell) -> Option<String> {
     } = cell.promise.as_ref()?;
     let mut text = format!("{} ({}): {mapped_to}", cell.contender, cell.version);
     if let Some(window) = window {
-        let mut bounds = Vec::new();
-        bounds.extend(window.time_s.map(|time_s| format!("{} s", number(time_s))));
-        bounds.extend(window.bytes.map(|size| bytes(size as f64)));
-        bounds.extend(window.commits.map(|commits| {
-            if commits == 1 {
-                "1 commit".to_owned()
-            } else {
-                format!("{} commits", thousands(commits))
-            }
-        }));
-        bounds.push(format!("until {}", window.until));
-        text += &format!("; can be lost: {}", bounds.join(", "));
+        text += &format!("; can be lost: {}", lost(window));
     }
     Some(text)
+}
+
+/// How much a level can lose, in words.
+pub(crate) fn lost(window: &Window) -> String {
+    let mut bounds = Vec::new();
+    bounds.extend(window.time_s.map(|time_s| format!("{} s", number(time_s))));
+    bounds.extend(window.bytes.map(|size| bytes(size as f64)));
+    bounds.extend(window.commits.map(|commits| {
+        if commits == 1 {
+            "1 commit".to_owned()
+        } else {
+            format!("{} commits", thousands(commits))
+        }
+    }));
+    bounds.push(format!("until {}", window.until));
+    bounds.join(", ")
 }
 
 /// The results that every ranked trial came to.

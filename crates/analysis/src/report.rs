@@ -136,6 +136,13 @@ impl Report {
         }
     }
 
+    /// Writes the ledger for a terminal, with what its engines did over time and the published steps
+    /// beside. It ends with a newline.
+    #[must_use]
+    pub fn render_ledger(&self, style: Style) -> String {
+        terminal::render(&narrate::ledger_document(self), style)
+    }
+
     /// Writes the report as one HTML page that needs nothing else: no network and no other file. It
     /// ends with a newline.
     #[must_use]

@@ -2,6 +2,7 @@
 //! that gives up.
 
 use std::collections::BTreeMap;
+use trueput_record::ledger::LedgerKind;
 use trueput_record::{Durability, TrialRecord, TrialSpec};
 
 /// What the first cell of a contender is called.
@@ -22,16 +23,20 @@ impl Steps {
         for trial in trials {
             cells.entry(trial.spec.cell).or_insert(&trial.spec);
         }
-        let mut last: BTreeMap<String, &TrialSpec> = BTreeMap::new();
+        let mut grounds: BTreeMap<String, &TrialSpec> = BTreeMap::new();
         let mut steps = BTreeMap::new();
         for (cell, spec) in cells {
-            let step = match last.insert(spec.contender(), spec) {
+            let ground = grounds.get(&spec.contender()).copied();
+            if ground.is_none() || !is_one_at_a_time(spec) {
+                grounds.insert(spec.contender(), spec);
+            }
+            let step = match ground {
                 None => Step {
                     changed: FIRST.to_owned(),
                     gives_up: None,
                 },
                 Some(before) => Step {
-                    changed: changes(before, spec).join(", "),
+                    changed: named(spec, &changes(before, spec).join(", ")),
                     gives_up: given_up(before.durability, spec.durability),
                 },
             };
@@ -51,7 +56,22 @@ impl Steps {
     }
 }
 
-fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<String> {
+/// Whether a step stands on the base alone.
+fn is_one_at_a_time(spec: &TrialSpec) -> bool {
+    let step = spec.step.as_ref();
+    step.is_some_and(|step| step.ledger == LedgerKind::OneAtATime)
+}
+
+/// What a step changed, after its name in the plan where it has one.
+fn named(spec: &TrialSpec, changes: &str) -> String {
+    match &spec.step {
+        Some(step) => format!("{} ({changes})", step.name),
+        None => changes.to_owned(),
+    }
+}
+
+/// What the second trial was given otherwise than the first, a phrase each.
+pub(crate) fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<String> {
     let mut found = Vec::new();
     let mut change = |name: &str, old: String, new: String| {
         if old != new {
@@ -87,7 +107,9 @@ fn changes(before: &TrialSpec, after: &TrialSpec) -> Vec<String> {
     found
 }
 
-fn given_up(before: Durability, after: Durability) -> Option<String> {
+/// What the second level does not promise that the first does, or otherwise; `None` where they
+/// are one.
+pub(crate) fn given_up(before: Durability, after: Durability) -> Option<String> {
     if before == after {
         return None;
     }

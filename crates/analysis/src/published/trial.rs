@@ -3,6 +3,7 @@
 use crate::published::steps::Steps;
 use crate::statistics::median;
 use trueput_record::filesystem::FileSystem;
+use trueput_record::measurement::Measurement;
 use trueput_record::published::{Cell, Setting};
 use trueput_record::{TrialRecord, Value};
 
@@ -17,8 +18,9 @@ pub(super) struct Trials<'a> {
 }
 
 /// The kinds of transaction of the workload `tpcc`, all of which its rate per minute counts.
-const TRANSACTIONS: [&str; 5] = [
+const TRANSACTIONS: [&str; 6] = [
     "new-order",
+    "rolled-back new-order",
     "payment",
     "order-status",
     "delivery",
@@ -128,17 +130,22 @@ fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
         Some((kind, "per_s")) => Some(measured.operation(kind)?.per_s),
         Some((kind, "count")) => Some(measured.operation(kind)?.count as f64),
         None if figure == "elapsed_s" => Some(measured.elapsed_s),
-        None if figure == "per_minute" => {
-            let kinds = measured.operations.iter();
-            let counted = kinds.filter(|one| {
-                let kind = one.kind.replace('_', "-");
-                TRANSACTIONS.contains(&kind.as_str())
-            });
-            let per_s: f64 = counted.map(|one| one.per_s).sum();
-            (per_s > 0.0).then_some(per_s * 60.0)
-        }
+        None if figure == "per_minute" => transactions_per_minute(measured),
         _ => None,
     }
+}
+
+/// Whether a kind of operation is one of the transactions of the workload `tpcc`.
+pub(crate) fn is_transaction(kind: &str) -> bool {
+    TRANSACTIONS.contains(&kind.replace('_', "-").as_str())
+}
+
+/// Transactions of the workload `tpcc` per minute, of all kinds; `None` where there were none.
+pub(crate) fn transactions_per_minute(measured: &Measurement) -> Option<f64> {
+    let kinds = measured.operations.iter();
+    let counted = kinds.filter(|one| is_transaction(&one.kind));
+    let per_s: f64 = counted.map(|one| one.per_s).sum();
+    (per_s > 0.0).then_some(per_s * 60.0)
 }
 
 /// A value as a cell: a whole number where it is one.

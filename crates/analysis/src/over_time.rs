@@ -1,0 +1,384 @@
+//! The rate second by second: where it fell off a cliff, how deep and for how long, and what the
+//! engine did by itself meanwhile.
+
+use crate::contender::ContenderNames;
+use crate::document::{Block, Column, Table};
+use crate::inference::change_points;
+use crate::published::is_transaction;
+use crate::rankings::headline;
+use crate::report::Report;
+use crate::statistics::median;
+use crate::units::{number, per_cent};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::TrialRecord;
+use trueput_record::measurement::Measurement;
+use trueput_record::recovery::EngineEvent;
+
+/// A stretch counts as fallen where its rate is below this part of the one before, and as recovered
+/// where it is at least so much of it again.
+const FALLEN: f64 = 0.95;
+
+/// A second or two below this part of the median rate are a cliff too short for a change of level.
+const DIP: f64 = 0.5;
+
+/// How long before a cliff an event may have begun that fell into it, seconds: rates are known by
+/// whole seconds.
+const BEFORE_S: f64 = 1.0;
+
+/// The rate of a trial over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverTime {
+    /// The trial.
+    pub trial: String,
+    /// The median of its whole seconds, units of work per second.
+    pub median_per_s: f64,
+    /// How many whole seconds there are.
+    pub seconds: usize,
+    /// Where it fell, in order.
+    pub cliffs: Vec<Cliff>,
+    /// By kind, how often the engine did something by itself; `None` where it does not tell.
+    pub events: Option<BTreeMap<String, u64>>,
+}
+
+/// A fall of the rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cliff {
+    /// When it began, seconds since the release.
+    pub from_s: f64,
+    /// How long it lasted, seconds.
+    pub length_s: f64,
+    /// Whether the rate had come back before the trial ended.
+    pub recovered: bool,
+    /// The part of the rate that was lost at the deepest: 0.4 is forty per cent.
+    pub depth: f64,
+    /// What the engine did by itself then.
+    pub events: Vec<EngineEvent>,
+}
+
+/// The rates of a trial's whole seconds: of all transactions of the workload `tpcc`, else of the
+/// operation that contenders are ranked by.
+fn rates(measured: &Measurement, headline: &str) -> Vec<f64> {
+    let kinds = &measured.operations;
+    let of_tpcc = kinds
+        .iter()
+        .filter(|kind| is_transaction(&kind.kind))
+        .count()
+        > 1;
+    let counts = |kind: &str| match of_tpcc {
+        true => is_transaction(kind),
+        false => kind == headline,
+    };
+    let mut began_s = 0.0;
+    let mut rates = Vec::new();
+    for second in &measured.timeline {
+        let length_s = second.at_s - std::mem::replace(&mut began_s, second.at_s);
+        if length_s < 0.9 {
+            continue;
+        }
+        let counted = kinds.iter().zip(&second.counts);
+        let done: u64 = counted
+            .filter(|(kind, _)| counts(&kind.kind))
+            .map(|(_, count)| count)
+            .sum();
+        rates.push(done as f64 / length_s);
+    }
+    rates
+}
+
+/// What the rates of a trial came to over time; `None` where it has no whole second.
+#[must_use]
+pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
+    let measured = trial.measurement.as_ref()?;
+    let rates = rates(measured, headline);
+    let median_per_s = median(rates.iter().copied())?;
+    let told = measured.events.as_deref();
+    let mut cliffs = falls(&rates);
+    cliffs.extend(dips(&rates, median_per_s, &cliffs));
+    cliffs.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
+    for cliff in &mut cliffs {
+        let span = cliff.from_s - BEFORE_S..=cliff.from_s + cliff.length_s;
+        let within = told.into_iter().flatten();
+        cliff.events = within
+            .filter(|event| span.contains(&event.at_s))
+            .cloned()
+            .collect();
+    }
+    Some(OverTime {
+        trial: trial.spec.id.clone(),
+        median_per_s,
+        seconds: rates.len(),
+        cliffs,
+        events: told.map(counted),
+    })
+}
+
+/// How often each kind of event began.
+#[must_use]
+pub fn counted(events: &[EngineEvent]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for event in events.iter().filter(|event| !event.is_end()) {
+        *counts.entry(event.kind.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// Changes of level downwards, each up to where the level is back.
+fn falls(rates: &[f64]) -> Vec<Cliff> {
+    let mut bounds = vec![0];
+    bounds.extend(change_points(rates));
+    bounds.push(rates.len());
+    let mean = |from: usize, to: usize| rates[from..to].iter().sum::<f64>() / (to - from) as f64;
+    let levels: Vec<(usize, usize, f64)> = bounds
+        .windows(2)
+        .filter(|two| two[0] < two[1])
+        .map(|two| (two[0], two[1], mean(two[0], two[1])))
+        .collect();
+    let mut cliffs = Vec::new();
+    let mut index = 1;
+    while index < levels.len() {
+        let before = levels[index - 1].2;
+        if levels[index].2 >= FALLEN * before {
+            index += 1;
+            continue;
+        }
+        let down = levels[index..]
+            .iter()
+            .take_while(|level| level.2 < FALLEN * before);
+        let down: Vec<_> = down.collect();
+        let (from, to) = (
+            levels[index].0,
+            down.last().map_or(rates.len(), |level| level.1),
+        );
+        let lowest = down.iter().map(|level| level.2).fold(before, f64::min);
+        cliffs.push(Cliff {
+            from_s: from as f64,
+            length_s: (to - from) as f64,
+            recovered: to < rates.len(),
+            depth: 1.0 - lowest / before,
+            events: Vec::new(),
+        });
+        index += down.len() + 1;
+    }
+    cliffs
+}
+
+/// Seconds far below the median that no fall holds.
+fn dips(rates: &[f64], median: f64, falls: &[Cliff]) -> Vec<Cliff> {
+    let fallen = |second: usize| {
+        let second = second as f64;
+        let holds = |fall: &Cliff| (fall.from_s..fall.from_s + fall.length_s).contains(&second);
+        falls.iter().any(holds)
+    };
+    let mut dips: Vec<Cliff> = Vec::new();
+    for (second, rate) in rates.iter().enumerate() {
+        if *rate >= DIP * median || fallen(second) {
+            continue;
+        }
+        let depth = 1.0 - rate / median;
+        match dips.last_mut() {
+            Some(last) if last.from_s + last.length_s == second as f64 => {
+                last.length_s += 1.0;
+                last.depth = last.depth.max(depth);
+                last.recovered = second + 1 < rates.len();
+            }
+            _ => dips.push(Cliff {
+                from_s: second as f64,
+                length_s: 1.0,
+                recovered: second + 1 < rates.len(),
+                depth,
+                events: Vec::new(),
+            }),
+        }
+    }
+    dips
+}
+
+/// What each trial of a report came to over time.
+#[must_use]
+pub fn all(report: &Report) -> Vec<OverTime> {
+    let shown = report.trials.iter().filter(|trial| is_told(trial));
+    shown
+        .filter_map(|trial| over_time(trial, &headline(&report.manifest, &[trial])))
+        .collect()
+}
+
+/// Whether there is more to tell of a trial than its timeline: what its engine did, or its step.
+fn is_told(trial: &TrialRecord) -> bool {
+    let events = trial.measurement.as_ref().map(|one| one.events.is_some());
+    events == Some(true) || trial.spec.step.is_some()
+}
+
+const TEXT: &str = "The first trial of each cell, second by second. A cliff is a change of level \
+    downwards, or a second or two below half of the median; events are the engine's own, from its \
+    log or its counters.";
+
+/// The section; nothing where no engine tells and no trial is of a ledger.
+pub(crate) fn blocks(report: &Report) -> Vec<Block> {
+    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
+    let mut seen = BTreeSet::new();
+    let first = |trial: &&TrialRecord| seen.insert(trial.spec.cell);
+    let trials: Vec<_> = report
+        .trials
+        .iter()
+        .filter(|trial| is_told(trial))
+        .collect();
+    let mut rows = Vec::new();
+    let mut cliffs = Vec::new();
+    for trial in trials.into_iter().filter(first) {
+        let headline = headline(&report.manifest, &[trial]);
+        let Some(told) = over_time(trial, &headline) else {
+            continue;
+        };
+        let name = format!("{} r{}", names.name(&trial.spec), trial.spec.repeat);
+        cliffs.extend(told.cliffs.iter().map(|cliff| sentence(&name, cliff)));
+        rows.push(vec![
+            name,
+            told.seconds.to_string(),
+            number(told.median_per_s),
+            told.cliffs.len().to_string(),
+            events_in_words(told.events.as_ref()),
+        ]);
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let column = |title: &str, figures: bool| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable: 0,
+    };
+    let columns = vec![
+        column("trial", false),
+        column("seconds", true),
+        column("median/s", true),
+        column("cliffs", true),
+        column("what the engine did by itself", false),
+    ];
+    let mut blocks = vec![
+        Block::Heading(2, "Over time".to_owned()),
+        Block::Text(TEXT.to_owned()),
+        Block::Table(Table { columns, rows }),
+    ];
+    if !cliffs.is_empty() {
+        blocks.push(Block::List(cliffs));
+    }
+    blocks
+}
+
+/// Counts of events in words.
+pub(crate) fn events_in_words(events: Option<&BTreeMap<String, u64>>) -> String {
+    match events {
+        None => "not told by the engine".to_owned(),
+        Some(counts) if counts.is_empty() => {
+            "no checkpoint, flush or compaction within the interval".to_owned()
+        }
+        Some(counts) => {
+            let words = counts
+                .iter()
+                .map(|(kind, count)| match (kind.as_str(), count) {
+                    (kind, 1) => format!("1 {kind}"),
+                    ("flush" | "log switch", count) => format!("{count} {kind}es"),
+                    (kind, count) => format!("{count} {kind}s"),
+                });
+            words.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+fn sentence(name: &str, cliff: &Cliff) -> String {
+    let events: Vec<String> = cliff
+        .events
+        .iter()
+        .take(4)
+        .map(|event| {
+            format!(
+                "{} at {} s ({})",
+                event.kind,
+                number(event.at_s),
+                event.detail
+            )
+        })
+        .collect();
+    let more = cliff.events.len().saturating_sub(events.len());
+    let events = match (events.is_empty(), more) {
+        (true, _) => "nothing that the engine tells of fell into it".to_owned(),
+        (false, 0) => events.join("; "),
+        (false, more) => format!("{}; and {more} more", events.join("; ")),
+    };
+    let until = match cliff.recovered {
+        true => "",
+        false => ", to the end",
+    };
+    format!(
+        "{name}: {} down from {} s on, for {} s{until}: {events}",
+        per_cent(cliff.depth),
+        number(cliff.from_s),
+        number(cliff.length_s)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels(levels: &[(f64, usize)]) -> Vec<f64> {
+        let scatter = [0.0, 0.6, -0.8, 0.3, -0.2, 0.9, -0.5];
+        let flat = levels
+            .iter()
+            .flat_map(|(level, count)| vec![*level; *count]);
+        let noisy = flat.zip(scatter.iter().cycle());
+        noisy
+            .map(|(level, noise)| level * (1.0 + noise / 100.0))
+            .collect()
+    }
+
+    #[test]
+    fn a_fall_is_measured_to_where_the_rate_is_back() {
+        let falls = falls(&levels(&[(100.0, 10), (50.0, 5), (100.0, 10)]));
+        let [cliff] = falls.as_slice() else {
+            panic!("{falls:?}");
+        };
+        assert_eq!(
+            (cliff.from_s, cliff.length_s, cliff.recovered),
+            (10.0, 5.0, true)
+        );
+        assert!((cliff.depth - 0.5).abs() < 0.02, "{cliff:?}");
+    }
+
+    #[test]
+    fn a_fall_that_lasts_is_said_to_and_a_rise_or_a_steady_rate_is_none() {
+        let lasting = falls(&levels(&[(100.0, 10), (60.0, 5), (30.0, 5)]));
+        let [cliff] = lasting.as_slice() else {
+            panic!("{lasting:?}");
+        };
+        assert!(!cliff.recovered && cliff.length_s == 10.0 && cliff.depth > 0.65);
+        assert!(falls(&levels(&[(60.0, 10), (100.0, 10)])).is_empty());
+        assert!(falls(&levels(&[(100.0, 30)])).is_empty());
+    }
+
+    #[test]
+    fn a_second_without_work_is_a_cliff_too_short_for_a_level() {
+        let mut rates = levels(&[(100.0, 12)]);
+        (rates[5], rates[6]) = (10.0, 20.0);
+        let dips = dips(&rates, 100.0, &[]);
+        let [dip] = dips.as_slice() else {
+            panic!("{dips:?}");
+        };
+        assert_eq!((dip.from_s, dip.length_s, dip.recovered), (5.0, 2.0, true));
+        assert!((dip.depth - 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn that_there_was_no_checkpoint_is_said_plainly_and_only_where_the_engine_tells() {
+        let event = |kind: &str| EngineEvent {
+            at_s: 1.0,
+            kind: kind.to_owned(),
+            detail: String::new(),
+        };
+        let told = counted(&[event("flush"), event("flush ended"), event("flush")]);
+        assert_eq!(events_in_words(Some(&told)), "2 flushes");
+        assert!(events_in_words(Some(&BTreeMap::new())).starts_with("no checkpoint"));
+        assert_eq!(events_in_words(None), "not told by the engine");
+    }
+}

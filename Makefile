@@ -8,18 +8,22 @@ CARGO ?= cargo
 TRUEPUT := target/release/trueput
 ALLOCATORS := libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
 
-.PHONY: help run test lint bench build setup doc clean allocators numa-guest engines engines-all engines-here
+.PHONY: help run test browser lint bench build setup doc clean allocators numa-guest engines engines-all engines-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build engines-here ## Build, get more engines where that is allowed, run the plan first-look, print its table.
+run: build engines-here ## Build, get more engines where that is allowed, run the plan first-look, print its tables, write its page.
 	$(TRUEPUT) run plans/first-look.toml
 
 test: setup engines-here ## Check the formatting and the lints, then run every test, on every engine that is here.
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked
+
+browser: ## Install Chromium, with which 'make test' looks at the report's page (100 MB; without it: skipped).
+	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \
+	$$prefix apt-get update -q >/dev/null && $$prefix apt-get install -qy --no-install-recommends chromium
 
 allocators: ## Install the memory allocators that a plan can ask for, from Debian's or Ubuntu's packages.
 	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \

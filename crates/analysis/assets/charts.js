@@ -6,6 +6,7 @@ const COLOURS = 8; // how many series are told apart; the others are grey
 const MOST_BARS = 40; // how many groups are drawn as bars; the data has all
 const FONT = 12;
 const LINE = 18;
+const BAR = { insetTop: 19, insetBottom: 5 }; // a bar in its row, below its name
 
 const DRAW = {
   bars: drawBars, stack: drawStack, timeline: drawLines, percentiles: drawPercentiles,
@@ -39,7 +40,8 @@ function bottom(width, unit, label, more) {
 
 // The same from 0 up to a figure, at round figures of its unit: bytes count in powers of 1,024.
 function fromZero(width, unit, label, most) {
-  const factor = unit === 'bytes' ? d3.max(SIZES.filter(([one]) => one <= most || one === 1), ([one]) => one) : 1;
+  const sizes = SIZES.map(([size]) => size).filter((size) => size === 1 || size <= most);
+  const factor = unit === 'bytes' ? d3.max(sizes) : 1;
   const count = Math.max(2, Math.floor(width / 110));
   const [, end] = d3.nice(0, (most || 1) / factor, count);
   const ticks = d3.ticks(0, end, count).map((tick) => tick * factor);
@@ -63,7 +65,7 @@ function legend(names, width, colours = colour, dashes = () => null) {
   const shown = names.slice(0, COLOURS);
   if (names.length > COLOURS) shown.push(`${names.length - COLOURS} more, grey`);
   const longest = Math.max(...shown.map((name) => name.length));
-  const room = Math.min(width, longest * 6.6 + 34);
+  const room = Math.min(width, longest * 7 + 36);
   const across = Math.max(1, Math.floor(width / room));
   const height = Math.ceil(shown.length / across) * LINE + 8;
   const draw = () => {
@@ -74,8 +76,8 @@ function legend(names, width, colours = colour, dashes = () => null) {
       const entry = group.append('g').attr('transform', `translate(${x},${y})`);
       entry.append('line').attr('x1', 2).attr('x2', 22).attr('stroke-width', 4)
         .attr('stroke', colours(index)).attr('stroke-dasharray', dashes(index));
-      entry.append('text').attr('x', 27).attr('dy', '0.35em').attr('text-anchor', 'start').attr('fill', 'currentColor')
-        .text(shortened(name, room - 32));
+      entry.append('text').attr('x', 27).attr('dy', '0.35em').attr('text-anchor', 'start')
+        .attr('fill', 'currentColor').text(shortened(name, room - 32));
     });
     return group.node();
   };
@@ -116,8 +118,9 @@ function drawBars(chart, width) {
     return { key, name: group.name, median, least, greatest, told: WRITE[unit](median) };
   });
   const several = rows.filter((row) => row.greatest > row.least);
-  return barFrame(rows, width, fromZero(width, unit, chart.title, d3.max(rows, (row) => row.greatest)), [
-    Plot.barX(rows, { y: 'key', x1: 0, x2: 'median', insetTop: 19, insetBottom: 5, fill: 'var(--c0)' }),
+  const x = fromZero(width, unit, chart.title, d3.max(rows, (row) => row.greatest));
+  return barFrame(rows, width, x, [
+    Plot.barX(rows, { y: 'key', x1: 0, x2: 'median', ...BAR, fill: 'var(--c0)' }),
     Plot.ruleY(several, { y: 'key', x1: 'least', x2: 'greatest', dy: 7, strokeWidth: 2 }),
     Plot.tickX(several, { y: 'key', x: 'least', insetTop: 22, insetBottom: 8, strokeWidth: 2 }),
     Plot.tickX(several, { y: 'key', x: 'greatest', insetTop: 22, insetBottom: 8, strokeWidth: 2 }),
@@ -141,7 +144,7 @@ function drawStack(chart, width) {
   const several = chart.columns.length > 1;
   const marks = [
     Plot.barX(parts, {
-      y: 'key', x1: 'x1', x2: 'x2', insetTop: 19, insetBottom: 5, fill: (part) => colour(part.part),
+      y: 'key', x1: 'x1', x2: 'x2', ...BAR, fill: (part) => colour(part.part),
     }),
     ...barLabels(rows, width),
   ];
@@ -159,19 +162,20 @@ function drawStretches(chart, width) {
   const parts = groups.flatMap((group, key) =>
     group.rows.map(([from, to, word]) => ({ key, from, to, word })));
   const seen = (word) => (word.colour < COLOURS ? `var(--c${word.colour})` : 'var(--faint)');
-  const named = legend(chart.words.map((word) => word.text), width, (index) => seen(chart.words[index]));
+  const texts = chart.words.map((word) => word.text);
+  const named = legend(texts, width, (index) => seen(chart.words[index]));
   const longest = d3.max(parts, (part) => part.to);
   const room = (part) => ((part.to - part.from) / longest) * (width - 30);
-  const told = parts.filter((part) => room(part) > chart.words[part.word].text.length * 6.2 + 8);
+  const told = parts.filter((part) => room(part) > texts[part.word].length * 6.2 + 8);
   const x = fromZero(width, 'seconds', 'time since the start', longest);
   return barFrame(rows, width, x, [
     Plot.barX(parts, {
-      y: 'key', x1: 'from', x2: 'to', insetTop: 19, insetBottom: 5, fill: (part) => seen(chart.words[part.word]),
-      title: (part) => `${chart.words[part.word].text}, ${part.from} to ${part.to} s`,
+      y: 'key', x1: 'from', x2: 'to', ...BAR, fill: (part) => seen(chart.words[part.word]),
+      title: (part) => `${texts[part.word]}, ${part.from} to ${part.to} s`,
     }),
     Plot.text(told, {
       y: 'key', x: 'from', dx: 5, dy: 7, textAnchor: 'start', fill: 'var(--ground)', fontSize: 11,
-      text: (part) => chart.words[part.word].text,
+      text: (part) => texts[part.word],
     }),
     ...barLabels(rows, width),
     named.draw,
@@ -184,13 +188,16 @@ function drawRatios(chart, width) {
     return { key, name: group.name, ratio, low, high, told: `${number(ratio)} ×` };
   });
   const told = rows.filter((row) => row.low > 0);
-  const x = bottom(width, 'number', 'times the rate', { type: 'log', tickFormat: (value) => `${trimmed(value)} ×` });
+  const log = { type: 'log', tickFormat: (value) => `${trimmed(value)} ×` };
+  const x = bottom(width, 'number', 'times the rate', log);
   x.domain = d3.extent([1, ...rows.flatMap((row) => [row.ratio, row.low || 1, row.high || 1])]);
   if (x.domain[0] === x.domain[1]) x.domain = [0.9, 1.1];
   x.ticks = x.domain[1] / x.domain[0] > 10 ? x.ticks : d3.ticks(...x.domain, x.ticks);
   return barFrame(rows, width, x, [
     Plot.ruleX([1], { stroke: 'currentColor' }),
-    Plot.ruleY(told, { y: 'key', x1: 'low', x2: 'high', dy: 8, strokeWidth: 2, stroke: 'var(--c0)' }),
+    Plot.ruleY(told, {
+      y: 'key', x1: 'low', x2: 'high', dy: 8, strokeWidth: 2, stroke: 'var(--c0)',
+    }),
     Plot.dot(rows, { y: 'key', x: 'ratio', dy: 8, r: 5, fill: 'var(--c0)' }),
     ...barLabels(rows, width),
   ]);
@@ -271,7 +278,8 @@ function drawPercentiles(chart, width) {
     ...lines(chart.groups, x, y),
     ...chart.groups.slice(0, COLOURS).map((group, index) =>
       Plot.dot(group.rows, { x, y, r: 2.5, fill: colour(index) })),
-    ...tip(chart.groups, x, y, (row) => `${WRITE.percentile(row[0])}: ${WRITE.nanoseconds(row[1])}`),
+    ...tip(chart.groups, x, y, ([percentile, latency]) =>
+      `${WRITE.percentile(percentile)}: ${WRITE.nanoseconds(latency)}`),
   ]);
 }
 

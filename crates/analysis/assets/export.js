@@ -18,7 +18,8 @@ function fileName(title, ending) {
 // The drawing with the page's colours and fonts written out, on the page's ground.
 function standalone(svg, title) {
   const style = getComputedStyle(document.documentElement);
-  const written = (text) => text.replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+  const property = (name) => style.getPropertyValue(name).trim();
+  const written = (text) => text.replace(/var\((--[\w-]+)\)/g, (_, name) => property(name));
   const copy = svg.cloneNode(true);
   for (const element of [copy, ...copy.querySelectorAll('*')]) {
     for (const attribute of [...element.attributes]) {
@@ -28,14 +29,17 @@ function standalone(svg, title) {
   const [width, height] = [svg.getAttribute('width'), svg.getAttribute('height')];
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   copy.setAttribute('viewBox', `-12 -36 ${Number(width) + 24} ${Number(height) + 48}`);
-  copy.setAttribute('color', style.getPropertyValue('--ink').trim());
+  copy.setAttribute('color', property('--ink'));
   copy.style.fontFamily = 'sans-serif';
-  const ground = document.createElementNS(copy.namespaceURI, 'rect');
-  Object.entries({ x: -12, y: -36, width: '100%', height: '100%', fill: style.getPropertyValue('--ground').trim() })
-    .forEach(([name, value]) => ground.setAttribute(name, value));
-  const heading = document.createElementNS(copy.namespaceURI, 'text');
-  Object.entries({ x: 0, y: -16, 'font-weight': 700, 'font-size': 14, fill: 'currentColor' })
-    .forEach(([name, value]) => heading.setAttribute(name, value));
+  const shape = (name, attributes) => {
+    const made = document.createElementNS(copy.namespaceURI, name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    return made;
+  };
+  const size = { width: '100%', height: '100%', fill: property('--ground') };
+  const ground = shape('rect', { x: -12, y: -36, ...size });
+  const font = { 'font-weight': 700, 'font-size': 14, fill: 'currentColor' };
+  const heading = shape('text', { x: 0, y: -16, ...font });
   heading.textContent = title;
   copy.prepend(ground, heading);
   copy.setAttribute('width', Number(width) + 24);
@@ -77,8 +81,10 @@ function csvOf(rows) {
 
 // The chart's data as rows, its headings first; words stand for their numbers.
 function rowsOf(chart) {
-  const cell = (value, column) => (chart.columns[column].unit === 'word' ? chart.words[value].text : value);
-  const rows = chart.groups.flatMap((group) => group.rows.map((row) => [group.name, ...row.map(cell)]));
+  const isWord = chart.columns.map((column) => column.unit === 'word');
+  const cell = (value, column) => (isWord[column] ? chart.words[value].text : value);
+  const rowsIn = (group) => group.rows.map((row) => [group.name, ...row.map(cell)]);
+  const rows = chart.groups.flatMap(rowsIn);
   return [[chart.group, ...chart.columns.map((column) => column.title)], ...rows];
 }
 

@@ -3,6 +3,7 @@
 
 const CHARTS = JSON.parse(document.getElementById('charts').textContent);
 const MOST_DATA_ROWS = 2000; // more rows than this are for CSV
+const AS_BARS = ['bars', 'stack', 'stretches', 'ratios'];
 
 function chartOf(figure) {
   return CHARTS[Number(figure.dataset.chart)];
@@ -26,18 +27,21 @@ function dataTable(chart) {
     if (!details.open || details.children.length > 1) return;
     const [headings, ...rows] = rowsOf(chart);
     const table = element('table', {}, element('caption', {}, chart.title));
-    const head = element('tr', {}, ...headings.map((text) => element('th', { scope: 'col' }, text)));
-    table.append(element('thead', {}, head));
+    const titles = headings.map((text) => element('th', { scope: 'col' }, text));
+    table.append(element('thead', {}, element('tr', {}, ...titles)));
     const body = element('tbody');
     rows.slice(0, MOST_DATA_ROWS).forEach(([name, ...figures]) => {
-      const cells = figures.map((figure) => element('td', { class: 'figure' }, String(figure ?? '')));
+      const cell = (figure) => element('td', { class: 'figure' }, String(figure ?? ''));
+      const cells = figures.map(cell);
       body.append(element('tr', {}, element('th', { scope: 'row' }, name), ...cells));
     });
     table.append(body);
-    const region = { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': `${chart.title}, data` };
+    const label = `${chart.title}, data`;
+    const region = { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': label };
     details.append(element('div', region, table));
     if (rows.length > MOST_DATA_ROWS) {
-      details.append(element('p', {}, `The first ${MOST_DATA_ROWS} of ${rows.length} rows; CSV has all.`));
+      const told = `The first ${MOST_DATA_ROWS} of ${rows.length} rows; CSV has all.`;
+      details.append(element('p', {}, told));
     }
   });
   return details;
@@ -55,7 +59,7 @@ function enhanceChart(figure) {
     button('SVG', `${chart.title} as SVG`, () => exportSvg(svg(), chart.title)),
     button('CSV', `data of ${chart.title} as CSV`, () => exportCsv(chart.title, rowsOf(chart))),
   );
-  if (chart.groups.length > MOST_BARS && ['bars', 'stack', 'stretches', 'ratios'].includes(chart.kind)) {
+  if (chart.groups.length > MOST_BARS && AS_BARS.includes(chart.kind)) {
     const told = `The first ${MOST_BARS} of ${chart.groups.length} are drawn; the data has all.`;
     figure.querySelector('figcaption').append(element('span', {}, told));
   }

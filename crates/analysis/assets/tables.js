@@ -44,7 +44,8 @@ function makeSortable(table) {
 function makeSearchable(table, tools) {
   const rows = [...table.tBodies[0].rows];
   const texts = rows.map((row) => row.textContent.toLowerCase());
-  const field = element('input', { type: 'search', 'aria-label': `search in ${captionOf(table)}`, placeholder: 'search' });
+  const label = `search in ${captionOf(table)}`;
+  const field = element('input', { type: 'search', 'aria-label': label, placeholder: 'search' });
   const found = element('output', { 'aria-live': 'polite' });
   field.addEventListener('input', () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -5,7 +5,7 @@ use crate::document::{Block, Column, Table};
 use crate::inference::{Comparison, compare};
 use crate::rankings::Ranking;
 use crate::report::Report;
-use crate::units::number;
+use crate::units::{number, separate};
 use std::collections::BTreeSet;
 use trueput_record::Value;
 
@@ -136,10 +136,10 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
         column("turned to", true, 0),
         column("from", true, 0),
         column("rate", true, 0),
-        column("told apart", false, 1),
+        column("told apart", false, 0),
         column("memory", true, 4),
         column("database", true, 4),
-        column("gives up", false, 3),
+        column("gives up", false, 1),
     ];
     let times = |ratio: f64| match ratio.is_finite() {
         true => format!("{} ×", number(ratio)),
@@ -149,8 +149,8 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
         vec![
             format!("{} {}", effect.engine, effect.knob),
             effect.ranking.clone(),
-            effect.value.to_string(),
-            effect.base.to_string(),
+            separate(&effect.value.to_string()),
+            separate(&effect.base.to_string()),
             times(effect.rate_ratio),
             effect.rate.verdict.words().to_owned(),
             times(effect.memory_ratio),

@@ -226,10 +226,12 @@ const LOOK: &str = "(() => {
   const hidden = (e) => e.closest('details:not([open])') && !e.matches('summary');
   const drawings = all('.drawing').filter((e) => !hidden(e));
   const levels = all('h1,h2,h3,h4').map((e) => Number(e.tagName[1]));
-  const inside = (e) => { const r = e.getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth; };
+  const box = (e) => e.getBoundingClientRect();
+  const inside = (e) => box(e).left >= 0 && box(e).right <= innerWidth;
+  const texts = drawings.flatMap((e) => [...e.querySelectorAll('text')]);
   return {
     overflow: document.documentElement.scrollWidth - innerWidth,
-    outside: drawings.flatMap((e) => [...e.querySelectorAll('text')]).filter((e) => !inside(e)).map((e) => e.textContent),
+    outside: texts.filter((e) => !inside(e)).map((e) => e.textContent),
     drawings: drawings.length,
     empty: drawings.filter((e) => !e.querySelector('svg *')).length,
     nameless: all('.drawing').filter((e) => !e.getAttribute('aria-label')).length,
@@ -331,8 +333,10 @@ fn tables_sort_by_what_figures_mean_and_search_by_words() {
     let expected = json!([1.2e6, 9e5, 1570.0, 2_147_483_648_u64, 104_857_600, "lmdb"]);
     assert_eq!(keys.to_string(), expected.to_string().replace(".0", ""));
     let sorted = browser.evaluate(
-        "(() => { const table = [...document.querySelectorAll('table')].find((t) => t.caption.textContent === 'Every trial');
-           const heading = [...table.querySelectorAll('thead th')].find((th) => th.textContent === 'per second');
+        "(() => { const tables = [...document.querySelectorAll('table')];
+           const table = tables.find((one) => one.caption.textContent === 'Every trial');
+           const headings = [...table.querySelectorAll('thead th')];
+           const heading = headings.find((one) => one.textContent === 'per second');
            heading.querySelector('button').click(); heading.querySelector('button').click();
            const field = table.closest('.table').querySelector('input');
            field.value = 'redb ASYNC'; field.dispatchEvent(new Event('input'));
@@ -357,8 +361,9 @@ fn charts_leave_the_page_as_pictures_and_their_data_as_csv() {
            const text = standalone(svg, 'Rates & more');
            const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
            const png = new Uint8Array(await (await pngOf(svg, 'Rates')).arrayBuffer());
-           return { error: parsed.querySelector('parsererror') !== null, variables: text.includes('var('),
-             titled: text.includes('Rates &amp; more'), png: [...png.slice(1, 4)], long: png.length > 5000,
+           return { error: parsed.querySelector('parsererror') !== null,
+             variables: text.includes('var('), titled: text.includes('Rates &amp; more'),
+             png: [...png.slice(1, 4)], long: png.length > 5000,
              csv: csvOf(rowsOf(CHARTS[0])) }; })()",
     );
     assert_eq!(exported["error"], json!(false));

@@ -2,12 +2,13 @@
 
 use crate::document::{Block, Column, Table};
 
-/// A column as dispensable as this, or more, stays out of sight on a narrow page until it is asked
-/// for.
-const SPARED: u8 = 5;
+/// A column of figures as dispensable as this stays out of sight on a narrow page until it
+/// is asked for; one of words sooner: it is wider.
+const SPARED_FIGURES: u8 = 5;
+const SPARED_WORDS: u8 = 2;
 
 /// A list with more points than this is folded.
-const MANY: usize = 12;
+const MANY: usize = 16;
 
 /// A row's heading with no more characters than this stays on one line where there is room.
 const SHORT: usize = 32;
@@ -74,7 +75,12 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
             (false, true) => "rank",
             (false, false) => "text",
         };
-        let spare = if column.dispensable >= SPARED {
+        let spared = if column.figures {
+            SPARED_FIGURES
+        } else {
+            SPARED_WORDS
+        };
+        let spare = if column.dispensable >= spared {
             " spare"
         } else {
             ""

@@ -7,11 +7,11 @@ use crate::knobs::rates;
 use crate::narrate;
 use crate::rankings::Ranking;
 use crate::report::Report;
-use crate::units::{number, thousands};
+use crate::units::{number, separate, thousands};
 use trueput_record::{Outcome, Value};
 
-/// How many rankings are told; the others stand below like these.
-const MOST_RANKINGS: usize = 12;
+/// How many lines are told: a list that is longer would be folded.
+const MOST_LINES: usize = 12;
 
 /// The summary, with whatever else the report says before its first heading, the machine's facts
 /// aside: they stand in the page's head.
@@ -30,9 +30,8 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
     let mut lines: Vec<_> = told
         .map(|(one, label)| winner(report, one, label))
         .collect();
-    let more = lines.len().saturating_sub(MOST_RANKINGS);
-    lines.truncate(MOST_RANKINGS);
-    if more > 0 {
+    if lines.len() > MOST_LINES {
+        let more = lines.split_off(MOST_LINES - 1).len();
         lines.push(format!("{more} more rankings stand below."));
     }
     if !lines.is_empty() {
@@ -73,7 +72,7 @@ fn counts(report: &Report) -> String {
     format!("{} {trials}: {said}.", thousands(planned as u64))
 }
 
-/// What to call each ranking: its heading, with the settings that tell it from others of that heading.
+/// What to call each ranking: its heading, with the settings that tell it from its namesakes.
 pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
     let label = |ranking: &Ranking| {
         let heading = narrate::ranking_heading(ranking);
@@ -91,7 +90,7 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
             .iter()
             .filter(|(name, value)| differs(name, value));
         let told: Vec<_> = differing
-            .map(|(name, value)| format!("{name}={value}"))
+            .map(|(name, value)| format!("{name}={}", separate(&value.to_string())))
             .collect();
         match told.is_empty() {
             true => heading,

@@ -91,7 +91,8 @@ pub struct EngineReport {
     pub version: String,
     /// Where the code came from: `compiled in`, or the library's path.
     pub origin: String,
-    /// SHA-256 of the library file, or of this program where the engine is compiled in; hex.
+    /// SHA-256 of the library or server file, or of this program where the engine is compiled in; hex.
+    /// Empty for a user's server.
     pub sha256: String,
     /// Whether the library was compiled with its assertions, which cost speed, so that it is no
     /// fair baseline; absent where that cannot be told.

@@ -8,7 +8,7 @@ use crate::log_place::{LOG, LOG_DIRECTORY};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
-use trueput_engine::{Durability, Engine, Knob, Resolved};
+use trueput_engine::{Durability, Engine, Knob, Resolved, secret};
 use trueput_record::conditions::Arrival;
 use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile,
@@ -587,9 +587,9 @@ impl<'a> Expansion<'a> {
 
 /// The contender with the full path of its library, so that a run resumed in another folder finds
 /// it and two names of one file are one contender. A file that is not there keeps its name for the
-/// engine to refuse.
+/// engine to refuse; the address of a server loses its password, which is remembered.
 fn in_full(contender: &Contender) -> Contender {
-    let full = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let full = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| secret::keep(path));
     Contender {
         engine: contender.engine.clone(),
         build: contender.build.as_ref().map(full),

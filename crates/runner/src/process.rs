@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use trueput_engine::secret;
 
 /// How many lines of a worker's standard error are kept for the reason of its failure.
 const TAIL_LINES: usize = 5;
@@ -84,6 +85,9 @@ impl Pool {
             .stderr(Stdio::piped())
             // A group of its own: a terminal's Ctrl-C reaches the runner alone.
             .process_group(0);
+        if let Some(secrets) = secret::for_workers() {
+            command.env(secret::VARIABLE, secrets);
+        }
         placement::place(&mut command, &assignment.spec.conditions)?;
         let mut child = command.spawn()?;
         if let Some(entry) = &self.group_entry {

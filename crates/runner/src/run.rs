@@ -8,6 +8,7 @@ use crate::{Error, Event, Options, Registry, conformance, host};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use trueput_engine::secret::hidden;
 use trueput_record::folder::RunEnd;
 use trueput_record::measurement::Outcome;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialSpec, histogram};
@@ -58,7 +59,7 @@ pub fn create_run(
         name: name.to_owned(),
         about: about.to_owned(),
         started_at: jiff::Timestamp::now().to_string(),
-        host: host::facts(&place, command),
+        host: host::facts(&place, command.iter().map(|word| hidden(word)).collect()),
         headlines: headlines(&trials, registry),
         gives_up: gives_up(&trials, registry),
         work: options.work.as_deref().map(absolute),

@@ -11,6 +11,7 @@ mod support;
 use support::{report, spec, terminal, valid};
 use trueput_analysis::Format;
 use trueput_analysis::published::{Comparison, RatioTable, comparison, comparisons};
+use trueput_record::ledger::{LedgerKind, LedgerStep};
 use trueput_record::measurement::OperationSummary;
 use trueput_record::published::named;
 use trueput_record::{Durability, TrialRecord, TrialSpec, Value};
@@ -393,6 +394,30 @@ fn each_cell_of_a_tpcc_run_is_a_step_with_its_gain_and_what_it_gives_up() {
     assert!(cells(&comparison, 1)[3].starts_with("after lost power: a consistent prefix"));
     assert_eq!(cells(&comparison, 2), ["cache 1 to 2", "7260", "10.0", ""]);
     assert_eq!(cells(&comparison, 3)[1], "6785");
+}
+
+#[test]
+fn a_step_of_a_ledger_bears_its_name_and_one_that_stands_alone_is_no_step() {
+    let ledger = |kind: LedgerKind| {
+        let trials = (0..2).map(|index: u32| {
+            let mut record = trial(index, "sqlite", &[("workload", "tpcc")], 60.0);
+            record.spec.step = Some(LedgerStep {
+                ledger: kind,
+                base: 0,
+                index,
+                name: "buffered logging".to_owned(),
+            });
+            record.spec.workers += index;
+            record
+        });
+        beside("informix-2010-oltp-cheats", trials.collect())
+    };
+    let cumulative = ledger(LedgerKind::Cumulative).unwrap();
+    assert_eq!(
+        cells(&cumulative, 1)[0],
+        "buffered logging (workers 4 to 5)"
+    );
+    assert!(ledger(LedgerKind::OneAtATime).is_none());
 }
 
 #[test]

@@ -41,7 +41,10 @@ pub fn document(report: &Report) -> Vec<Block> {
 
 /// The ledger, and what belongs to it.
 pub(crate) fn ledger_document(report: &Report) -> Vec<Block> {
-    let mut blocks = vec![Block::Heading(1, format!("trueput: {}", report.manifest.name))];
+    let mut blocks = vec![Block::Heading(
+        1,
+        format!("trueput: {}", report.manifest.name),
+    )];
     blocks.push(Block::List(host_lines(report)));
     blocks.extend(ledger::blocks(report));
     blocks.extend(over_time::blocks(report));

@@ -13,6 +13,8 @@ mod trial;
 pub use beside::{ComparedColumn, ComparedRow, Comparison, Role, comparison, comparisons};
 pub use ratios::{RatioRow, RatioTable};
 pub(crate) use section::blocks;
+pub(crate) use steps::{changes, given_up};
+pub(crate) use trial::{is_transaction, transactions_per_minute};
 
 use crate::document::{Block, Column, Table};
 use crate::report::{Format, Style};

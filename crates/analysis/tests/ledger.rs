@@ -3,8 +3,8 @@
 mod support;
 
 use support::{report, spec, terminal, valid};
-use trueput_analysis::ledger::{Ledger, State, ledgers};
 use trueput_analysis::inference::Verdict;
+use trueput_analysis::ledger::{Ledger, State, ledgers};
 use trueput_analysis::{Format, Report, Style};
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep};
 use trueput_record::recovery::{EngineEvent, Recovery};
@@ -23,7 +23,8 @@ fn trials(index: u32, name: &str, durability: Durability, per_s: f64) -> Vec<Tri
             name: name.to_owned(),
         });
         if index == 2 {
-            spec.knobs.insert("map_size".to_owned(), Value::Integer(2 << 30));
+            spec.knobs
+                .insert("map_size".to_owned(), Value::Integer(2 << 30));
         }
         // Neighbours in time meet the same machine: pairs scatter together, and a little apart.
         let apart = 1.0 + 0.001 * f64::from(index) * repeat as f64;
@@ -44,7 +45,9 @@ fn run() -> Report {
             server_s: None,
             first_commit_s: Some(1.5),
         });
-        measured.results.insert("missing_new_orders".to_owned(), Value::Integer(17));
+        measured
+            .results
+            .insert("missing_new_orders".to_owned(), Value::Integer(17));
         measured.events = Some(vec![EngineEvent {
             at_s: 1.0,
             kind: "checkpoint".to_owned(),
@@ -71,7 +74,10 @@ fn a_step_that_gains_is_told_from_one_that_does_not() {
     let [base, buffered, map] = ledger.rows.as_slice() else {
         panic!("{:?}", ledger.rows);
     };
-    assert_eq!((base.over_before.clone(), base.over_base.clone()), (None, None));
+    assert_eq!(
+        (base.over_before.clone(), base.over_base.clone()),
+        (None, None)
+    );
     let gain = buffered.over_before.as_ref().unwrap();
     assert_eq!(gain.comparison.verdict, Verdict::Faster);
     assert!((gain.ratio - 4.0 / 3.0).abs() < 0.02, "{gain:?}");
@@ -88,7 +94,10 @@ fn what_a_step_gives_up_is_stated_from_the_level_and_from_the_knob() {
         panic!("{:?}", ledger.rows[1].gives_up);
     };
     assert!(buffered.starts_with("durability buffered instead of sync: after killed processes"));
-    assert_eq!(ledger.rows[2].gives_up, ["map_size 2147483648: address space"]);
+    assert_eq!(
+        ledger.rows[2].gives_up,
+        ["map_size 2147483648: address space"]
+    );
     assert_eq!(ledger.rows[1].changes, ["durability sync to buffered"]);
 }
 
@@ -115,7 +124,10 @@ fn the_section_shows_gain_recovery_and_what_is_missing_in_every_format() {
     assert_eq!(json["ledger"][0]["rows"][1]["figures"]["recovery_s"], 1.25);
     let csv = report.render(Format::Csv, Style::default());
     let header = csv.lines().next().unwrap();
-    assert!(header.contains("step_index,step_name") && header.contains("recovery_s"), "{header}");
+    assert!(
+        header.contains("step_index,step_name") && header.contains("recovery_s"),
+        "{header}"
+    );
 }
 
 #[test]
@@ -131,7 +143,12 @@ fn a_step_that_was_not_measured_says_why() {
     let line = format!("lmdb: step 'larger map': {why}");
     report.manifest.left_out.push(line);
     let ledger = only(&report);
-    assert_eq!(ledger.rows[2].state, State::NotTaken { why: why.to_owned() });
+    assert_eq!(
+        ledger.rows[2].state,
+        State::NotTaken {
+            why: why.to_owned()
+        }
+    );
     assert!(terminal(&report, 300).contains("nothing to change"));
     report.trials.retain(|trial| trial.spec.cell != 1);
     let ledger = only(&report);

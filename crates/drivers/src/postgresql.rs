@@ -2,6 +2,7 @@
 
 mod address;
 mod database;
+mod events;
 mod install;
 mod instance;
 mod knobs;
@@ -17,8 +18,9 @@ use database::Opened;
 use instance::Instance;
 use knobs::Keeping;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Knob, OpenSpec,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob, OpenSpec,
     Promise, Resolved, Result, Service, Window, secret,
 };
 use wire::Connection;
@@ -193,6 +195,10 @@ impl Engine for Postgresql {
                 server: self.program().unwrap_or_else(|_| PathBuf::from("postgres")),
             })),
         }
+    }
+
+    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<Happening>> {
+        events::since(&self.service()?.log(spec), since)
     }
 
     fn dialect(&self) -> Option<Dialect> {

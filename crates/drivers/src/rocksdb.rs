@@ -1,6 +1,7 @@
 //! RocksDB, through its C API: one column family, and transactions of three kinds.
 
 mod database;
+mod events;
 mod knobs;
 mod session;
 mod settings;
@@ -12,9 +13,10 @@ use crate::promise::{self, until};
 use crate::refuse;
 use database::Opened;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use symbols::Symbols;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
+    Build, Capabilities, Database, Durability, Engine, Error, Happening, Info, Knob, OpenSpec, Promise,
     Resolved, Result, Window,
 };
 
@@ -169,6 +171,10 @@ impl Engine for RocksDb {
             )),
             _ => Ok(()),
         }
+    }
+
+    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<Happening>> {
+        events::since(spec.directory, since)
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

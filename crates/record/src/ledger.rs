@@ -59,8 +59,11 @@ pub struct LedgerStep {
 pub struct Step {
     /// What the step is called.
     pub name: String,
-    /// The level that commits make from then on; `None`: as before.
-    pub durability: Option<Durability>,
+    /// The engines that it is for; empty: all.
+    pub engines: Vec<String>,
+    /// The promise that commits make from then on: the first of these levels that the engine has.
+    /// Empty: as before.
+    pub durability: Vec<Durability>,
     /// Settings of the workload.
     pub settings: Settings,
     /// Knobs by engine. One that a step does not name is not changed by it.
@@ -75,16 +78,24 @@ impl Step {
     pub fn is_empty(&self) -> bool {
         let unnamed = Self {
             name: self.name.clone(),
+            engines: self.engines.clone(),
             ..Self::default()
         };
         *self == unnamed
     }
 
-    /// The trial as it is with this step's changes. Names are not checked.
+    /// The trial as it is with this step's changes, at the first of its levels for which `has` says
+    /// that there is such; where there is none, at the first of all. Names are not checked.
     #[must_use]
-    pub fn applied(&self, before: &TrialSpec) -> TrialSpec {
+    pub fn applied(&self, before: &TrialSpec, has: impl Fn(Durability) -> bool) -> TrialSpec {
         let mut spec = before.clone();
-        spec.durability = self.durability.unwrap_or(spec.durability);
+        if !self.engines.is_empty() && !self.engines.contains(&spec.engine) {
+            return spec;
+        }
+        let mut levels = self.durability.iter().copied();
+        let first = levels.clone().next();
+        let level = levels.find(|level| has(*level)).or(first);
+        spec.durability = level.unwrap_or(spec.durability);
         spec.settings.extend(self.settings.clone());
         let knobs = self.knobs.get(&spec.engine).into_iter().flatten();
         spec.knobs

@@ -31,7 +31,8 @@
 //!
 //! [[step]]
 //! name = "buffered logging"
-//! durability = "buffered"
+//! engines = ["lmdb", "sqlite"]            # left out: all
+//! durability = ["buffered", "async"]      # the first that the engine has
 //!
 //! [[step]]
 //! name = "larger cache, cold"

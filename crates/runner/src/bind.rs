@@ -138,6 +138,7 @@ fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(),
     job.check_workers(spec.workers, spec.worker_kind)
         .and_then(|()| job.check_capabilities(&engine.capabilities()))
         .map_err(|why| format!("{}: {why}", spec.workload))?;
+    check_crash(job, engine, spec)?;
     match job.durability() {
         Some(level) if level != spec.durability => Err(format!(
             "{} with these settings has durability '{level}', not '{}'",
@@ -145,6 +146,27 @@ fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(),
         )),
         _ => Ok(()),
     }
+}
+
+fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+    if !spec.conditions.crash_and_recover {
+        return Ok(());
+    }
+    let name = engine.info().name;
+    if !engine.capabilities().retains_data {
+        return Err(format!(
+            "{name} keeps nothing that could come back after a crash: leave crash_and_recover out"
+        ));
+    }
+    let is_users = |build: &std::path::Path| build.to_string_lossy().contains("://");
+    if spec.build.as_deref().is_some_and(is_users) {
+        return Err(format!(
+            "this {name} is yours and is not killed: leave crash_and_recover out, or have a server \
+             of the trial's own"
+        ));
+    }
+    job.check_crash(spec.durability.after_killed_processes())
+        .map_err(|why| format!("crash_and_recover: {}: {why}", spec.workload))
 }
 
 /// The engine's own sentence names it already.

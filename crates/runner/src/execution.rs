@@ -2,6 +2,7 @@
 //! watch them, and gather what they measured.
 
 use crate::context::{Context, Halt};
+use crate::crash::kill_server;
 use crate::host::cgroup::MemoryGroup;
 use crate::log_place::log_folder;
 use crate::phase::{TICK, start};
@@ -34,6 +35,8 @@ pub(crate) struct Ran {
     pub server: Option<Served>,
     /// Whether the user stopped them.
     pub interrupted: bool,
+    /// Processes that were killed with the database open, as the plan says; 0 where it does not.
+    pub killed: u32,
 }
 
 /// What the workers of a trial are to do.
@@ -85,6 +88,14 @@ pub(crate) fn execute(
     let mut sampler = Sampler::new(&pids, natives, work.directory, log.as_deref());
     sampler.follow_server(server);
     watch.follow(measured_from, &mut sampler)?;
+    let killed = match spec.conditions.crash_and_recover && !watch.interrupted {
+        // The server first: it must not put away what dead clients leave.
+        true => server.map_or(0, kill_server) + watch.pool.len() as u32,
+        false => 0,
+    };
+    if killed > 0 {
+        watch.pool.kill_all();
+    }
     let Watch {
         pool,
         parts,
@@ -112,6 +123,7 @@ pub(crate) fn execute(
         machine,
         server,
         interrupted,
+        killed,
     })
 }
 
@@ -211,6 +223,9 @@ impl<'a, 'b> Watch<'a, 'b> {
             if self.parts.iter().all(|part| part.execution.is_some()) {
                 // What closing the database does is no part of the measurement.
                 sampler.finish();
+                if self.spec.conditions.crash_and_recover {
+                    break;
+                }
             }
             sampler.look();
             let now = Instant::now();

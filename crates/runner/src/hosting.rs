@@ -101,6 +101,11 @@ impl<'a> Hosting<'a> {
         stopped.map_err(|why| Halt::Failed(format!("{engine}: {why}")))
     }
 
+    /// Forgets a server that was killed.
+    pub fn bury(&mut self) {
+        self.server = None;
+    }
+
     /// The folder of its database.
     pub fn directory(&self) -> &'a Path {
         self.directory

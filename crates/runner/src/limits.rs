@@ -2,6 +2,7 @@
 //! memory that they may have.
 
 use crate::context::{Context, Halt};
+use crate::crash::{Aftermath, recover};
 use crate::execution::{Ran, Work, execute};
 use crate::host::cgroup::{Controller, MemoryGroup};
 use crate::host::page_cache;
@@ -21,6 +22,8 @@ pub(crate) struct Began {
     pub cold_start: Option<ColdStart>,
     /// What they made of their memory limit; `None` where they had none.
     pub memory: Option<MemoryUse>,
+    /// What became of the database after they were killed; `None` where they were not.
+    pub aftermath: Option<Aftermath>,
 }
 
 /// Runs the workers of a trial, whose database no process but its server has open, within its limits.
@@ -52,7 +55,11 @@ pub(crate) fn execute_within(
     let ran = execute(context, spec, work, hosting.pid(), group.as_ref());
     let memory = group.as_ref().map(MemoryGroup::usage);
     let ran = ran.map_err(|halt| explained(hosting.explained(halt), memory));
-    if group.is_some() {
+    let aftermath = match &ran {
+        Ok(ran) if ran.killed > 0 => Some(recover(context, spec, work, hosting, ran.killed)?),
+        _ => None,
+    };
+    if group.is_some() && aftermath.is_none() {
         // The group is removed, and the verification runs without the limit.
         let stopped = hosting.stop();
         if ran.is_ok() {
@@ -60,7 +67,12 @@ pub(crate) fn execute_within(
             hosting.start(context, None)?;
         }
     }
-    Ok((ran?, Began { cold_start, memory }))
+    let began = Began {
+        cold_start,
+        memory,
+        aftermath,
+    };
+    Ok((ran?, began))
 }
 
 /// Has a process do its part alone, within the memory that the trial's workers may have.

@@ -1,5 +1,7 @@
 //! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
 
+mod steps;
+
 use crate::Registry;
 use crate::bind::{in_an_engines_place, in_words};
 use crate::host::filesystem::{self, Lacking};
@@ -58,16 +60,14 @@ pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
     expansion.leave_out_file_systems(&mut left_out)?;
     let mut cells = Vec::new();
     for rival in expansion.rivals(&mut left_out)? {
-        expansion.cells(
-            &rival.contender,
-            rival.build.engine(),
-            &mut cells,
-            &mut left_out,
-        )?;
+        let (engine, first) = (rival.build.engine(), cells.len());
+        expansion.cells(&rival.contender, engine, &mut cells, &mut left_out)?;
+        expansion.take_steps(engine, first, &mut cells, &mut left_out)?;
     }
     if cells.is_empty() {
         return Err(expansion.wrong("engines", nothing_left(&left_out)));
     }
+    expansion.check_taken(&cells, &left_out)?;
     let total = cells.len() * plan.repeat as usize;
     if total > MAX_TRIALS {
         let message = format!("the plan has {total} trials; {MAX_TRIALS} is the most");
@@ -162,6 +162,7 @@ impl<'a> Expansion<'a> {
             conditions: plan.conditions.combinations(),
         };
         expansion.check_names()?;
+        expansion.check_steps()?;
         expansion.check_conditions()?;
         Ok(expansion)
     }

@@ -65,6 +65,8 @@ pub(crate) enum Part {
         /// How many workers this process has, each a thread.
         sessions: u32,
     },
+    /// Open the database after a crash, and commit a first transaction.
+    Recover,
     /// Draw and check the results.
     Conclude(Totals),
 }
@@ -107,6 +109,8 @@ pub(crate) struct Totals {
     pub findings: Vec<Findings>,
     /// Whether an interrupted trial was continued.
     pub resumed: bool,
+    /// Whether the processes were killed before they had closed the database.
+    pub crashed: bool,
 }
 
 /// What a worker says to the runner.
@@ -148,6 +152,13 @@ pub(crate) enum Report {
     },
     /// Every worker of this process has ended.
     Executed(Box<Execution>),
+    /// The database serves again after a crash.
+    Recovered {
+        /// Until it was open, seconds.
+        open_s: f64,
+        /// Until the first transaction had been committed, seconds; `None` where none was made.
+        first_commit_s: Option<f64>,
+    },
     /// The results.
     Concluded(Box<Concluded>),
     /// This process cannot do its part.

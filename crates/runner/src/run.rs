@@ -155,7 +155,7 @@ fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Stri
 }
 
 /// By `ENGINE.KNOB`, what turning the knob gives up, of the knobs that differ between trials of an
-/// engine.
+/// engine; and by `WORKLOAD.SETTING` likewise.
 fn gives_up(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for spec in trials {
@@ -171,7 +171,30 @@ fn gives_up(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Strin
             }
         }
     }
+    found.extend(settings_give_up(trials, registry));
     found
+}
+
+fn settings_give_up(
+    trials: &[TrialSpec],
+    registry: &Registry,
+) -> impl Iterator<Item = (String, String)> {
+    let mut found = BTreeMap::new();
+    for spec in trials {
+        let first = trials.iter().find(|other| other.workload == spec.workload);
+        let (Some(other), Ok(workload)) = (first, registry.workload(&spec.workload)) else {
+            continue;
+        };
+        let differ = |name: &str| spec.settings.get(name) != other.settings.get(name);
+        let settings = workload.settings().iter();
+        for setting in settings.filter(|setting| differ(setting.name)) {
+            if !setting.gives_up.is_empty() {
+                let name = format!("{}.{}", spec.workload, setting.name);
+                found.insert(name, setting.gives_up.to_owned());
+            }
+        }
+    }
+    found.into_iter()
 }
 
 /// Runs every trial of the manifest that has not ended yet, in its order.

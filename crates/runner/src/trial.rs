@@ -3,6 +3,7 @@
 use crate::assemble::{self, Named};
 use crate::bind::{Bound, bind};
 use crate::context::{Context, Halt};
+use crate::events;
 use crate::execution::{Ran, Work};
 use crate::host::filesystem::{self, Ground};
 use crate::host::{self, placement};
@@ -15,6 +16,7 @@ use crate::protocol::{
 };
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
+use trueput_record::Survival;
 use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
@@ -151,6 +153,10 @@ fn attempt_on(
     let totals = measure(bound, &ran, directory, trial)?;
     if let Some(measurement) = &mut trial.record.measurement {
         (measurement.cold_start, measurement.memory) = (began.cold_start, began.memory);
+        if let Some(aftermath) = began.aftermath {
+            measurement.recovery = Some(aftermath.recovery);
+            measurement.database = aftermath.database;
+        }
     }
     if ran.interrupted {
         return Err(Halt::Interrupted);
@@ -297,6 +303,10 @@ pub(crate) fn load_key(registry: &Registry, spec: &TrialSpec) -> Option<String> 
 }
 
 fn key_of(spec: &TrialSpec, bound: &Bound) -> Option<String> {
+    // What a crash leaves is no load for others.
+    if spec.conditions.crash_and_recover {
+        return None;
+    }
     let load = bound.job.load_key()?;
     let knobs = serde_json::to_string(&spec.knobs).ok()?;
     let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
@@ -375,6 +385,8 @@ fn measure(
     let conditions = &trial.record.spec.conditions;
     let (mut measurement, histograms) = assemble::measurement(&*bound.job, conditions, ran)?;
     measurement.database = database_size(directory)?;
+    let interval = (ran.started_at.as_str(), measurement.elapsed_s);
+    measurement.events = events::events(bound, &trial.record.spec, directory, interval);
     let shares = || {
         ran.executions
             .iter()
@@ -389,6 +401,7 @@ fn measure(
         conflicts: measurement.conflicts,
         findings: shares().map(|share| share.findings.clone()).collect(),
         resumed: trial.record.resumed,
+        crashed: ran.killed > 0,
     };
     // Counters of one process that did all the work are better than those of a later one.
     if let (Some(report), [execution]) = (&mut trial.record.engine, ran.executions.as_slice()) {
@@ -424,8 +437,13 @@ fn conclude(spec: &TrialSpec, bound: &Bound, concluded: Concluded, trial: &mut T
     if let Some(measurement) = &mut trial.record.measurement {
         measurement.results = results;
     }
-    // An engine that keeps nothing leaves nothing to check: unverified, and so never ranked.
-    let nothing_to_check = checks.is_empty() && !bound.engine.capabilities().retains_data;
+    // An engine that keeps nothing leaves nothing to check, nor does a crash where nothing is
+    // promised: unverified, and so never ranked.
+    let measured = trial.record.measurement.as_ref();
+    let crashed = measured.is_some_and(|measured| measured.recovery.is_some());
+    let unpromised = spec.durability.after_killed_processes() == Survival::Nothing;
+    let keeps_nothing = !bound.engine.capabilities().retains_data;
+    let nothing_to_check = checks.is_empty() && (keeps_nothing || (crashed && unpromised));
     if spec.verify != VerifyLevel::Off && !nothing_to_check {
         let verification = Verification::from_checks(spec.verify, checks, elapsed_s);
         trial.record.verification = Some(verification);

@@ -3,6 +3,7 @@
 mod execute;
 mod native;
 mod pipe;
+mod recover;
 
 use crate::Registry;
 use crate::bind::{Bound, bind};
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, OpenSpec};
+use trueput_record::{Survival, VerifyLevel};
 use trueput_workloads::{Ended, Remains, Target};
 
 /// Does what the runner assigns on standard input, reports on standard output, and ends.
@@ -86,6 +88,7 @@ fn serve(
             let sessions = *first..first.saturating_add(*sessions);
             execute::execute(&bound, assignment, sessions, control, reporter)
         }
+        Part::Recover => recover::recover(&bound, assignment, reporter),
         Part::Conclude(totals) => conclude(&bound, assignment, totals, reporter),
     }
 }
@@ -174,12 +177,18 @@ fn conclude(
     reporter: &Reporter,
 ) -> Result<(), String> {
     let database = open(bound, assignment, sessions_alone())?;
+    let survival = assignment.spec.durability.after_killed_processes();
+    let crashed = totals.crashed.then_some(survival);
     let ended = Ended {
         counts: totals.counts.clone(),
         conflicts: totals.conflicts,
         findings: totals.findings.clone(),
         resumed: totals.resumed,
-        verify: assignment.spec.verify,
+        verify: match crashed {
+            Some(Survival::Nothing) => VerifyLevel::Off,
+            _ => assignment.spec.verify,
+        },
+        crashed,
     };
     let began = Instant::now();
     let conclusion = with_target(bound, assignment, &*database, reporter, |target| {

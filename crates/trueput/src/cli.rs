@@ -45,6 +45,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a plan, or a workload on the engines that you name
     Run(cmd::run::Arguments),
+    /// Run a plan step by step: what each step gains, and what it gives up
+    Ledger(cmd::ledger::Arguments),
     /// Solve 3n+1 problems read from standard input, as the original program does
     Threen1(cmd::threen1::Arguments),
     /// Run YCSB's core workload as its property files say
@@ -63,6 +65,8 @@ pub enum Command {
     Clean(cmd::clean::Arguments),
     /// Make the report of a run folder again
     Report(cmd::report::Arguments),
+    /// Compare runs, or contenders of one: what changed, and what came of it
+    Compare(cmd::compare::Arguments),
     /// List the tables that others published, or show one with its source and caveats
     Published(cmd::published::Arguments),
     /// Write a completion script for a shell

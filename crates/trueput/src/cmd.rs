@@ -2,9 +2,11 @@
 
 pub mod check;
 pub mod clean;
+pub mod compare;
 pub mod completions;
 pub mod engines;
 pub mod knobs;
+pub mod ledger;
 pub mod man;
 pub mod plan;
 pub mod published;
@@ -26,6 +28,7 @@ use trueput_runner::Registry;
 pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments, registry),
+        Command::Ledger(arguments) => ledger::run(&arguments, registry),
         Command::Threen1(arguments) => threen1::run(&arguments, registry),
         Command::Ycsb(arguments) => ycsb::run(&arguments, registry),
         Command::Engines(arguments) => engines::run(&arguments, registry),
@@ -34,6 +37,7 @@ pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failu
         Command::Plan(arguments) => plan::run(&arguments, registry),
         Command::Check(arguments) => check::run(&arguments, registry),
         Command::Clean(arguments) => clean::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Published(arguments) => published::run(&arguments, registry),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -58,6 +58,10 @@ pub struct Surroundings {
     /// The size of the images that file systems are made in [default: as large as a trial needs]
     #[arg(long, value_name = "SIZE", value_parser = parse_image)]
     pub image: Option<u64>,
+    /// Kill the workers, and the engine's server, once they have handed over what they measured; time
+    /// the restart, and verify what came back
+    #[arg(long)]
+    pub crash_and_recover: bool,
 }
 
 impl Surroundings {
@@ -95,6 +99,7 @@ impl Surroundings {
             &self.log_filesystem.concat(),
         );
         conditions.image_bytes = self.image.or(conditions.image_bytes);
+        conditions.crash_and_recover |= self.crash_and_recover;
         for key in self.given() {
             plan.origin.forget(key);
         }

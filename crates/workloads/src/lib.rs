@@ -390,6 +390,9 @@ pub struct Ended {
     pub resumed: bool,
     /// How much is to be verified.
     pub verify: VerifyLevel,
+    /// What of the acknowledged commits must be there although every process was killed before it
+    /// had closed the database; `None` where none was.
+    pub crashed: Option<Survival>,
 }
 
 /// What a trial came to.

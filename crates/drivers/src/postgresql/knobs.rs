@@ -335,6 +335,8 @@ pub(super) fn settings(
         ("huge_pages", text("huge_pages")),
         ("autovacuum", word(knobs.boolean("autovacuum"))),
         ("log_checkpoints", word(true)),
+        // The times of checkpoints are read from the log.
+        ("log_timezone", "UTC".to_owned()),
     ];
     if knobs.unsigned("wal_buffers") > 0 {
         all.push(("wal_buffers", kilobytes("wal_buffers")));

@@ -186,17 +186,17 @@ fn registry() -> Registry {
     }
 }
 
-fn plan(engines: &[&str]) -> PlanFile {
+pub(super) fn plan(engines: &[&str]) -> PlanFile {
     let mut plan = PlanFile::for_workload("ranged");
     plan.engines = engines.iter().map(|name| Contender::parse(name)).collect();
     plan
 }
 
-fn expanded(plan: &PlanFile) -> Matrix {
+pub(super) fn expanded(plan: &PlanFile) -> Matrix {
     expand(plan, &registry()).unwrap()
 }
 
-fn refused(plan: &PlanFile) -> String {
+pub(super) fn refused(plan: &PlanFile) -> String {
     expand(plan, &registry()).unwrap_err().to_string()
 }
 

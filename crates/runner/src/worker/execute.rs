@@ -98,7 +98,18 @@ pub(super) fn execute(
     });
     let (works, usage) = run?;
     let execution = execution(bound, works, usage, control, &*database)?;
-    reporter.send(&Report::Executed(Box::new(execution)))
+    reporter.send(&Report::Executed(Box::new(execution)))?;
+    if assignment.spec.conditions.crash_and_recover {
+        wait_to_be_killed();
+    }
+    Ok(())
+}
+
+/// Keeps the database open until the runner kills this process, or dies, which kills it too.
+fn wait_to_be_killed() -> ! {
+    loop {
+        std::thread::park();
+    }
 }
 
 /// What the workers of this process, whose database is still open, come to.

@@ -25,7 +25,7 @@ use settings::SETTINGS;
 use std::sync::OnceLock;
 use track::{Sample, Table};
 use trueput_engine::{Capabilities, Knob, Resolved};
-use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_record::{Conditions, Survival, VerifyLevel, WorkerKind};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -134,6 +134,17 @@ impl Job for MicroJob {
         } = &self.problem;
         let lasting = !(self.problem.fills() || self.problem.deletes() || self.problem.inserts());
         lasting.then(|| format!("{records} x {key_bytes} + {value_bytes} to {compressibility} %"))
+    }
+
+    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+        match self.problem.deletes() {
+            true => Err(
+                "of a test that deletes it cannot tell what a crash has taken: choose one that \
+                 fills, overwrites or reads, or leave crash_and_recover out"
+                    .to_owned(),
+            ),
+            false => Ok(()),
+        }
     }
 
     fn expected_bytes(&self) -> u64 {

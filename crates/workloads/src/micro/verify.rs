@@ -9,8 +9,8 @@ use crate::generate::value::Values;
 use crate::{Conclusion, Doing, Ended, Error, Target};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Mode};
-use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
+use trueput_record::{Survival, VerifyLevel};
 
 /// Progress is told every so many records.
 const PROGRESS_STEP: u64 = 1 << 16;
@@ -25,16 +25,19 @@ pub(super) fn conclude(
     ended: &Ended,
 ) -> Result<Conclusion, Error> {
     let mut conclusion = Conclusion::default();
-    let results = &mut conclusion.results;
+    let (results, checks) = (&mut conclusion.results, &mut conclusion.checks);
     results.insert("records".to_owned(), problem.records.into());
     if ended.verify == VerifyLevel::Off || !target.capabilities.retains_data {
         return Ok(conclusion);
     }
     let expected = Expected::replay(problem, target, ended)?;
-    let survey = survey(problem, target, ended.verify, &expected)?;
+    let survey = survey(problem, target, ended, &expected)?;
     results.insert("records_at_end".to_owned(), survey.found.into());
-    let checks = &mut conclusion.checks;
     checks.extend(check_reads(ended));
+    if ended.crashed.is_some() {
+        let missing = survey.missing;
+        results.insert("missing_acknowledged".to_owned(), missing.into());
+    }
     checks.push(survey.records.check("records", || {
         let (found, inserted) = (survey.found, expected.inserted());
         format!(
@@ -135,6 +138,8 @@ struct Survey {
     /// Those among them that workers inserted.
     inserted: u64,
     looked_at: u64,
+    /// Writes that a crash has taken.
+    missing: u64,
     records: Verdict,
     order: Verdict,
     contents: Verdict,
@@ -144,7 +149,7 @@ struct Survey {
 fn survey(
     problem: &Problem,
     target: &Target<'_>,
-    level: VerifyLevel,
+    ended: &Ended,
     expected: &Expected,
 ) -> Result<Survey, Error> {
     let session = target.database.session();
@@ -152,7 +157,8 @@ fn survey(
     let surveyor = Surveyor {
         problem,
         values: problem.values(target.seed)?,
-        level,
+        level: ended.verify,
+        may_miss: ended.crashed == Some(Survival::ConsistentPrefix),
         expected,
     };
     let mut survey = Survey::default();
@@ -179,7 +185,9 @@ fn survey(
     )?;
     // Only what was loaded is ever deleted.
     let missing = expected.inserted().saturating_sub(survey.inserted);
-    if missing > 0 {
+    if missing > 0 && surveyor.may_miss {
+        survey.missing += missing;
+    } else if missing > 0 {
         survey
             .records
             .note(|| format!("{missing} of those inserted are not there"));
@@ -191,6 +199,8 @@ struct Surveyor<'s> {
     problem: &'s Problem,
     values: Values,
     level: VerifyLevel,
+    /// Whether acknowledged writes may be missing, and are counted.
+    may_miss: bool,
     expected: &'s Expected,
 }
 
@@ -237,6 +247,10 @@ impl Surveyor<'_> {
             }
         };
         if let Err(fault) = self.expected.judge_version(item, seen) {
+            if fault == Fault::Stale && self.may_miss {
+                survey.missing += 1;
+                return;
+            }
             survey
                 .versions
                 .note(|| format!("record {item} is {}", fault.name()));
@@ -246,7 +260,13 @@ impl Surveyor<'_> {
     /// Judges the absence of the records from one up to another.
     fn pass_over(&self, survey: &mut Survey, from: u64, to: u64) {
         for item in from..to {
-            if self.expected.judge_absence(item).is_err() {
+            if self.expected.judge_absence(item).is_ok() {
+                continue;
+            }
+            // What was loaded before the workers came was closed in good order.
+            if self.may_miss && self.problem.fills() {
+                survey.missing += 1;
+            } else {
                 survey.records.note(|| format!("record {item} is lost"));
             }
         }

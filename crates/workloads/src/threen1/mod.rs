@@ -24,7 +24,7 @@ use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target
 use codec::{Integers, Words};
 use problem::{Commit, Keys, Problem};
 use trueput_engine::{Kind, Knob, Resolved};
-use trueput_record::{Conditions, WorkerKind};
+use trueput_record::{Conditions, Survival, WorkerKind};
 
 /// The kinds of operation, as indexes of [`Job::kinds`].
 mod kinds {
@@ -255,6 +255,17 @@ impl Job for ThreeN1Job {
 
     fn is_resumable(&self) -> bool {
         true
+    }
+
+    fn check_crash(&self, survival: Survival) -> Result<(), String> {
+        match survival {
+            Survival::ConsistentPrefix => Err(
+                "it cannot count what is missing of a prefix of the commits: choose a level of \
+                 which every commit survives killed processes, or the workload micro or tpcc"
+                    .to_owned(),
+            ),
+            Survival::EveryCommit | Survival::Nothing => Ok(()),
+        }
     }
 
     fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {

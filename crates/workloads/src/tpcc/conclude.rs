@@ -5,8 +5,8 @@ use super::figures::NOTICE;
 use super::rows::Table;
 use super::settings::Settings;
 use crate::{Conclusion, Ended, Error, Target};
-use trueput_record::{Survival, Value, VerifyLevel};
 use trueput_record::measurement::Check;
+use trueput_record::{Survival, Value, VerifyLevel};
 
 /// Checks the load: every cardinality and every condition.
 ///
@@ -124,10 +124,7 @@ fn missing(settings: &Settings, ended: &Ended, found: &Found) -> [(&'static str,
             "missing_new_orders",
             orders.saturating_sub(found.counts.orders),
         ),
-        (
-            "missing_payments",
-            payments.saturating_sub(found.histories),
-        ),
+        ("missing_payments", payments.saturating_sub(found.histories)),
     ]
 }
 

@@ -7,6 +7,7 @@ pub mod input;
 pub mod kv;
 pub mod rows;
 pub mod scale;
+pub mod sql;
 pub mod store;
 pub mod tables;
 pub mod text;

@@ -425,6 +425,7 @@ impl Bench {
             findings: Vec::new(),
             resumed: false,
             verify: self.verify,
+            crashed: None,
         };
         let mut units = 0;
         for (meter, findings) in outcomes {

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod crashes;
 mod faults;
 mod harness;
 mod settings;

@@ -147,6 +147,7 @@ pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<Ended, E
             .collect(),
         resumed: false,
         verify: trial.verify,
+        crashed: None,
     })
 }
 

@@ -255,6 +255,7 @@ impl Bench {
             findings: Vec::new(),
             resumed: false,
             verify: VerifyLevel::Full,
+            crashed: None,
         };
         let mut errors = Vec::new();
         for (meter, found) in outcomes {

@@ -303,6 +303,7 @@ impl Bench {
             findings: Vec::new(),
             resumed: false,
             verify: VerifyLevel::Full,
+            crashed: None,
         };
         for (meter, found) in outcomes {
             for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {

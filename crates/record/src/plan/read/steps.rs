@@ -23,8 +23,9 @@ const CONDITIONS: [&str; 8] = [
     "log_filesystem",
 ];
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
+    "engines",
     "durability",
     "settings",
     "knobs",
@@ -81,7 +82,8 @@ impl Reader<'_> {
         check_step_name(&step.name).map_err(|why| self.wrong(name.span(), why))?;
         for (key, item) in table {
             match key.get_ref().as_ref() {
-                "durability" => step.durability = Some(self.parsed(item)?),
+                "engines" => step.engines = self.some(item, |one| self.text(one))?,
+                "durability" => step.durability = self.some(item, |one| self.parsed(one))?,
                 "settings" => step.settings = self.single_values(item)?,
                 "knobs" => step.knobs = self.single_knobs(item)?,
                 key if CONDITIONS.contains(&key) => {
@@ -181,7 +183,8 @@ workload = "micro"
 ledger = "one-at-a-time"
 [[step]]
 name = "buffered logging"
-durability = "buffered"
+engines = ["rocksdb", "sqlite"]
+durability = ["buffered", "async"]
 [[step]]
 name = "more cache, cold"
 start = "cold"
@@ -197,12 +200,16 @@ block_cache = "64MiB"
         let [buffered, cache] = plan.steps.as_slice() else {
             panic!("{:?}", plan.steps);
         };
-        assert_eq!(buffered.durability, Some(Durability::Buffered));
+        assert_eq!(
+            buffered.durability,
+            [Durability::Buffered, Durability::Async]
+        );
+        assert_eq!(buffered.engines, ["rocksdb", "sqlite"]);
         assert_eq!(cache.conditions.start, [Start::Cold]);
         assert_eq!(cache.settings["batch"], Value::Integer(10));
         assert_eq!(cache.knobs["lmdb"]["map_size"], Value::from("2GiB"));
         assert_eq!(cache.knobs["rocksdb"]["block_cache"], Value::from("64MiB"));
-        assert_eq!(plan.origin.of("step.1").map(|place| place.line), Some(7));
+        assert_eq!(plan.origin.of("step.1").map(|place| place.line), Some(8));
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! What an engine did by itself while its workers were measured.
+
+use crate::bind::Bound;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+use trueput_engine::{Happening, OpenSpec};
+use trueput_record::TrialSpec;
+use trueput_record::recovery::EngineEvent;
+
+/// The most events that a trial keeps: an engine that compacts without end fills no record.
+const MOST: usize = 10_000;
+
+/// The most characters that are kept of an engine's words.
+const CHARACTERS: usize = 160;
+
+/// What the engine of a trial tells of the `elapsed_s` seconds from `started_at` on (RFC 3339);
+/// `None` where it does not tell. It is asked after the measured time.
+pub(crate) fn events(
+    bound: &Bound,
+    spec: &TrialSpec,
+    directory: &Path,
+    (started_at, elapsed_s): (&str, f64),
+) -> Option<Vec<EngineEvent>> {
+    let began: jiff::Timestamp = started_at.parse().ok()?;
+    let began = SystemTime::from(began);
+    let open = OpenSpec {
+        directory,
+        durability: spec.durability,
+        knobs: &bound.knobs,
+        sessions: 1,
+    };
+    let told = bound.engine.events(&open, began)?;
+    Some(within(told, began, elapsed_s))
+}
+
+/// Those of the interval, in their order.
+fn within(told: Vec<Happening>, began: SystemTime, elapsed_s: f64) -> Vec<EngineEvent> {
+    let length = Duration::from_secs_f64(elapsed_s.max(0.0));
+    let mut events: Vec<EngineEvent> = told
+        .into_iter()
+        .filter_map(|happening| {
+            let at = happening.at.duration_since(began).ok()?;
+            (at <= length).then(|| EngineEvent {
+                at_s: at.as_secs_f64(),
+                kind: happening.kind.to_owned(),
+                detail: happening.detail.chars().take(CHARACTERS).collect(),
+            })
+        })
+        .collect();
+    events.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    events.truncate(MOST);
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_happened_in_the_interval_is_kept_and_in_order() {
+        let began = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
+        let at = |time_s: f64| Happening {
+            at: SystemTime::UNIX_EPOCH + Duration::from_secs_f64(time_s),
+            kind: Happening::FLUSH,
+            detail: "x".repeat(500),
+        };
+        let kept = within(
+            vec![at(1_002.5), at(999.0), at(1_011.0), at(1_000.5)],
+            began,
+            10.0,
+        );
+        let times: Vec<_> = kept.iter().map(|event| event.at_s).collect();
+        assert_eq!(times, [0.5, 2.5]);
+        assert_eq!(kept[0].detail.len(), CHARACTERS);
+    }
+}

@@ -1,0 +1,341 @@
+//! The steps of a ledger: each base cell again, with each step's changes.
+
+use super::{Error, Expansion};
+use crate::bind::in_words;
+use crate::host::filesystem::{self, Lacking};
+use crate::host::placement;
+use trueput_engine::knob::resolve;
+use trueput_engine::{Durability, Engine};
+use trueput_record::TrialSpec;
+use trueput_record::ledger::{BASE, LedgerKind, LedgerStep, Step};
+use trueput_record::trial::Settings;
+
+impl Expansion<'_> {
+    /// Engines, knobs and settings that steps name must be there; each value by itself must fit.
+    pub(super) fn check_steps(&self) -> Result<(), Error> {
+        for (index, step) in self.plan.steps.iter().enumerate() {
+            let wrong = |why: String| self.step_wrong(index, &step.name, &why);
+            resolve(
+                &self.plan.workload,
+                self.workload.settings(),
+                &step.settings,
+            )
+            .map_err(wrong)?;
+            for name in &step.engines {
+                self.registry.engine(name).map_err(wrong)?;
+            }
+            for (name, knobs) in &step.knobs {
+                let engine = self.registry.engine(name).map_err(wrong)?;
+                resolve(name, engine.knobs(), knobs).map_err(wrong)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns the cells from `first` on, all of one contender, into bases of ledgers, each followed
+    /// by its steps. A step that changes nothing for the contender is left out.
+    pub(super) fn take_steps(
+        &self,
+        engine: &dyn Engine,
+        first: usize,
+        cells: &mut Vec<TrialSpec>,
+        left_out: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        if self.plan.steps.is_empty() {
+            return Ok(());
+        }
+        for base in cells.split_off(first) {
+            let place = u32::try_from(cells.len()).unwrap_or(u32::MAX);
+            let base = self.at_step(base, place, cells.len(), (0, BASE));
+            cells.push(base.clone());
+            let mut before = base.clone();
+            for (index, step) in self.plan.steps.iter().enumerate() {
+                let ground = match self.plan.ledger {
+                    LedgerKind::Cumulative => &before,
+                    LedgerKind::OneAtATime => &base,
+                };
+                let Some(after) = self.stepped(engine, ground, (index, step), left_out)? else {
+                    continue;
+                };
+                if after == *ground {
+                    let why = "it changes nothing, so it is not measured again";
+                    note(left_out, step_of(&base, step, why));
+                    continue;
+                }
+                let number = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
+                let after = self.at_step(after, place, cells.len(), (number, &step.name));
+                cells.push(after.clone());
+                before = after;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a step that no contender has.
+    pub(super) fn check_taken(
+        &self,
+        cells: &[TrialSpec],
+        left_out: &[String],
+    ) -> Result<(), Error> {
+        for (index, step) in self.plan.steps.iter().enumerate() {
+            let taken = |spec: &TrialSpec| {
+                let of = spec.step.as_ref().map(|step| step.index as usize);
+                of == Some(index + 1)
+            };
+            if !cells.iter().any(taken) {
+                let about = format!("step '{}'", step.name);
+                let said = left_out.iter().filter(|line| line.contains(&about));
+                let said: Vec<_> = said.map(String::as_str).collect();
+                let why = format!("no engine of the plan takes it: {}", said.join("; "));
+                return Err(self.step_wrong(index, &step.name, &why));
+            }
+        }
+        Ok(())
+    }
+
+    fn at_step(
+        &self,
+        spec: TrialSpec,
+        base: u32,
+        cell: usize,
+        (index, name): (u32, &str),
+    ) -> TrialSpec {
+        TrialSpec {
+            cell: u32::try_from(cell).unwrap_or(u32::MAX),
+            step: Some(LedgerStep {
+                ledger: self.plan.ledger,
+                base,
+                index,
+                name: name.to_owned(),
+            }),
+            ..spec
+        }
+    }
+
+    /// A trial with a step's changes, checked and resolved; `None` where the engine has not what the
+    /// step asks for and such is left out.
+    fn stepped(
+        &self,
+        engine: &dyn Engine,
+        ground: &TrialSpec,
+        (index, step): (usize, &Step),
+        left_out: &mut Vec<String>,
+    ) -> Result<Option<TrialSpec>, Error> {
+        let wrong = |why: String| self.step_wrong(index, &step.name, &why);
+        let key = format!("step.{index}");
+        let mut spec = step.applied(ground, |level| engine.promise(level).is_some());
+        if !engine.capabilities().retains_data {
+            spec.durability = Durability::None;
+        }
+        placement::check(&spec.conditions).map_err(|unmet| wrong(unmet.message))?;
+        if let Some(why) = self.lacking_file_system(&spec, index, step)? {
+            note(left_out, step_of(ground, step, &why));
+            return Ok(None);
+        }
+        let conditions = &spec.conditions;
+        let Some(knobs) = self.with_log_placed(engine, &spec.knobs, conditions, left_out)? else {
+            return Ok(None);
+        };
+        let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(wrong)?;
+        let promised = match engine.promise(spec.durability) {
+            None => Err(super::lacks_level(engine, spec.durability)),
+            Some(_) => engine
+                .promise_with(spec.durability, &knobs)
+                .map_err(|error| in_words(&spec.engine, error)),
+        };
+        if let Err(why) = promised {
+            let why = step_of(ground, step, &why);
+            if !left_out.contains(&why) {
+                self.lacking(&key, why, left_out)?;
+            }
+            return Ok(None);
+        }
+        let given: Settings = spec.settings.clone();
+        let (settings, job) = self.bound(&given, &spec.conditions)?;
+        job.check_workers(spec.workers, spec.worker_kind)
+            .map_err(wrong)?;
+        spec.settings = settings.as_settings().clone();
+        spec.knobs = knobs.as_settings().clone();
+        Ok(Some(spec))
+    }
+
+    fn lacking_file_system(
+        &self,
+        spec: &TrialSpec,
+        index: usize,
+        step: &Step,
+    ) -> Result<Option<String>, Error> {
+        let conditions = &spec.conditions;
+        let wanted = [&conditions.file_system, &conditions.log_file_system];
+        for wanted in wanted.into_iter().flatten() {
+            match filesystem::check(wanted) {
+                Ok(()) => {}
+                Err(Lacking::Wrong(why)) => return Err(self.step_wrong(index, &step.name, &why)),
+                Err(Lacking::Missing(why)) => return Ok(Some(why)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn step_wrong(&self, index: usize, name: &str, why: &str) -> Error {
+        self.wrong(&format!("step.{index}"), format!("step '{name}': {why}"))
+    }
+}
+
+/// What is said of a step that a contender does not take.
+fn step_of(base: &TrialSpec, step: &Step, why: &str) -> String {
+    format!("{}: step '{}': {why}", base.contender(), step.name)
+}
+
+fn note(left_out: &mut Vec<String>, why: String) {
+    if !left_out.contains(&why) {
+        left_out.push(why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{expanded, plan, refused};
+    use super::*;
+    use std::collections::BTreeMap;
+    use trueput_engine::Value;
+    use trueput_record::PlanFile;
+    use trueput_record::plan::Unsupported;
+
+    fn step(name: &str) -> Step {
+        Step {
+            name: name.to_owned(),
+            ..Step::default()
+        }
+    }
+
+    fn with_map(name: &str, bytes: i64) -> Step {
+        let knobs = Settings::from([("map_size".to_owned(), Value::Integer(bytes))]);
+        Step {
+            knobs: BTreeMap::from([("shared".to_owned(), knobs)]),
+            ..step(name)
+        }
+    }
+
+    fn to_process(name: &str) -> Step {
+        Step {
+            durability: vec![Durability::Process],
+            ..step(name)
+        }
+    }
+
+    fn ledger(kind: LedgerKind, engines: &[&str], steps: Vec<Step>) -> PlanFile {
+        let mut plan = plan(engines);
+        (plan.ledger, plan.steps) = (kind, steps);
+        plan
+    }
+
+    fn told(spec: &TrialSpec) -> (u32, u32, String, Durability, Value) {
+        let step = spec.step.clone().unwrap();
+        let map = spec.knobs["map_size"].clone();
+        (step.base, step.index, step.name, spec.durability, map)
+    }
+
+    const GIB: i64 = 1 << 30;
+
+    #[test]
+    fn each_step_stands_on_the_one_before_it_or_on_the_base() {
+        let steps = vec![to_process("unsafe"), with_map("wide", 2 * GIB)];
+        let of = |kind| {
+            let matrix = expanded(&ledger(kind, &["shared"], steps.clone()));
+            matrix.trials.iter().map(told).collect::<Vec<_>>()
+        };
+        let row = |index, name: &str, durability, map: i64| {
+            (0, index, name.to_owned(), durability, Value::Integer(map))
+        };
+        let (sync, process) = (Durability::Sync, Durability::Process);
+        let begin = [row(0, BASE, sync, GIB), row(1, "unsafe", process, GIB)];
+        let mut cumulative = begin.to_vec();
+        cumulative.push(row(2, "wide", process, 2 * GIB));
+        assert_eq!(of(LedgerKind::Cumulative), cumulative);
+        let mut alone = begin.to_vec();
+        alone.push(row(2, "wide", sync, 2 * GIB));
+        assert_eq!(of(LedgerKind::OneAtATime), alone);
+    }
+
+    #[test]
+    fn every_step_is_run_once_before_any_is_run_again() {
+        let mut plan = ledger(LedgerKind::Cumulative, &["shared"], vec![to_process("u")]);
+        plan.repeat = 2;
+        let trials = expanded(&plan).trials;
+        let order: Vec<_> = trials.iter().map(|spec| (spec.repeat, spec.cell)).collect();
+        assert_eq!(order, [(1, 0), (1, 1), (2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn an_engine_for_which_a_step_changes_nothing_is_not_measured_again() {
+        let steps = vec![with_map("wide", 2 * GIB)];
+        let matrix = expanded(&ledger(
+            LedgerKind::Cumulative,
+            &["shared", "single"],
+            steps,
+        ));
+        assert_eq!(matrix.trials.len(), 3);
+        let bases: Vec<_> = matrix.trials.iter().map(|spec| told(spec).0).collect();
+        assert_eq!(bases, [0, 0, 2]);
+        let said = "single: step 'wide': it changes nothing, so it is not measured again";
+        assert_eq!(matrix.left_out, [said]);
+    }
+
+    #[test]
+    fn a_level_that_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
+        let engines = ["shared", "single"];
+        let mut plan = ledger(LedgerKind::Cumulative, &engines, vec![to_process("u")]);
+        let said = "single: step 'u': single has no durability 'process'; it has sync, async";
+        assert_eq!(refused(&plan), said);
+        plan.unsupported = Unsupported::LeaveOut;
+        let matrix = expanded(&plan);
+        assert_eq!(
+            (matrix.trials.len(), matrix.left_out),
+            (3, vec![said.to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_step_takes_the_first_of_its_levels_that_an_engine_has_and_leaves_other_engines_alone() {
+        let engines = ["shared", "single"];
+        let mut weaker = to_process("weaker");
+        weaker.durability.push(Durability::Async);
+        let matrix = expanded(&ledger(
+            LedgerKind::Cumulative,
+            &engines,
+            vec![weaker.clone()],
+        ));
+        let levels: Vec<_> = matrix.trials.iter().map(|spec| spec.durability).collect();
+        let sync = Durability::Sync;
+        assert_eq!(levels, [sync, Durability::Process, sync, Durability::Async]);
+        weaker.engines.push("single".to_owned());
+        let matrix = expanded(&ledger(LedgerKind::Cumulative, &engines, vec![weaker]));
+        assert_eq!(matrix.trials.len(), 3);
+        assert!(matrix.left_out[0].starts_with("shared: step 'weaker': it changes nothing"));
+    }
+
+    #[test]
+    fn a_step_that_nobody_takes_or_that_names_what_is_not_there_is_refused() {
+        let same = ledger(
+            LedgerKind::Cumulative,
+            &["shared"],
+            vec![with_map("s", GIB)],
+        );
+        let message = refused(&same);
+        assert!(
+            message.contains("no engine of the plan takes it"),
+            "{message}"
+        );
+        let mut unknown = with_map("s", GIB);
+        unknown.knobs = BTreeMap::from([("shred".to_owned(), Settings::new())]);
+        let message = refused(&ledger(LedgerKind::Cumulative, &["shared"], vec![unknown]));
+        assert!(message.contains("did you mean 'shared'"), "{message}");
+        let reversed = Step {
+            settings: Settings::from([("start".to_owned(), Value::Integer(500))]),
+            ..step("s")
+        };
+        let message = refused(&ledger(LedgerKind::Cumulative, &["shared"], vec![reversed]));
+        assert!(message.contains("500 to 100 is reversed"), "{message}");
+    }
+}

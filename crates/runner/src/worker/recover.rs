@@ -1,0 +1,83 @@
+//! Opening a database whose processes were killed, in a worker process.
+
+use super::pipe::Reporter;
+use crate::bind::Bound;
+use crate::protocol::{Assignment, Report};
+use std::time::Instant;
+use trueput_engine::{Database, Error, Mode, Session};
+
+/// A key that no workload has: put and deleted in the first transaction after a crash.
+const KEY: &[u8] = b"\xff\xfftrueput";
+
+/// Opens the database and commits a first transaction, and says how long each took.
+///
+/// # Errors
+/// A sentence, where the database does not open or takes no transaction.
+pub(super) fn recover(
+    bound: &Bound,
+    assignment: &Assignment,
+    reporter: &Reporter,
+) -> Result<(), String> {
+    let began = Instant::now();
+    let database = super::open(bound, assignment, super::sessions_alone())?;
+    let open_s = began.elapsed().as_secs_f64();
+    let committed = first_commit(&*database);
+    let committed = committed.map_err(|error| format!("its first transaction: {error}"))?;
+    let first_commit_s = committed.then(|| began.elapsed().as_secs_f64());
+    drop(database);
+    reporter.send(&Report::Recovered {
+        open_s,
+        first_commit_s,
+    })
+}
+
+/// Commits a transaction that writes and leaves nothing behind; `false` where the engine takes no
+/// keys and values, so that none can be made without knowing the workload's tables.
+fn first_commit(database: &dyn Database) -> Result<bool, Error> {
+    let mut session = database.session()?;
+    session.begin(Mode::Write)?;
+    match put_and_delete(&mut *session) {
+        Ok(()) => session.commit().map(|()| true),
+        Err(error) => {
+            session.abort()?;
+            let speaks_sql = session.sql().is_some();
+            match error {
+                Error::Unsupported(_) => Ok(false),
+                // Its tables may be the workload's own, and none of them keys and values.
+                _ if speaks_sql => Ok(false),
+                error => Err(error),
+            }
+        }
+    }
+}
+
+fn put_and_delete(session: &mut dyn Session) -> Result<(), Error> {
+    session.put(KEY, KEY)?;
+    session.delete(KEY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_engine::reference::Reference;
+    use trueput_engine::{Durability, Engine, KeyRange, OpenSpec, Resolved};
+
+    #[test]
+    fn the_first_transaction_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Reference
+            .open(&OpenSpec {
+                directory: folder.path(),
+                durability: Durability::None,
+                knobs: &Resolved::default(),
+                sessions: 1,
+            })
+            .unwrap();
+        assert_eq!(first_commit(&*database), Ok(true));
+        let mut session = database.session().unwrap();
+        session.begin(Mode::Read).unwrap();
+        let forward = trueput_engine::Direction::Forward;
+        let visitor = &mut |_: &[u8], _: &[u8]| std::ops::ControlFlow::Continue(());
+        assert_eq!(session.scan(KeyRange::ALL, forward, visitor), Ok(0));
+    }
+}

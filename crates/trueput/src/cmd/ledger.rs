@@ -1,0 +1,133 @@
+//! `trueput ledger`: runs a plan step by step, and says what each step gained and gave up.
+
+mod step;
+
+use crate::choices::{Choices, Places, plan_or_workload};
+use crate::cli::EXIT_CODES;
+use crate::cmd::report::write_page;
+use crate::execute;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+use clap::Args;
+use std::process::ExitCode;
+use trueput_analysis::Report;
+use trueput_analysis::ledger::ledgers;
+use trueput_record::ledger::LedgerKind;
+use trueput_record::plan::PlanFile;
+use trueput_record::{RunFolder, RunManifest};
+use trueput_runner::{Options, Registry, matrix};
+
+/// How often each step is run where neither the plan nor the command line says so: an interval needs
+/// as many repeats.
+const USUAL_REPEAT: u32 = 3;
+
+const EXAMPLES: &str = "\
+A step is 'NAME: KEY=VALUE, KEY=VALUE', or the changes alone. A KEY is durability, a condition (start,
+memory, allocator, filesystem, log_filesystem, cpus, numa, rate), ENGINE.KNOB, settings.SETTING, or the
+name of a knob or setting by itself: then it is for every engine that has such a knob. An engine for
+which a step changes nothing is not measured again.
+
+Examples:
+  trueput ledger plans/oltp-cheats.toml
+  trueput ledger tpcc --engine postgresql --workers 4 --duration 20s --crash-and-recover \\
+      --step 'buffered logging: durability=buffered' \\
+      --step 'no checkpoint: max_wal_size=16GiB, checkpoint_timeout=3600' \\
+      --step 'primed cache: prime=customer+stock'
+  trueput ledger micro --engine rocksdb,sqlite --durability async --one-at-a-time \\
+      --step 'block_cache=256MiB' --step 'cache_size=256MiB'";
+
+/// What `trueput ledger` is given.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Arguments {
+    /// A plan file, or a workload's name
+    #[arg(value_name = "PLAN.toml|WORKLOAD")]
+    what: String,
+    /// A step, in order; any replaces all steps of the plan
+    #[arg(long = "step", value_name = "STEP", value_parser = step::parse)]
+    steps: Vec<step::Given>,
+    /// Each step on the base alone, not on top of the one before it
+    #[arg(long)]
+    one_at_a_time: bool,
+    /// Write every event as one JSON line to standard output, the ledger as the last one
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    choices: Choices,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// Runs the steps and prints the ledger.
+///
+/// # Errors
+/// A usage error for whatever is wrong with the plan, a step or the folders, before anything runs.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let options = execute::options(&arguments.places)?;
+    let plan = plan(arguments, registry)?;
+    let (folder, manifest) = create(&plan, arguments, &options, registry)?;
+    let mut progress = match arguments.json {
+        true => Progress::json(),
+        false => Progress::for_people(),
+    };
+    let observer = &mut |event: &_| progress.observe(event);
+    let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
+    let report = Report::load(folder.path())?;
+    match arguments.json {
+        true => output::line(&serde_json::json!({ "ledger": ledgers(&report) }).to_string())?,
+        false => {
+            output::write(&report.render_ledger(output::style()))?;
+            output::line(&format!("run folder: {}", folder.path().display()))?;
+            write_page(&report, &report.page_path())?;
+        }
+    }
+    Ok(execute::exit_code(&summary))
+}
+
+/// The plan with the steps of the command line, where there are any.
+fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure> {
+    let mut plan = plan_or_workload(&arguments.what)?;
+    if plan.origin.of("workload").is_none() {
+        plan.repeat = USUAL_REPEAT;
+    }
+    arguments.choices.apply(&mut plan)?;
+    if arguments.one_at_a_time {
+        plan.ledger = LedgerKind::OneAtATime;
+        plan.origin.forget("ledger");
+    }
+    if !arguments.steps.is_empty() {
+        for index in 0..plan.steps.len() {
+            plan.origin.forget(&format!("step.{index}"));
+        }
+        let resolve = |given: &step::Given| given.resolve(&plan, registry);
+        let steps: Result<Vec<_>, _> = arguments.steps.iter().map(resolve).collect();
+        plan.steps = steps.map_err(Failure::usage)?;
+    }
+    match plan.steps.is_empty() {
+        false => Ok(plan),
+        true => Err(Failure::usage(format!(
+            "'{}' has no steps; add --step 'NAME: KEY=VALUE', or [[step]] to a plan",
+            arguments.what
+        ))),
+    }
+}
+
+fn create(
+    plan: &PlanFile,
+    arguments: &Arguments,
+    options: &Options,
+    registry: &Registry,
+) -> Result<(RunFolder, RunManifest), Failure> {
+    let matrix = matrix::expand(plan, registry)?;
+    Ok(trueput_runner::create_run(
+        &plan.name,
+        &plan.about,
+        matrix.trials,
+        matrix.left_out,
+        &arguments.places.results,
+        options,
+        registry,
+        execute::command_line(),
+    )?)
+}

@@ -1,0 +1,215 @@
+//! A step of a ledger as the command line gives it.
+
+use std::str::FromStr;
+use trueput_record::Value;
+use trueput_record::ledger::{BASE, Step};
+use trueput_record::plan::{
+    ConditionLists, PRESENT_ENGINES, PlanFile, check_rate, parse_cpus, parse_memory, parse_numa,
+};
+use trueput_record::suggest::did_you_mean;
+use trueput_runner::Registry;
+
+/// A step's name and its changes, not yet held against engines and settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    name: String,
+    changes: Vec<(String, String)>,
+}
+
+/// Reads `NAME: KEY=VALUE, KEY=VALUE` or the changes alone, which are the name then.
+///
+/// # Errors
+/// One sentence: what was given and what would be right.
+pub fn parse(text: &str) -> Result<Given, String> {
+    let wrong = || "write 'NAME: KEY=VALUE, KEY=VALUE', as in 'buffered: durability=buffered'";
+    let equals = text.find('=').ok_or_else(wrong)?;
+    let (name, changes) = match text[..equals].split_once(':') {
+        Some((name, _)) => (name.trim(), &text[name.len() + 1..]),
+        None => (text.trim(), text),
+    };
+    if name.is_empty() || name == BASE {
+        return Err(format!(
+            "'{name}' is no name for a step; choose another one"
+        ));
+    }
+    let change = |part: &str| {
+        let (key, value) = part.split_once('=')?;
+        let (key, value) = (key.trim(), value.trim());
+        (!key.is_empty() && !value.is_empty()).then(|| (key.to_owned(), value.to_owned()))
+    };
+    let changes: Option<Vec<_>> = changes.split(',').map(change).collect();
+    Ok(Given {
+        name: name.to_owned(),
+        changes: changes.ok_or_else(wrong)?,
+    })
+}
+
+impl Given {
+    /// The step as a plan has it: a bare name is a knob of each of the plan's engines that has it,
+    /// else a setting of the workload.
+    ///
+    /// # Errors
+    /// One sentence for what nobody has.
+    pub fn resolve(&self, plan: &PlanFile, registry: &Registry) -> Result<Step, String> {
+        let mut step = Step {
+            name: self.name.clone(),
+            ..Step::default()
+        };
+        for (key, value) in &self.changes {
+            let about = |why: String| format!("step '{}': {key}: {why}", self.name);
+            if key == "durability" {
+                step.durability = vec![value.parse().map_err(about)?];
+            } else if !condition(&mut step.conditions, key, value).map_err(about)? {
+                setting(&mut step, plan, registry, key, value).map_err(about)?;
+            }
+        }
+        Ok(step)
+    }
+}
+
+/// Sets a condition; `false` where none has that name.
+fn condition(lists: &mut ConditionLists, key: &str, value: &str) -> Result<bool, String> {
+    match key {
+        "rate" => {
+            let number = f64::from_str(value).map_err(|_| format!("'{value}' is no rate"))?;
+            lists.rate_per_s = vec![check_rate(number)?];
+        }
+        "start" => lists.start = vec![value.parse()?],
+        "cpus" => lists.cpus = vec![parse_cpus(value)?],
+        "numa" => lists.numa = vec![parse_numa(value)?],
+        "allocator" => lists.allocator = vec![value.parse()?],
+        "memory" => lists.memory_bytes = vec![parse_memory(value)?],
+        "filesystem" => lists.file_system = vec![value.parse()?],
+        "log_filesystem" => lists.log_file_system = vec![value.parse()?],
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Sets a knob or a setting.
+fn setting(
+    step: &mut Step,
+    plan: &PlanFile,
+    registry: &Registry,
+    key: &str,
+    value: &str,
+) -> Result<(), String> {
+    let value = Value::parse(value);
+    let mut turn = |engine: &str, knob: &str, value: Value| {
+        let knobs = step.knobs.entry(engine.to_owned()).or_default();
+        knobs.insert(knob.to_owned(), value);
+    };
+    match key.split_once('.') {
+        Some(("settings", name)) => {
+            step.settings.insert(name.to_owned(), value);
+            return Ok(());
+        }
+        Some((engine, knob)) => {
+            registry.engine(engine)?;
+            turn(engine, knob, value);
+            return Ok(());
+        }
+        None => {}
+    }
+    let mut names = Vec::new();
+    let mut is_a_knob = false;
+    for engine in engines(plan, registry) {
+        let knobs = registry.engine(&engine)?.knobs();
+        names.extend(knobs.iter().map(|knob| knob.name));
+        if knobs.iter().any(|knob| knob.name == key) {
+            turn(&engine, key, value.clone());
+            is_a_knob = true;
+        }
+    }
+    let settings = registry.workload(&plan.workload)?.settings();
+    names.extend(settings.iter().map(|setting| setting.name));
+    if settings.iter().any(|setting| setting.name == key) && !is_a_knob {
+        step.settings.insert(key.to_owned(), value);
+        return Ok(());
+    }
+    names.push("durability");
+    match is_a_knob {
+        true => Ok(()),
+        false => Err(format!(
+            "neither an engine of the plan nor its workload has that{}",
+            did_you_mean(key, names)
+        )),
+    }
+}
+
+/// The names of the plan's engines.
+fn engines(plan: &PlanFile, registry: &Registry) -> Vec<String> {
+    let is_present = |name: &str| name == PRESENT_ENGINES;
+    match plan.engines.iter().any(|one| is_present(&one.engine)) {
+        true => {
+            let all = registry.engines.iter();
+            all.map(|engine| engine.info().name.to_owned()).collect()
+        }
+        false => plan.engines.iter().map(|one| one.engine.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_record::Durability;
+    use trueput_record::plan::Contender;
+
+    fn resolved(text: &str) -> Result<Step, String> {
+        let registry = Registry {
+            engines: trueput_drivers::registry(),
+            workloads: trueput_workloads::registry(),
+        };
+        let mut plan = PlanFile::for_workload("micro");
+        plan.engines = vec![Contender::parse("sqlite"), Contender::parse("lmdb")];
+        parse(text)?.resolve(&plan, &registry)
+    }
+
+    #[test]
+    fn a_step_has_a_name_and_changes_or_is_named_by_them() {
+        let named = parse("no flush: durability=process, cache_size = 1MiB").unwrap();
+        assert_eq!(named.name, "no flush");
+        assert_eq!(named.changes.len(), 2);
+        assert_eq!(
+            named.changes[1],
+            ("cache_size".to_owned(), "1MiB".to_owned())
+        );
+        assert_eq!(parse("start=cold").unwrap().name, "start=cold");
+        for wrong in ["nothing", "", "a:", "a: b=", "a: =c", ": b=c", "base: b=c"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_bare_name_is_a_knob_of_those_engines_that_have_it_else_a_setting() {
+        let step = resolved("x: cache_size=1MiB, batch=10, start=cold").unwrap();
+        assert_eq!(step.knobs.len(), 1);
+        assert_eq!(step.knobs["sqlite"]["cache_size"], Value::from("1MiB"));
+        assert_eq!(step.settings["batch"], Value::Integer(10));
+        assert_eq!(step.conditions.start.len(), 1);
+        let step = resolved("durability=process, lmdb.map_size=1GiB").unwrap();
+        assert_eq!(step.durability, [Durability::Process]);
+        assert_eq!(step.knobs["lmdb"]["map_size"], Value::from("1GiB"));
+    }
+
+    #[test]
+    fn what_nobody_has_is_refused_with_the_nearest_name() {
+        let message = resolved("x: cache_sice=1MiB").unwrap_err();
+        assert!(message.contains("did you mean 'cache_size'"), "{message}");
+        assert!(
+            resolved("x: durability=bufered")
+                .unwrap_err()
+                .contains("did you mean")
+        );
+        assert!(
+            resolved("x: lmbd.map_size=1")
+                .unwrap_err()
+                .contains("did you mean 'lmdb'")
+        );
+        assert!(
+            resolved("x: start=cool")
+                .unwrap_err()
+                .contains("did you mean 'cold'")
+        );
+    }
+}

@@ -7,6 +7,7 @@ mod leveldb;
 mod library;
 mod lmdb;
 mod lsm;
+mod mariadb;
 mod mdbx;
 mod postgresql;
 mod promise;
@@ -23,6 +24,7 @@ pub use berkeleydb::BerkeleyDb;
 pub use gtm::Gtm;
 pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
+pub use mariadb::MariaDb;
 pub use mdbx::Mdbx;
 pub use postgresql::Postgresql;
 pub use rocksdb::RocksDb;
@@ -35,6 +37,7 @@ use trueput_engine::{Engine, Null};
 static LMDB: Lmdb = Lmdb::new();
 static SQLITE: Sqlite = Sqlite::new();
 static MDBX: Mdbx = Mdbx::new();
+static MARIADB: MariaDb = MariaDb::new();
 static ROCKSDB: RocksDb = RocksDb::new();
 static LEVELDB: LevelDb = LevelDb::new();
 static GTM: Gtm = Gtm::new();
@@ -54,6 +57,7 @@ static ENGINES: &[&dyn Engine] = &[
     &WIREDTIGER,
     &TOKUDB,
     &MDBX,
+    &MARIADB,
     &GTM,
     &POSTGRESQL,
 ];

@@ -1,0 +1,168 @@
+//! MariaDB with InnoDB or MyRocks: a server of its own for each trial, or one of the user's.
+
+mod connection;
+mod database;
+mod knobs;
+mod place;
+mod server;
+mod session;
+mod settings;
+mod sql;
+
+use crate::{library, promise};
+use connection::told;
+use database::MariaDbDatabase;
+use knobs::{KNOBS, NAME};
+use mysql::prelude::Queryable;
+use place::{Place, UsersServer};
+use server::Server;
+use session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+use std::path::{Path, PathBuf};
+use trueput_engine::{
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Knob, OpenSpec,
+    Promise, Resolved, Result, Service, secret,
+};
+
+/// The MariaDB driver.
+#[derive(Default)]
+pub struct MariaDb {
+    named: Option<Named>,
+}
+
+/// What a plan names.
+enum Named {
+    /// A server's program.
+    Program(PathBuf),
+    /// A server that runs.
+    Server(Box<UsersServer>),
+}
+
+impl MariaDb {
+    /// MariaDB as the system has it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { named: None }
+    }
+
+    /// The server's program.
+    fn program(&self) -> Result<PathBuf> {
+        if let Some(Named::Program(path)) = &self.named {
+            return Ok(path.clone());
+        }
+        server::found().into_iter().next().ok_or_else(|| {
+            Error::engine("no MariaDB on this machine (mariadbd); `make engines` installs it")
+        })
+    }
+}
+
+impl Engine for MariaDb {
+    fn info(&self) -> Info {
+        Info {
+            name: NAME,
+            title: "MariaDB",
+            summary: "SQL server; B+tree with a redo log (InnoDB) or an LSM tree (MyRocks)",
+            license: "GPL-2.0-only",
+            homepage: "https://mariadb.com/kb/en/documentation/",
+            install: "make engines, or a server's mariadbd or URL by @",
+        }
+    }
+
+    fn build(&self) -> Result<Build> {
+        if let Some(Named::Server(server)) = &self.named {
+            let place = Place::Users(server.clone());
+            let shown = server.shown();
+            let refused = |error| Error::engine(format!("{shown}: {}", told(error)));
+            let mut connection = place.connect(None).map_err(refused)?;
+            let version: Option<String> = connection
+                .query_first("SELECT VERSION()")
+                .map_err(refused)?;
+            let version = version.unwrap_or_default();
+            server::check_version(&version)?;
+            return Ok(Build {
+                version,
+                library: Some(PathBuf::from(shown)),
+                assertions: None,
+            });
+        }
+        let program = self.program()?;
+        let version = server::version(&program)?;
+        server::check_version(&version)?;
+        Ok(Build {
+            // The packagers' debug builds say so in their version.
+            assertions: Some(version.contains("debug")),
+            version,
+            library: Some(program),
+        })
+    }
+
+    fn found(&self) -> Vec<PathBuf> {
+        server::found()
+    }
+
+    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let named = match library.to_str() {
+            Some(url) if secret::is_address(library) => {
+                Named::Server(Box::new(UsersServer::new(url)?))
+            }
+            _ => {
+                let program = library::named(library)?;
+                server::version(&program)?;
+                Named::Program(program)
+            }
+        };
+        Ok(Box::new(Self { named: Some(named) }))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            several_processes: true,
+            concurrent_writers: true,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes: MAX_KEY_BYTES,
+            max_value_bytes: MAX_VALUE_BYTES,
+        }
+    }
+
+    fn promise(&self, durability: Durability) -> Option<Promise> {
+        promise::with_defaults(self, durability)
+    }
+
+    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+        settings::promise(durability, knobs)
+    }
+
+    fn knobs(&self) -> &'static [Knob] {
+        KNOBS
+    }
+
+    fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        settings::levels(spec.durability, spec.knobs)?;
+        let place = match &self.named {
+            Some(Named::Server(server)) => {
+                settings::check_for_users_server(spec.knobs)?;
+                Place::Users(server.clone())
+            }
+            _ => Place::private(spec.directory).ok_or_else(|| {
+                let folder = spec.directory.display();
+                Error::engine(format!("no MariaDB server runs in {folder}"))
+            })?,
+        };
+        Ok(Box::new(MariaDbDatabase::open(place, spec)?))
+    }
+
+    fn service(&self) -> Option<Box<dyn Service>> {
+        match &self.named {
+            Some(Named::Server(_)) => None,
+            // Where there is none, executing it says so.
+            _ => Some(Box::new(Server {
+                program: self.program().unwrap_or_else(|_| PathBuf::from("mariadbd")),
+            })),
+        }
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(Dialect::Mariadb)
+    }
+}

@@ -1,0 +1,276 @@
+//! What the client says, in the contract's words: errors, and values of either side.
+
+use mysql::consts::{ColumnFlags, ColumnType};
+use mysql::{Column, Value as Wire};
+use trueput_engine::{Datum, Error, Result};
+
+const DEADLOCK: u16 = 1213;
+const LOCK_WAIT_TIMEOUT: u16 = 1205;
+const RECORD_HAS_CHANGED: u16 = 1020;
+const DISK_FULL: u16 = 1021;
+const TABLE_FULL: u16 = 1114;
+const PACKET_TOO_LARGE: u16 = 1153;
+const DATA_TOO_LONG: u16 = 1406;
+/// Unknown user or password, and a schema that the user may not use.
+const ACCESS_DENIED: [u16; 3] = [1045, 1044, 1698];
+pub(super) const UNKNOWN_VARIABLE: i64 = 1193;
+
+/// The contract's error for the client's.
+#[cold]
+pub(super) fn told(error: mysql::Error) -> Error {
+    match error {
+        mysql::Error::MySqlError(said) => {
+            let text = said.message.replace('\n', " ");
+            match said.code {
+                DEADLOCK | LOCK_WAIT_TIMEOUT | RECORD_HAS_CHANGED => {
+                    Error::Conflict(format!("{text} (code {})", said.code))
+                }
+                DISK_FULL | TABLE_FULL => Error::Full(format!("{text} (code {})", said.code)),
+                PACKET_TOO_LARGE | DATA_TOO_LONG => {
+                    Error::Unsupported(format!("{text} (code {})", said.code))
+                }
+                code => Error::Engine {
+                    code: i64::from(code),
+                    text,
+                },
+            }
+        }
+        mysql::Error::IoError(error) => Error::engine(format!("the server is gone: {error}")),
+        other => Error::engine(other.to_string().replace('\n', " ")),
+    }
+}
+
+/// Whether the server has answered and will not have us, however long we wait.
+pub(super) fn is_refusal(error: &mysql::Error) -> bool {
+    matches!(error, mysql::Error::MySqlError(said) if ACCESS_DENIED.contains(&said.code))
+}
+
+/// What a column holds, as far as the wire does not say it with each value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Decimal,
+    Text,
+    Bytes,
+    /// The wire says what it is.
+    Itself,
+}
+
+/// The number of the character set that stands for bytes.
+const BINARY: u16 = 63;
+
+impl Holds {
+    pub(super) fn of(column: &Column) -> Self {
+        use ColumnType::{
+            MYSQL_TYPE_BLOB, MYSQL_TYPE_DECIMAL, MYSQL_TYPE_LONG_BLOB, MYSQL_TYPE_MEDIUM_BLOB,
+            MYSQL_TYPE_NEWDECIMAL, MYSQL_TYPE_STRING, MYSQL_TYPE_TINY_BLOB, MYSQL_TYPE_VAR_STRING,
+            MYSQL_TYPE_VARCHAR,
+        };
+        match column.column_type() {
+            MYSQL_TYPE_DECIMAL | MYSQL_TYPE_NEWDECIMAL => Self::Decimal,
+            MYSQL_TYPE_BLOB
+            | MYSQL_TYPE_LONG_BLOB
+            | MYSQL_TYPE_MEDIUM_BLOB
+            | MYSQL_TYPE_STRING
+            | MYSQL_TYPE_TINY_BLOB
+            | MYSQL_TYPE_VAR_STRING
+            | MYSQL_TYPE_VARCHAR => {
+                let is_binary = column.flags().contains(ColumnFlags::BINARY_FLAG);
+                match column.character_set() == BINARY && is_binary {
+                    true => Self::Bytes,
+                    false => Self::Text,
+                }
+            }
+            _ => Self::Itself,
+        }
+    }
+}
+
+/// A value of a row, text and bytes where they lie.
+///
+/// # Errors
+/// A type that the contract has not.
+pub(super) fn datum(value: &Wire, holds: Holds) -> Result<Datum<'_>> {
+    match value {
+        Wire::NULL => Ok(Datum::Null),
+        Wire::Int(number) => Ok(Datum::Integer(*number)),
+        Wire::UInt(number) => i64::try_from(*number)
+            .map(Datum::Integer)
+            .map_err(Error::engine),
+        Wire::Bytes(bytes) => match holds {
+            Holds::Bytes => Ok(Datum::Bytes(bytes)),
+            Holds::Decimal => decimal(bytes),
+            Holds::Text | Holds::Itself => std::str::from_utf8(bytes)
+                .map(Datum::Text)
+                .map_err(Error::engine),
+        },
+        Wire::Date(year, month, day, hour, minute, second, micros) => {
+            let days = days_since_1970(i64::from(*year), i64::from(*month), i64::from(*day));
+            let time = (i64::from(*hour) * 60 + i64::from(*minute)) * 60 + i64::from(*second);
+            let moment = (days * 86_400 + time) * 1_000_000 + i64::from(*micros);
+            Ok(Datum::Timestamp(moment))
+        }
+        other => Err(Error::Unsupported(format!(
+            "{other:?} is of a type that has no place here"
+        ))),
+    }
+}
+
+/// A decimal number as the wire writes it: `-12.34`.
+fn decimal(text: &[u8]) -> Result<Datum<'static>> {
+    let wrong = || {
+        let text = String::from_utf8_lossy(text);
+        Error::engine(format!("{text} is no decimal number of 18 digits"))
+    };
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let (mut units, mut scale, mut is_behind) = (0_i64, 0_u8, false);
+    for byte in digits {
+        match byte {
+            b'.' => is_behind = true,
+            b'0'..=b'9' => {
+                let digit = i64::from(byte - b'0');
+                let longer = units
+                    .checked_mul(10)
+                    .and_then(|units| units.checked_add(digit));
+                units = longer.ok_or_else(wrong)?;
+                scale += u8::from(is_behind);
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    let units = if negative { -units } else { units };
+    Ok(Datum::Decimal { units, scale })
+}
+
+/// A parameter for the wire.
+///
+/// # Errors
+/// An array, which MariaDB has no type for.
+pub(super) fn wire(datum: Datum<'_>) -> Result<Wire> {
+    Ok(match datum {
+        Datum::Null => Wire::NULL,
+        Datum::Integer(number) => Wire::Int(number),
+        Datum::Decimal { units, scale } => Wire::Bytes(decimal_text(units, scale).into_bytes()),
+        Datum::Text(text) => Wire::Bytes(text.as_bytes().to_owned()),
+        Datum::Bytes(bytes) => Wire::Bytes(bytes.to_owned()),
+        Datum::Timestamp(moment) => date(moment),
+        Datum::Integers(_) => return Err(crate::refuse::no_arrays(super::knobs::NAME)),
+    })
+}
+
+/// `units` with `scale` digits behind the point.
+fn decimal_text(units: i64, scale: u8) -> String {
+    let sign = if units < 0 { "-" } else { "" };
+    let scale = usize::from(scale);
+    let digits = format!("{:0width$}", units.unsigned_abs(), width = scale + 1);
+    let (whole, behind) = digits.split_at(digits.len() - scale);
+    let point = if scale > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{behind}")
+}
+
+fn date(moment: i64) -> Wire {
+    const DAY: i64 = 86_400_000_000;
+    let (year, month, day) = date_of(moment.div_euclid(DAY));
+    let rest = moment.rem_euclid(DAY);
+    let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000);
+    Wire::Date(
+        year as u16,
+        month as u8,
+        day as u8,
+        (seconds / 3600) as u8,
+        (seconds / 60 % 60) as u8,
+        (seconds % 60) as u8,
+        micros as u32,
+    )
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar, by Howard Hinnant's `days_from_civil`
+/// (<https://howardhinnant.github.io/date_algorithms.html>).
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The date so many days after 1970-01-01: `civil_from_days` of the same source.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_written_and_read_exactly() {
+        let written = [
+            (1234, 2, "12.34"),
+            (-5, 2, "-0.05"),
+            (0, 4, "0.0000"),
+            (7, 0, "7"),
+            (i64::MAX, 2, "92233720368547758.07"),
+        ];
+        for (units, scale, text) in written {
+            assert_eq!(decimal_text(units, scale), text);
+            assert_eq!(
+                decimal(text.as_bytes()),
+                Ok(Datum::Decimal { units, scale })
+            );
+        }
+        for wrong in ["1e5", "99999999999999999999", "12,3"] {
+            assert!(decimal(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn moments_are_written_and_read_exactly() {
+        for moment in [
+            0,
+            -1,
+            951_782_399_999_999,
+            951_868_800_000_000,
+            4_102_444_800_000_001,
+        ] {
+            let back = datum(&date(moment), Holds::Itself).map(|_| ());
+            assert_eq!(back, Ok(()));
+            assert_eq!(
+                datum(&date(moment), Holds::Itself),
+                Ok(Datum::Timestamp(moment))
+            );
+        }
+        assert_eq!(
+            date(951_782_400_000_000),
+            Wire::Date(2000, 2, 29, 0, 0, 0, 0)
+        );
+    }
+
+    #[test]
+    fn a_refused_password_will_not_pass_by_waiting_and_a_closed_socket_may() {
+        let said = |code| {
+            mysql::Error::MySqlError(mysql::error::MySqlError {
+                state: String::new(),
+                message: "said".to_owned(),
+                code,
+            })
+        };
+        assert!(is_refusal(&said(1045)) && !is_refusal(&said(1040)));
+        let closed = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        assert!(!is_refusal(&closed.into()));
+        assert!(told(said(DEADLOCK)).is_conflict() && !told(said(1146)).is_conflict());
+    }
+}

@@ -1,0 +1,289 @@
+//! An open database: the schema that is ours, the server's settings and counters.
+
+use super::connection::{UNKNOWN_VARIABLE, told};
+use super::knobs;
+use super::place::Place;
+use super::session::{MAX_KEY_BYTES, MariaDbSession};
+use super::settings::{self, Storage};
+use super::{server, sql};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use trueput_engine::{
+    Database, Durability, Error, Mode, OpenSpec, Resolved, Result, Session, Value,
+};
+
+/// The file in a database's folder that says that its schema was emptied for it.
+const BEGUN: &str = "mariadb-begun";
+/// The table that says that a schema is this program's.
+const MARKER: &str = "trueput_marker";
+/// One process after the other looks at the schema when it opens.
+const LOCK: &str = "SELECT GET_LOCK('trueput open', 60)";
+const UNLOCK: &str = "SELECT RELEASE_LOCK('trueput open')";
+
+/// Variables that are read back, beside those that knobs are named for.
+const VARIABLES: [&str; 10] = [
+    "version",
+    "version_comment",
+    "log_bin",
+    "sync_binlog",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_log_group_home_dir",
+    "innodb_snapshot_isolation",
+    "rocksdb_flush_log_at_trx_commit",
+    "rocksdb_manual_wal_flush",
+    "rocksdb_wal_dir",
+];
+
+/// Counters of the server, by its own names.
+const COUNTERS: [&str; 26] = [
+    "Handler_commit",
+    "Handler_rollback",
+    "Innodb_buffer_pool_pages_data",
+    "Innodb_buffer_pool_pages_dirty",
+    "Innodb_buffer_pool_pages_flushed",
+    "Innodb_buffer_pool_read_requests",
+    "Innodb_buffer_pool_reads",
+    "Innodb_buffer_pool_wait_free",
+    "Innodb_checkpoint_age",
+    "Innodb_checkpoint_max_age",
+    "Innodb_data_fsyncs",
+    "Innodb_data_read",
+    "Innodb_data_written",
+    "Innodb_deadlocks",
+    "Innodb_log_waits",
+    "Innodb_lsn_current",
+    "Innodb_lsn_last_checkpoint",
+    "Innodb_os_log_written",
+    "Innodb_row_lock_time",
+    "Innodb_row_lock_waits",
+    "Rocksdb_block_cache_hit",
+    "Rocksdb_block_cache_miss",
+    "Rocksdb_bytes_written",
+    "Rocksdb_compact_write_bytes",
+    "Rocksdb_flush_write_bytes",
+    "Rocksdb_wal_synced",
+];
+
+/// An open database: how to connect, and a connection that asks and checkpoints.
+pub(super) struct MariaDbDatabase {
+    place: Place,
+    storage: Storage,
+    /// The session's settings, in one statement.
+    setup: String,
+    is_isolated: bool,
+    control: Mutex<Conn>,
+}
+
+impl MariaDbDatabase {
+    /// Connects to the server, checks it, and makes the schema ready.
+    pub(super) fn open(place: Place, spec: &OpenSpec<'_>) -> Result<Self> {
+        let storage = Storage::of(spec.knobs);
+        let setup = setup(spec.knobs, storage);
+        let mut control = place.connect(None).map_err(told)?;
+        let version: Option<String> = control.query_first("SELECT VERSION()").map_err(told)?;
+        server::check_version(&version.unwrap_or_default())?;
+        check_level(&mut control, spec)?;
+        sql::batch(&mut control, &setup)?;
+        sql::batch(&mut control, LOCK)?;
+        let ready = make_ready(&mut control, &place, spec.directory, storage);
+        sql::batch(&mut control, UNLOCK)?;
+        ready?;
+        let isolation = spec.knobs.text("isolation");
+        Ok(Self {
+            place,
+            storage,
+            setup,
+            is_isolated: matches!(isolation, "repeatable-read" | "snapshot"),
+            control: Mutex::new(control),
+        })
+    }
+
+    /// The statements that begin a transaction. A reading one has one snapshot from its beginning.
+    pub(super) fn begin(&self, mode: Mode) -> &'static str {
+        match (mode, self.is_isolated) {
+            (Mode::Write, _) => "START TRANSACTION",
+            (Mode::Read, true) => "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+            (Mode::Read, false) => {
+                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
+                 START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+            }
+        }
+    }
+
+    fn control(&self) -> MutexGuard<'_, Conn> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Of the pairs that `statement` gives, those of the names that are wanted.
+    fn pairs(&self, statement: &str, wanted: &[&str]) -> Result<BTreeMap<String, Value>> {
+        let pairs: Vec<(String, String)> = self.control().query(statement).map_err(told)?;
+        let is_wanted = |name: &String| wanted.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let kept = pairs.into_iter().filter(|(name, _)| is_wanted(name));
+        Ok(kept
+            .map(|(name, text)| (name, number_or_text(text)))
+            .collect())
+    }
+}
+
+fn number_or_text(text: String) -> Value {
+    text.parse().map_or(Value::Text(text), Value::Integer)
+}
+
+/// Everything that a session is set to, whatever the server's defaults are.
+fn setup(knobs: &Resolved, storage: Storage) -> String {
+    let isolation = knobs.text("isolation");
+    let level = match isolation {
+        "snapshot" => "repeatable-read",
+        other => other,
+    };
+    let mut set = vec![
+        format!("default_storage_engine='{}'", storage.name()),
+        format!("tx_isolation='{level}'"),
+        "autocommit=1".to_owned(),
+        "time_zone='+00:00'".to_owned(),
+        "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'".to_owned(),
+    ];
+    match storage {
+        Storage::Innodb => {
+            let wait = knobs.unsigned("innodb_lock_wait_timeout");
+            set.push(format!("innodb_lock_wait_timeout={wait}"));
+        }
+        Storage::Rocksdb => {
+            let wait = knobs.unsigned("rocksdb_lock_wait_timeout");
+            set.push(format!("rocksdb_lock_wait_timeout={wait}"));
+        }
+    }
+    if isolation == "snapshot" {
+        set.push("innodb_snapshot_isolation=1".to_owned());
+    }
+    format!("SET SESSION {}", set.join(", SESSION "))
+}
+
+/// One variable of the server; `None` where it has none of that name.
+fn variable(connection: &mut Conn, name: &str) -> Result<Option<String>> {
+    let statement = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
+    let found: Option<(String, String)> = connection.query_first(statement).map_err(told)?;
+    Ok(found.map(|(_, value)| value))
+}
+
+/// Asks the server whether it is set as the promise needs it.
+fn check_level(connection: &mut Conn, spec: &OpenSpec<'_>) -> Result<()> {
+    let mut needed = settings::levels(spec.durability, spec.knobs)?;
+    let has_log = variable(connection, "log_bin")?.is_some_and(|value| value == "ON");
+    if has_log && spec.durability == Durability::Sync {
+        // A transaction that the binary log has lost is rolled back by the recovery.
+        needed.push(("sync_binlog", "1"));
+    }
+    for (name, wanted) in needed {
+        let found = variable(connection, name)?.unwrap_or_else(|| "missing".to_owned());
+        let number = match found.as_str() {
+            "ON" => "1",
+            "OFF" => "0",
+            other => other,
+        };
+        if number != wanted {
+            return Err(Error::Unsupported(format!(
+                "the server's {name} is {found}, durability '{}' needs {wanted}",
+                spec.durability
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Makes the schema ours and, for a folder that has not begun yet, empty; and makes the table.
+fn make_ready(
+    connection: &mut Conn,
+    place: &Place,
+    directory: &Path,
+    storage: Storage,
+) -> Result<()> {
+    let schema = place.schema();
+    sql::batch(
+        connection,
+        &format!(
+            "CREATE DATABASE IF NOT EXISTS `{schema}` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin; \
+             USE `{schema}`"
+        ),
+    )?;
+    let tables: Vec<String> = connection
+        .query("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
+        .map_err(told)?;
+    let is_ours = tables.is_empty() || tables.iter().any(|table| table == MARKER);
+    if !is_ours {
+        return Err(Error::Unsupported(format!(
+            "the database '{schema}' has tables and no {MARKER}: it was not made by this program, \
+             which leaves it alone; name another, trueput_ and more"
+        )));
+    }
+    sql::batch(
+        connection,
+        &format!("CREATE TABLE IF NOT EXISTS {MARKER} (made INT) ENGINE=InnoDB"),
+    )?;
+    let begun = directory.join(BEGUN);
+    if !begun.exists() {
+        let others = tables.iter().filter(|table| *table != MARKER);
+        let drops: Vec<_> = others
+            .map(|table| format!("DROP TABLE `{table}`"))
+            .collect();
+        if !drops.is_empty() {
+            let drops = drops.join("; ");
+            sql::batch(connection, &format!("SET foreign_key_checks=0; {drops}"))?;
+        }
+        std::fs::write(&begun, schema).map_err(Error::engine)?;
+    }
+    let (key, engine) = (MAX_KEY_BYTES, storage.name());
+    sql::batch(
+        connection,
+        &format!(
+            "CREATE TABLE IF NOT EXISTS record (k VARBINARY({key}) NOT NULL PRIMARY KEY, \
+             v LONGBLOB NOT NULL) ENGINE={engine}"
+        ),
+    )
+}
+
+impl Database for MariaDbDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let schema = Some(self.place.schema());
+        let mut connection = self.place.connect(schema).map_err(told)?;
+        sql::batch(&mut connection, &self.setup)?;
+        Ok(Box::new(MariaDbSession::new(self, connection)))
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        self.pairs("SHOW GLOBAL STATUS", &COUNTERS)
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let mut wanted: Vec<&str> = VARIABLES.to_vec();
+        wanted.extend(knobs::KNOBS.iter().map(|knob| knob.name));
+        let mut settings = self.pairs("SHOW GLOBAL VARIABLES", &wanted)?;
+        let of_session = self.pairs("SHOW SESSION VARIABLES", &["tx_isolation"])?;
+        settings.extend(of_session);
+        let table: Option<(String, String)> = self
+            .control()
+            .query_first("SHOW CREATE TABLE record")
+            .map_err(told)?;
+        if let Some((_, text)) = table {
+            settings.insert("schema".to_owned(), Value::from(text.replace('\n', " ")));
+        }
+        Ok(settings)
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        let statement = match self.storage {
+            Storage::Innodb => "SET GLOBAL innodb_log_checkpoint_now=1",
+            Storage::Rocksdb => "SET GLOBAL rocksdb_force_flush_memtable_now=1",
+        };
+        match sql::batch(&mut self.control(), statement) {
+            // Older servers flush the log, which is what the promise rests on.
+            Err(Error::Engine { code, .. }) if code == UNKNOWN_VARIABLE => {
+                sql::batch(&mut self.control(), "FLUSH ENGINE LOGS")
+            }
+            outcome => outcome,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Where a database lies: in a private server's folder, or in a schema of a user's server.
+
+use mysql::{Conn, Opts, OptsBuilder};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use trueput_engine::{Error, Result, secret};
+
+/// The private instance's data, within the database's folder.
+pub(super) const DATA: &str = "data";
+/// Its log, where a knob puts it apart.
+pub(super) const LOG: &str = "log";
+/// What says that the instance was made whole.
+pub(super) const MADE: &str = "instance-made";
+/// The socket, within the data.
+pub(super) const SOCKET: &str = "server.sock";
+/// The schema that is ours, on every server.
+pub(super) const SCHEMA: &str = "trueput";
+
+/// A server to connect to, and the schema in it.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// The private instance in whose data folder the socket lies, and the schema in it.
+    Private(PathBuf, String),
+    /// A server of the user's.
+    Users(Box<UsersServer>),
+}
+
+/// A server of the user's, by its URL.
+#[derive(Clone)]
+pub(super) struct UsersServer {
+    options: Opts,
+    schema: String,
+    /// The URL without its password.
+    shown: String,
+}
+
+impl UsersServer {
+    /// Reads `mysql://USER:PASSWORD@HOST:PORT/SCHEMA`, or the same with `mariadb://`. The password
+    /// may have been taken out of it already.
+    ///
+    /// # Errors
+    /// One line that never repeats the password.
+    pub(super) fn new(url: &str) -> Result<Self> {
+        let shown = secret::keep(Path::new(url)).display().to_string();
+        let schemes = ["mysql://", "mariadb://"];
+        let rest = schemes.iter().find_map(|scheme| shown.strip_prefix(scheme));
+        let rest = rest.ok_or_else(|| refused("it begins with mysql://"))?;
+        let unread = || refused(&format!("'{shown}' cannot be read"));
+        let address = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| unread())?;
+        let schema = address.get_db_name().unwrap_or(SCHEMA).to_owned();
+        let password = match secret::of(&shown) {
+            Some(escaped) => Some(unescaped(&escaped).ok_or_else(unread)?),
+            None => None,
+        };
+        let options = OptsBuilder::from_opts(address).pass(password).into();
+        let is_ours = schema == SCHEMA
+            || schema.strip_prefix("trueput_").is_some_and(|rest| {
+                rest.chars()
+                    .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+            });
+        if !is_ours {
+            return Err(Error::Unsupported(format!(
+                "'{schema}' is not this program's: the database in {shown} must be named trueput, \
+                 or trueput_ and more"
+            )));
+        }
+        Ok(Self {
+            options,
+            schema,
+            shown,
+        })
+    }
+
+    /// The URL without its password.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+fn refused(why: &str) -> Error {
+    Error::Unsupported(format!(
+        "a MariaDB server's URL is mysql://USER:PASSWORD@HOST:PORT/trueput: {why}"
+    ))
+}
+
+/// A part of a URL without its `%` escapes; `None` where one is broken.
+fn unescaped(text: &str) -> Option<String> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            plain.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        plain.push((digit()? * 16 + digit()?) as u8);
+    }
+    String::from_utf8(plain).ok()
+}
+
+impl Place {
+    /// The private instance that runs in `directory`, or in the folder that holds it: then it is
+    /// another database of that instance.
+    pub(super) fn private(directory: &Path) -> Option<Self> {
+        let running = |holder: &Path| {
+            let data = holder.join(DATA);
+            data.join(SOCKET).exists().then_some(data)
+        };
+        if let Some(data) = running(directory) {
+            return Some(Self::Private(data, SCHEMA.to_owned()));
+        }
+        let data = running(directory.parent()?)?;
+        let name = directory.file_name()?.to_string_lossy();
+        let name = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+        Some(Self::Private(data, format!("{SCHEMA}_{name}")))
+    }
+
+    /// The schema in which everything happens.
+    pub(super) fn schema(&self) -> &str {
+        match self {
+            Self::Private(_, schema) => schema,
+            Self::Users(server) => &server.schema,
+        }
+    }
+
+    /// Connects, with `schema` as the default one.
+    ///
+    /// # Errors
+    /// The client's own.
+    pub(super) fn connect(&self, schema: Option<&str>) -> mysql::Result<Conn> {
+        match self {
+            Self::Private(data, _) => {
+                // The path of a socket has a limit of 107 bytes, which a folder's may exceed.
+                let folder = File::open(data)?;
+                let socket = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
+                let options = OptsBuilder::new()
+                    .socket(Some(socket))
+                    .user(Some("root"))
+                    .db_name(schema)
+                    .max_allowed_packet(Some(1 << 30))
+                    .stmt_cache_size(0);
+                Conn::new(options)
+            }
+            Self::Users(server) => {
+                let options = OptsBuilder::from_opts(server.options.clone())
+                    .db_name(schema)
+                    .prefer_socket(false)
+                    .stmt_cache_size(0);
+                Conn::new(options)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let server = UsersServer::new("mysql://me:s%3Acret@host:3307/trueput_2").unwrap();
+        assert_eq!(server.shown(), "mysql://me@host:3307/trueput_2");
+        assert_eq!(server.options.get_pass(), Some("s:cret"));
+        let again = UsersServer::new(server.shown()).unwrap();
+        assert_eq!(again.options.get_pass(), Some("s:cret"));
+        assert_eq!(unescaped("%zz"), None);
+        let foreign = UsersServer::new("mariadb://me:secret@host/accounts");
+        for refused in [foreign, UsersServer::new("postgresql://me:secret@host/x")] {
+            let why = refused.err().unwrap().to_string();
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
+
+    #[test]
+    fn only_a_schema_named_for_this_program_is_taken() {
+        assert_eq!(
+            UsersServer::new("mysql://me@host").unwrap().schema,
+            "trueput"
+        );
+        for ours in ["trueput", "trueput_", "trueput_of_me"] {
+            assert!(UsersServer::new(&format!("mysql://me@host/{ours}")).is_ok());
+        }
+        for foreign in ["mysql", "trueputs", "trueput_`x", "accounts"] {
+            assert!(UsersServer::new(&format!("mysql://me@host/{foreign}")).is_err());
+        }
+    }
+}

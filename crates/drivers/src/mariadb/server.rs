@@ -1,0 +1,191 @@
+//! A server of its own for a trial: made, started, asked, stopped.
+
+use super::place::{DATA, LOG, MADE, SOCKET};
+use super::settings;
+use super::{connection, place::Place};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use trueput_engine::service::{Service, Signal};
+use trueput_engine::{Error, OpenSpec, Result};
+
+/// Where packages put the server.
+const USUAL: [&str; 6] = [
+    "/usr/sbin/mariadbd",
+    "/usr/local/sbin/mariadbd",
+    "/usr/libexec/mariadbd",
+    "/usr/bin/mariadbd",
+    "/usr/local/mariadb/bin/mariadbd",
+    "/usr/local/mysql/bin/mariadbd",
+];
+
+/// The servers on this machine.
+pub(super) fn found() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in USUAL
+        .iter()
+        .filter_map(|path| Path::new(path).canonicalize().ok())
+    {
+        if path.is_file() && !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The version that a server's program states.
+///
+/// # Errors
+/// One line: it cannot be executed, or is no MariaDB.
+pub(super) fn version(program: &Path) -> Result<String> {
+    let shown = program.display();
+    let said = Command::new(program)
+        .args(["--no-defaults", "--version"])
+        .output()
+        .map_err(|error| Error::engine(format!("cannot execute {shown}: {error}")))?;
+    let said = String::from_utf8_lossy(&said.stdout);
+    let version = said.split_once("Ver ").map(|(_, rest)| rest);
+    let version = version.and_then(|rest| rest.split_whitespace().next());
+    match version {
+        Some(version) if version.contains("MariaDB") => Ok(version.to_owned()),
+        _ => Err(Error::engine(format!(
+            "{shown} is no MariaDB server: name its mariadbd"
+        ))),
+    }
+}
+
+/// The oldest version that has all that the driver asks for.
+const OLDEST: (u32, u32) = (10, 6);
+
+/// Refuses a server that lacks what the driver needs.
+///
+/// # Errors
+/// One line that names the version and the oldest that will do.
+pub(super) fn check_version(version: &str) -> Result<()> {
+    let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
+    let number = match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor),
+        _ => (0, 0),
+    };
+    if version.contains("MariaDB") && number >= OLDEST {
+        return Ok(());
+    }
+    let (major, minor) = OLDEST;
+    Err(Error::engine(format!(
+        "the server is version {version}: this driver needs MariaDB {major}.{minor} or newer"
+    )))
+}
+
+/// A MariaDB server by its program's file.
+pub(super) struct Server {
+    pub(super) program: PathBuf,
+}
+
+impl Server {
+    /// The folder that holds `bin` or `sbin`, where messages and plugins lie too.
+    fn base(&self) -> Option<&Path> {
+        self.program.parent().and_then(Path::parent)
+    }
+
+    /// The script that makes an instance, which comes with the server.
+    fn installer(&self) -> Result<PathBuf> {
+        let base = self.base().unwrap_or(Path::new("/usr"));
+        let beside = ["bin", "scripts"].map(|folder| base.join(folder).join("mariadb-install-db"));
+        let usual = PathBuf::from("/usr/bin/mariadb-install-db");
+        let mut candidates = beside.into_iter().chain([usual]);
+        candidates.find(|path| path.is_file()).ok_or_else(|| {
+            let shown = self.program.display();
+            Error::engine(format!(
+                "no mariadb-install-db beside {shown}; it comes with Debian's mariadb-server-core"
+            ))
+        })
+    }
+
+    fn base_option(&self) -> Option<String> {
+        self.base()
+            .map(|base| format!("--basedir={}", base.display()))
+    }
+}
+
+impl Service for Server {
+    fn users(&self) -> &'static [&'static str] {
+        &["mysql", "nobody"]
+    }
+
+    fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
+        settings::levels(spec.durability, spec.knobs)?;
+        let mut folders = Command::new("mkdir");
+        folders
+            .arg("-p")
+            .args([DATA, LOG].map(|folder| spec.directory.join(folder)));
+        let data = spec.directory.join(DATA);
+        let mut install = Command::new(self.installer()?);
+        install
+            .current_dir(spec.directory)
+            .arg("--no-defaults")
+            .args(self.base_option())
+            .arg(format!("--datadir={}", data.display()))
+            // Root needs no password; nobody else reaches the socket.
+            .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+            .args(settings::innodb(spec));
+        let mut made = Command::new("touch");
+        made.arg(spec.directory.join(MADE));
+        Ok(vec![folders, install, made])
+    }
+
+    fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
+        spec.directory.join(MADE).exists()
+    }
+
+    fn command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
+        let mut command = Command::new(&self.program);
+        command
+            .current_dir(spec.directory)
+            .arg("--no-defaults")
+            .args(self.base_option())
+            .arg(format!("--datadir={}", spec.directory.join(DATA).display()))
+            // Both lie in the data folder, where the server goes, so that no path is too long.
+            .args([
+                format!("--socket={SOCKET}"),
+                "--pid-file=server.pid".to_owned(),
+            ])
+            .args(["--tmpdir=.", "--skip-networking", "--skip-log-bin"])
+            .args(settings::options(spec)?);
+        Ok(command)
+    }
+
+    fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+        let Some(place) = Place::private(spec.directory) else {
+            return Ok(false);
+        };
+        match place.connect(None) {
+            Ok(_) => Ok(true),
+            Err(error) if connection::is_refusal(&error) => Err(connection::told(error)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn stop_signal(&self) -> Signal {
+        Signal::Terminate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_or_no_mariadb_is_refused() {
+        assert_eq!(check_version("10.11.19-MariaDB-0+deb12u1"), Ok(()));
+        assert_eq!(check_version("11.8.2-MariaDB"), Ok(()));
+        for old in ["10.3.39-MariaDB", "8.0.36", "garbage"] {
+            let why = check_version(old).unwrap_err().to_string();
+            assert!(why.contains(old) && why.contains("10.6"), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_server_is_said_to_be_none() {
+        let why = version(Path::new("/bin/true")).unwrap_err().to_string();
+        assert!(why.contains("is no MariaDB server"), "{why}");
+    }
+}

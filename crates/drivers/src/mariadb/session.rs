@@ -1,0 +1,273 @@
+//! A session: one connection, keys and values in a table of two columns.
+
+use super::MariaDbDatabase;
+use super::sql::{Prepared, batch};
+use crate::refuse;
+use mysql::Conn;
+use std::ops::{Bound, ControlFlow};
+use trueput_engine::{
+    Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
+};
+
+/// Longest key, bytes: what an index takes at every page size, and in MyRocks.
+pub(super) const MAX_KEY_BYTES: usize = 767;
+/// Longest value, bytes: well within a tenth of the smallest redo log, which InnoDB asks for.
+pub(super) const MAX_VALUE_BYTES: usize = 1 << 20;
+
+const GET: &str = "SELECT v FROM record WHERE k = ?";
+/// A write transaction locks what it reads: nobody else changes it before the commit.
+const GET_LOCKED: &str = "SELECT v FROM record WHERE k = ? FOR UPDATE";
+const PUT: &str = "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)";
+const DELETE: &str = "DELETE FROM record WHERE k = ?";
+
+/// Records of a scan's first statement, and of a later one at the most: a scan that is broken off
+/// soon does not have the server send the rest of the table.
+const FIRST_BATCH: i64 = 64;
+const LAST_BATCH: i64 = 8192;
+
+/// Statements of the key-value table: one look-up each for reading and writing, a put, a delete,
+/// and scans by mode, direction and two kinds of each end.
+const SCANS: usize = 2 * 2 * 3 * 3;
+const OTHERS: [&str; 4] = [GET, GET_LOCKED, PUT, DELETE];
+
+/// One worker's way into a database.
+pub(super) struct MariaDbSession<'d> {
+    pub(super) open: Option<Mode>,
+    pub(super) connection: Conn,
+    /// What [`Sql::prepare`] has prepared, in turn.
+    pub(super) prepared: Vec<Prepared>,
+    others: [Option<Prepared>; OTHERS.len()],
+    scans: [Option<Prepared>; SCANS],
+    database: &'d MariaDbDatabase,
+}
+
+impl<'d> MariaDbSession<'d> {
+    pub(super) fn new(database: &'d MariaDbDatabase, connection: Conn) -> Self {
+        Self {
+            open: None,
+            connection,
+            prepared: Vec::new(),
+            others: std::array::from_fn(|_| None),
+            scans: std::array::from_fn(|_| None),
+            database,
+        }
+    }
+
+    fn need_write(&self) -> Result<()> {
+        match self.open {
+            Some(Mode::Write) => Ok(()),
+            Some(Mode::Read) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    fn other(&mut self, index: usize) -> Result<(&Prepared, &mut Conn)> {
+        let connection = &mut self.connection;
+        let slot = &mut self.others[index];
+        let prepared = match slot {
+            Some(prepared) => prepared,
+            None => slot.insert(Prepared::new(connection, OTHERS[index])?),
+        };
+        Ok((prepared, connection))
+    }
+
+    fn look_up(
+        &mut self,
+        index: usize,
+        key: &[u8],
+        visitor: &mut ValueVisitor<'_>,
+    ) -> Result<bool> {
+        let (prepared, connection) = self.other(index)?;
+        let shown = prepared.query(connection, &[Datum::Bytes(key)], &mut |row| {
+            if let [Datum::Bytes(value)] = row {
+                visitor(value);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(shown > 0)
+    }
+
+    /// Shows up to `most` records, and says how many there were, whether the visitor broke, and
+    /// puts the last one's key into `last`.
+    fn scan_batch(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        most: i64,
+        last: &mut Vec<u8>,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<(u64, bool)> {
+        let is_locking = self.open == Some(Mode::Write);
+        let slot = &mut self.scans[scan_index(&range, direction, is_locking)];
+        let prepared = match slot {
+            Some(prepared) => prepared,
+            None => slot.insert(Prepared::new(
+                &mut self.connection,
+                &scan_sql(&range, direction, is_locking),
+            )?),
+        };
+        let mut parameters = Vec::with_capacity(3);
+        for end in [range.lower, range.upper] {
+            if let Bound::Included(key) | Bound::Excluded(key) = end {
+                parameters.push(Datum::Bytes(key));
+            }
+        }
+        parameters.push(Datum::Integer(most));
+        let mut is_broken = false;
+        let shown = prepared.query(&mut self.connection, &parameters, &mut |row| {
+            let [Datum::Bytes(key), Datum::Bytes(value)] = row else {
+                return ControlFlow::Break(());
+            };
+            last.clear();
+            last.extend_from_slice(key);
+            let flow = visitor(key, value);
+            is_broken = flow.is_break();
+            flow
+        })?;
+        Ok((shown, is_broken))
+    }
+}
+
+fn end_index(end: &Bound<&[u8]>) -> usize {
+    match end {
+        Bound::Unbounded => 0,
+        Bound::Included(_) => 1,
+        Bound::Excluded(_) => 2,
+    }
+}
+
+/// Where a scan's statement is kept.
+fn scan_index(range: &KeyRange<'_>, direction: Direction, is_locking: bool) -> usize {
+    let direction = usize::from(direction == Direction::Backward);
+    let first = usize::from(is_locking) * 2 + direction;
+    (first * 3 + end_index(&range.lower)) * 3 + end_index(&range.upper)
+}
+
+fn scan_sql(range: &KeyRange<'_>, direction: Direction, is_locking: bool) -> String {
+    let lower = ["", "k >= ?", "k > ?"][end_index(&range.lower)];
+    let upper = ["", "k <= ?", "k < ?"][end_index(&range.upper)];
+    let conditions: Vec<_> = [lower, upper]
+        .into_iter()
+        .filter(|end| !end.is_empty())
+        .collect();
+    let restricted = match conditions.as_slice() {
+        [] => String::new(),
+        some => format!(" WHERE {}", some.join(" AND ")),
+    };
+    let order = match direction {
+        Direction::Forward => "",
+        Direction::Backward => " DESC",
+    };
+    let lock = if is_locking { " FOR UPDATE" } else { "" };
+    format!("SELECT k, v FROM record{restricted} ORDER BY k{order} LIMIT ?{lock}")
+}
+
+impl Session for MariaDbSession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        batch(&mut self.connection, self.database.begin(mode))?;
+        self.open = Some(mode);
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        match self.open {
+            None => Err(refuse::no_transaction()),
+            Some(Mode::Read) => self.look_up(0, key, visitor),
+            Some(Mode::Write) => self.look_up(1, key, visitor),
+        }
+    }
+
+    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        match self.open {
+            // A statement by itself is a transaction: one round trip.
+            None => self.look_up(0, key, visitor),
+            Some(_) => Err(refuse::already_open()),
+        }
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.need_write()?;
+        if key.len() > MAX_KEY_BYTES || value.len() > MAX_VALUE_BYTES {
+            return Err(Error::Unsupported(format!(
+                "a record of {} + {} bytes; keys have up to {MAX_KEY_BYTES}, values up to \
+                 {MAX_VALUE_BYTES}",
+                key.len(),
+                value.len()
+            )));
+        }
+        let (prepared, connection) = self.other(2)?;
+        prepared.execute(connection, &[Datum::Bytes(key), Datum::Bytes(value)])?;
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.need_write()?;
+        let (prepared, connection) = self.other(3)?;
+        prepared.execute(connection, &[Datum::Bytes(key)])?;
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        if self.open.is_none() {
+            return Err(refuse::no_transaction());
+        }
+        let (mut shown, mut most) = (0, FIRST_BATCH);
+        let (mut after, mut last) = (Vec::new(), Vec::new());
+        let mut rest = range;
+        while !rest.is_empty() {
+            let (of_batch, is_broken) =
+                self.scan_batch(rest, direction, most, &mut last, visitor)?;
+            shown += of_batch;
+            if is_broken || of_batch < most.unsigned_abs() {
+                break;
+            }
+            std::mem::swap(&mut after, &mut last);
+            rest = match direction {
+                Direction::Forward => KeyRange {
+                    lower: Bound::Excluded(&after),
+                    ..range
+                },
+                Direction::Backward => KeyRange {
+                    upper: Bound::Excluded(&after),
+                    ..range
+                },
+            };
+            most = (most * 4).min(LAST_BATCH);
+        }
+        Ok(shown)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.open.take().ok_or_else(refuse::no_transaction)?;
+        batch(&mut self.connection, "COMMIT").inspect_err(|_| {
+            // The first error is the one to tell.
+            let _ = batch(&mut self.connection, "ROLLBACK");
+        })
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.open.take().ok_or_else(refuse::no_transaction)?;
+        batch(&mut self.connection, "ROLLBACK")
+    }
+
+    fn sql(&mut self) -> Option<&mut dyn Sql> {
+        Some(self)
+    }
+}
+
+impl Drop for MariaDbSession<'_> {
+    fn drop(&mut self) {
+        if self.open.is_some() {
+            // The server rolls back what this could not, once it sees the connection closed.
+            let _: Result<()> = self.abort();
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What a level and the knobs ask of the server: its variables, its options, and the promise.
+
+use super::knobs::{KNOBS, NAME};
+use crate::promise::until;
+use crate::refuse;
+use trueput_engine::{Durability, Error, Knob, OpenSpec, Promise, Resolved, Result, Window};
+
+const INNODB: &str = "https://mariadb.com/kb/en/innodb-system-variables/\
+                      #innodb_flush_log_at_trx_commit";
+const MYROCKS: &str = "https://mariadb.com/kb/en/myrocks-system-variables/\
+                       #rocksdb_flush_log_at_trx_commit";
+
+/// Knobs of a session: they can be turned on a server of the user's too.
+const OF_SESSIONS: [&str; 4] = [
+    "storage_engine",
+    "isolation",
+    "innodb_lock_wait_timeout",
+    "rocksdb_lock_wait_timeout",
+];
+
+/// Which storage engine keeps the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Storage {
+    Innodb,
+    Rocksdb,
+}
+
+impl Storage {
+    pub(super) fn of(knobs: &Resolved) -> Self {
+        match knobs.text("storage_engine") {
+            "rocksdb" => Self::Rocksdb,
+            _ => Self::Innodb,
+        }
+    }
+
+    /// As SQL has it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Innodb => "InnoDB",
+            Self::Rocksdb => "ROCKSDB",
+        }
+    }
+}
+
+/// How the server must be set for a level, by its variables.
+///
+/// # Errors
+/// [`Error::Unsupported`] where it has not the level, or not with these knobs.
+pub(super) fn levels(
+    durability: Durability,
+    knobs: &Resolved,
+) -> Result<Vec<(&'static str, &'static str)>> {
+    use Durability::{Async, Buffered, Process, Sync};
+    check(knobs)?;
+    match Storage::of(knobs) {
+        Storage::Innodb => {
+            let flush = match durability {
+                Sync => "1",
+                Async | Process => "2",
+                Buffered => "0",
+                Durability::None => return Err(refuse::no_durability(NAME, durability)),
+            };
+            let doublewrite = doublewrite(durability, knobs)?;
+            Ok(vec![
+                ("innodb_flush_log_at_trx_commit", flush),
+                ("innodb_doublewrite", doublewrite),
+            ])
+        }
+        Storage::Rocksdb => {
+            let (flush, manual) = match durability {
+                Sync => ("1", "1"),
+                Async => ("2", "0"),
+                Buffered => ("2", "1"),
+                Process | Durability::None => {
+                    let level = refuse::no_durability("mariadb with MyRocks", durability);
+                    return Err(level);
+                }
+            };
+            Ok(vec![
+                ("rocksdb_flush_log_at_trx_commit", flush),
+                ("rocksdb_manual_wal_flush", manual),
+            ])
+        }
+    }
+}
+
+/// Whether pages are written twice. Without it a power cut can tear one, so that nothing is promised
+/// for that.
+fn doublewrite(durability: Durability, knobs: &Resolved) -> Result<&'static str> {
+    let is_process = durability == Durability::Process;
+    match (knobs.text("innodb_doublewrite"), is_process) {
+        ("auto" | "on", false) => Ok("1"),
+        ("auto" | "off", true) => Ok("0"),
+        ("off", false) => Err(Error::Unsupported(format!(
+            "mariadb cannot keep durability '{durability}' with innodb_doublewrite off: lost power \
+             can tear a page; use process"
+        ))),
+        _ => Err(Error::Unsupported(
+            "mariadb with innodb_doublewrite on keeps more than durability 'process': use async"
+                .to_owned(),
+        )),
+    }
+}
+
+/// How a level is kept with these knobs.
+///
+/// # Errors
+/// As [`levels`].
+pub(super) fn promise(durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    let settings = levels(durability, knobs)?;
+    let storage = Storage::of(knobs);
+    let mut mapped_to: Vec<String> = settings
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    mapped_to.push("log_bin=OFF".to_owned());
+    let second = |until_text: &str| Window {
+        time_s: Some(1.0),
+        ..until(until_text)
+    };
+    let window = match (durability, storage) {
+        (Durability::Async, _) => Some(second("the flush of the log that is due each second")),
+        (Durability::Buffered, _) => Some(second(
+            "the log is written and flushed, which is due each second",
+        )),
+        _ => None,
+    };
+    let source = match storage {
+        Storage::Innodb => INNODB,
+        Storage::Rocksdb => MYROCKS,
+    };
+    Ok(Promise {
+        durability,
+        mapped_to: mapped_to.join(", "),
+        window,
+        source: source.to_owned(),
+    })
+}
+
+/// Refuses what does not go together.
+fn check(knobs: &Resolved) -> Result<()> {
+    let storage = Storage::of(knobs);
+    let isolation = knobs.text("isolation");
+    if storage == Storage::Rocksdb && matches!(isolation, "serializable" | "snapshot") {
+        return Err(Error::Unsupported(format!(
+            "mariadb.isolation {isolation} is InnoDB's: with storage_engine rocksdb it is \
+             read-committed or repeatable-read"
+        )));
+    }
+    let foreign = match storage {
+        Storage::Innodb => "rocksdb_",
+        Storage::Rocksdb => "innodb_",
+    };
+    let turned = |knob: &&Knob| knob.name.starts_with(foreign) && is_turned(knob, knobs);
+    match KNOBS.iter().find(turned) {
+        None => Ok(()),
+        Some(knob) => Err(Error::Unsupported(format!(
+            "mariadb.{} does nothing with storage_engine {}",
+            knob.name,
+            knobs.text("storage_engine")
+        ))),
+    }
+}
+
+fn is_turned(knob: &Knob, knobs: &Resolved) -> bool {
+    knobs.as_settings().get(knob.name) != Some(&knob.kind.default_value())
+}
+
+/// Refuses a knob that only the owner of a server can turn.
+///
+/// # Errors
+/// [`Error::Unsupported`] that names it.
+pub(super) fn check_for_users_server(knobs: &Resolved) -> Result<()> {
+    let turned = |knob: &&Knob| !OF_SESSIONS.contains(&knob.name) && is_turned(knob, knobs);
+    match KNOBS.iter().find(turned) {
+        None => Ok(()),
+        Some(knob) => Err(Error::Unsupported(format!(
+            "mariadb.{} is the server's own: set it there, and leave it out of the plan",
+            knob.name
+        ))),
+    }
+}
+
+/// The server's options for the level and the knobs of `spec`.
+///
+/// # Errors
+/// As [`levels`].
+pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
+    let knobs = spec.knobs;
+    let mut options = vec![
+        format!("--max-connections={}", spec.sessions.saturating_add(50)),
+        "--max-prepared-stmt-count=1048576".to_owned(),
+        "--max-allowed-packet=1G".to_owned(),
+        "--character-set-server=utf8mb4".to_owned(),
+        "--collation-server=utf8mb4_bin".to_owned(),
+    ];
+    for (name, value) in levels(spec.durability, knobs)? {
+        options.push(format!("--{name}={value}"));
+    }
+    options.extend(innodb(spec));
+    if Storage::of(knobs) == Storage::Rocksdb {
+        options.extend(rocksdb(spec));
+    }
+    Ok(options)
+}
+
+/// Options of InnoDB, which the instance is made with too: some cannot be changed later. It is there
+/// under MyRocks as well, for the server's own tables.
+pub(super) fn innodb(spec: &OpenSpec<'_>) -> Vec<String> {
+    const OPTIONS: [&str; 8] = [
+        "innodb_buffer_pool_size",
+        "innodb_log_file_size",
+        "innodb_log_buffer_size",
+        "innodb_io_capacity",
+        "innodb_max_dirty_pages_pct",
+        "innodb_flush_method",
+        "innodb_page_size",
+        "innodb_lock_wait_timeout",
+    ];
+    let knobs = spec.knobs;
+    let given = |name: &str| knobs.as_settings().get(name).map(ToString::to_string);
+    let mut options: Vec<String> = OPTIONS
+        .iter()
+        .filter_map(|name| given(name).map(|value| format!("--{name}={value}")))
+        .collect();
+    let hash = u8::from(knobs.boolean("innodb_adaptive_hash_index"));
+    options.push(format!("--innodb_adaptive_hash_index={hash}"));
+    let is_innodb = Storage::of(knobs) == Storage::Innodb;
+    if is_innodb && knobs.text("compression") != "none" {
+        options.push(format!(
+            "--innodb_compression_algorithm={}",
+            knobs.text("compression")
+        ));
+        options.push("--innodb_compression_default=1".to_owned());
+    }
+    if is_innodb && knobs.text("log_directory") == "log" {
+        options.push("--innodb_log_group_home_dir=../log".to_owned());
+    }
+    options
+}
+
+fn rocksdb(spec: &OpenSpec<'_>) -> Vec<String> {
+    let knobs = spec.knobs;
+    let compression = match knobs.text("compression") {
+        "zlib" => "kZlibCompression",
+        _ => "kNoCompression",
+    };
+    let mut options = vec![
+        "--plugin-load-add=ha_rocksdb".to_owned(),
+        // To the last whole record of the WAL, as RocksDB itself does; MyRocks' own default refuses
+        // to start where a crash tore the tail of the WAL.
+        "--rocksdb_wal_recovery_mode=2".to_owned(),
+        format!(
+            "--rocksdb_default_cf_options=write_buffer_size={};compression={compression}",
+            knobs.unsigned("rocksdb_write_buffer_size")
+        ),
+    ];
+    for name in [
+        "rocksdb_block_cache_size",
+        "rocksdb_max_background_jobs",
+        "rocksdb_lock_wait_timeout",
+    ] {
+        options.push(format!("--{name}={}", knobs.unsigned(name)));
+    }
+    if knobs.text("log_directory") == "log" {
+        options.push("--rocksdb_wal_dir=../log".to_owned());
+    }
+    options
+}

@@ -1,0 +1,134 @@
+//! SQL on a session's connection: statements prepared once, executed by the binary protocol.
+
+use super::connection::{Holds, datum, told, wire};
+use super::session::MariaDbSession;
+use crate::refuse;
+use mysql::prelude::Queryable;
+use mysql::{Conn, Params, Value as Wire};
+use trueput_engine::sql::{RowVisitor, Statement};
+use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql};
+
+/// A statement, and what its columns hold.
+pub(super) struct Prepared {
+    statement: mysql::Statement,
+    columns: Vec<Holds>,
+}
+
+impl Prepared {
+    pub(super) fn new(connection: &mut Conn, text: &str) -> Result<Self> {
+        let statement = connection.prep(text).map_err(told)?;
+        let columns = statement.columns().iter().map(Holds::of).collect();
+        Ok(Self { statement, columns })
+    }
+
+    /// Whether it gives rows.
+    fn is_query(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// The parameters for the wire.
+    fn parameters(&self, given: &[Datum<'_>]) -> Result<Params> {
+        refuse::check_parameters(usize::from(self.statement.num_params()), given)?;
+        let wires: Result<Vec<Wire>> = given.iter().map(|datum| wire(*datum)).collect();
+        Ok(match wires? {
+            none if none.is_empty() => Params::Empty,
+            some => Params::Positional(some),
+        })
+    }
+
+    /// Executes it, and says how many rows it changed.
+    pub(super) fn execute(&self, connection: &mut Conn, given: &[Datum<'_>]) -> Result<u64> {
+        let parameters = self.parameters(given)?;
+        let result = connection
+            .exec_iter(&self.statement, parameters)
+            .map_err(told)?;
+        Ok(result.affected_rows())
+    }
+
+    /// Executes it, and shows its rows.
+    pub(super) fn query(
+        &self,
+        connection: &mut Conn,
+        given: &[Datum<'_>],
+        visitor: &mut RowVisitor<'_>,
+    ) -> Result<u64> {
+        let parameters = self.parameters(given)?;
+        let rows = connection
+            .exec_iter(&self.statement, parameters)
+            .map_err(told)?;
+        let mut shown = 0;
+        for row in rows {
+            let row = row.map_err(told)?;
+            let mut data = Vec::with_capacity(self.columns.len());
+            for (index, holds) in self.columns.iter().enumerate() {
+                let value = row.as_ref(index).unwrap_or(&Wire::NULL);
+                data.push(datum(value, *holds)?);
+            }
+            shown += 1;
+            if visitor(&data).is_break() {
+                break;
+            }
+        }
+        Ok(shown)
+    }
+}
+
+/// Executes statements without parameters, and reads every answer: that of a later one may be an
+/// error.
+pub(super) fn batch(connection: &mut Conn, statements: &str) -> Result<()> {
+    let mut answers = connection.query_iter(statements).map_err(told)?;
+    while let Some(rows) = answers.iter() {
+        for row in rows {
+            row.map_err(told)?;
+        }
+    }
+    Ok(())
+}
+
+impl MariaDbSession<'_> {
+    /// A statement that was prepared, and the connection to execute it on.
+    fn prepared(&mut self, statement: Statement) -> Result<(&Prepared, &mut Conn)> {
+        let prepared = self.prepared.get(statement.0);
+        Ok((
+            prepared.ok_or_else(refuse::no_statement)?,
+            &mut self.connection,
+        ))
+    }
+}
+
+impl Sql for MariaDbSession<'_> {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mariadb
+    }
+
+    fn batch(&mut self, statements: &str) -> Result<()> {
+        if self.open == Some(Mode::Read) {
+            return Err(refuse::write_in_read());
+        }
+        batch(&mut self.connection, statements)
+    }
+
+    fn prepare(&mut self, statement: &str) -> Result<Statement> {
+        let prepared = Prepared::new(&mut self.connection, statement)?;
+        self.prepared.push(prepared);
+        Ok(Statement(self.prepared.len() - 1))
+    }
+
+    fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
+        let (prepared, connection) = self.prepared(statement)?;
+        if prepared.is_query() {
+            return Err(Error::Unsupported("execute of a query".to_owned()));
+        }
+        prepared.execute(connection, parameters)
+    }
+
+    fn query(
+        &mut self,
+        statement: Statement,
+        parameters: &[Datum<'_>],
+        visitor: &mut RowVisitor<'_>,
+    ) -> Result<u64> {
+        let (prepared, connection) = self.prepared(statement)?;
+        prepared.query(connection, parameters, visitor)
+    }
+}

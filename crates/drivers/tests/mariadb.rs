@@ -1,0 +1,323 @@
+//! The MariaDB driver does what it promises, on servers of its own and on a user's.
+
+#[path = "support/sql.rs"]
+mod sql;
+mod support;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sql::Sample;
+use std::path::Path;
+use support::{Place, open, read, settings, write};
+use trueput_drivers::MariaDb;
+use trueput_engine::{Datum, Dialect, Direction, Durability, Engine, KeyRange, Mode, Value, knob};
+
+static MARIADB: MariaDb = MariaDb::new();
+
+const SAMPLE: Sample = Sample {
+    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BLOB, \
+              at DATETIME(6)",
+    parameter: |_| "?".to_owned(),
+    lock: " FOR UPDATE",
+    amount: Datum::Decimal {
+        units: 1234,
+        scale: 2,
+    },
+    moment: Datum::Timestamp(sql::MOMENT),
+    unknown_table: "nowhere' doesn't exist",
+};
+
+/// Says why, and that the test is skipped, where there is no server.
+fn is_missing() -> bool {
+    let built = MARIADB.build();
+    if let Err(why) = &built {
+        eprintln!("skipped: {why}");
+    }
+    built.is_err()
+}
+
+fn keeps_the_contract(durability: Durability, given: &[(&str, Value)]) {
+    if !is_missing() {
+        support::keeps_the_contract(&MARIADB, durability, given);
+    }
+}
+
+fn rocksdb() -> (&'static str, Value) {
+    ("storage_engine", "rocksdb".into())
+}
+
+#[test]
+fn innodb_keeps_the_contract_with_other_knobs() {
+    let knobs = [
+        ("isolation", "snapshot".into()),
+        ("innodb_page_size", "4096".into()),
+        ("compression", "zlib".into()),
+        ("log_directory", "log".into()),
+    ];
+    keeps_the_contract(Durability::Buffered, &knobs);
+}
+
+#[test]
+fn innodb_keeps_the_contract_when_serializable() {
+    let knobs = [("isolation", "serializable".into())];
+    keeps_the_contract(Durability::Async, &knobs);
+}
+
+#[test]
+fn myrocks_keeps_the_contract() {
+    keeps_the_contract(Durability::Async, &[rocksdb()]);
+}
+
+#[test]
+fn both_storage_engines_speak_sql() {
+    if is_missing() {
+        return;
+    }
+    assert_eq!(MARIADB.dialect(), Some(Dialect::Mariadb));
+    for given in [vec![], vec![rocksdb()]] {
+        let place = Place::of(&MARIADB, Durability::Async, &given);
+        let database = open(&MARIADB, place.path(), Durability::Async, &given).unwrap();
+        sql::speaks_sql(&*database, &SAMPLE);
+    }
+}
+
+/// How many of so many commits a server finds that was killed.
+fn left_after_a_kill(durability: Durability, given: &[(&str, Value)]) -> u64 {
+    const COMMITS: u64 = 200;
+    let place = Place::of(&MARIADB, durability, given);
+    let database = open(&MARIADB, place.path(), durability, given).unwrap();
+    let mut session = database.session().unwrap();
+    for number in 0..COMMITS {
+        session.begin(Mode::Write).unwrap();
+        session.put(&number.to_be_bytes(), b"committed").unwrap();
+        session.commit().unwrap();
+    }
+    session.begin(Mode::Write).unwrap();
+    session
+        .put(&COMMITS.to_be_bytes(), b"never committed")
+        .unwrap();
+    let pid = Pid::from_raw(place.server().unwrap().pid().cast_signed());
+    kill(pid, Signal::SIGKILL).unwrap();
+    let told = session.commit().unwrap_err();
+    assert!(!told.is_conflict(), "{told}");
+    drop(session);
+    drop(database);
+    let _again = support::start(&MARIADB, place.path(), durability, given);
+    let database = open(&MARIADB, place.path(), durability, given).unwrap();
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Read).unwrap();
+    let mut found = 0;
+    let seen = session.scan(KeyRange::ALL, Direction::Forward, &mut |key, _| {
+        // A prefix of the commits: nothing is left out.
+        assert_eq!(key, u64::to_be_bytes(found));
+        found += 1;
+        std::ops::ControlFlow::Continue(())
+    });
+    assert_eq!(seen, Ok(found));
+    session.commit().unwrap();
+    write(&*database, b"afterwards", b"works");
+    assert!(found <= COMMITS);
+    found
+}
+
+#[test]
+fn a_killed_server_keeps_what_its_level_promises() {
+    if is_missing() {
+        return;
+    }
+    for given in [vec![], vec![rocksdb()]] {
+        let levels = [Durability::Sync, Durability::Async, Durability::Process];
+        let offered = levels
+            .iter()
+            .filter(|level| promised(**level, &given).is_ok());
+        for durability in offered.copied() {
+            assert_eq!(
+                left_after_a_kill(durability, &given),
+                200,
+                "{durability} {given:?}"
+            );
+        }
+        // A prefix, of whatever length.
+        left_after_a_kill(Durability::Buffered, &given);
+    }
+}
+
+#[test]
+fn what_was_stopped_in_good_order_is_there_again() {
+    if is_missing() {
+        return;
+    }
+    let level = Durability::Buffered;
+    let mut place = Place::of(&MARIADB, level, &[]);
+    let database = open(&MARIADB, place.path(), level, &[]).unwrap();
+    write(&*database, b"key", b"value");
+    database.checkpoint().unwrap();
+    drop(database);
+    place.restart(&MARIADB, level, &[]);
+    let database = open(&MARIADB, place.path(), level, &[]).unwrap();
+    let found = read(&*database, b"key");
+    assert_eq!(found.as_deref(), Some(b"value".as_slice()));
+}
+
+#[test]
+fn a_folder_without_a_server_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = open(&MARIADB, folder.path(), Durability::Sync, &[]).err();
+    let why = refused.unwrap().to_string();
+    assert!(why.contains("no MariaDB server runs in"), "{why}");
+}
+
+#[test]
+fn knobs_reach_the_server_and_are_read_back() {
+    if is_missing() {
+        return;
+    }
+    let given = [
+        ("innodb_buffer_pool_size", Value::from("64MiB")),
+        ("innodb_log_file_size", Value::from("32MiB")),
+        ("innodb_io_capacity", Value::Integer(1000)),
+        ("innodb_doublewrite", "off".into()),
+        ("innodb_flush_method", "fsync".into()),
+        ("log_directory", "log".into()),
+    ];
+    let place = Place::of(&MARIADB, Durability::Process, &given);
+    let database = open(&MARIADB, place.path(), Durability::Process, &given).unwrap();
+    let found = database.settings().unwrap();
+    let expected = [
+        ("innodb_buffer_pool_size", "67108864"),
+        ("innodb_log_file_size", "33554432"),
+        ("innodb_io_capacity", "1000"),
+        ("innodb_doublewrite", "OFF"),
+        ("innodb_flush_method", "fsync"),
+        ("innodb_flush_log_at_trx_commit", "2"),
+        ("log_bin", "OFF"),
+        ("tx_isolation", "REPEATABLE-READ"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(found[name].to_string(), value, "{name}");
+    }
+    assert!(place.path().join("log/ib_logfile0").exists());
+    write(&*database, b"key", b"value");
+    let counters = database.counters().unwrap();
+    let reads = &counters["Innodb_buffer_pool_read_requests"];
+    assert!(matches!(reads, Value::Integer(number) if *number > 0));
+}
+
+fn promised(durability: Durability, given: &[(&str, Value)]) -> Result<String, String> {
+    let knobs = knob::resolve("mariadb", MARIADB.knobs(), &settings(given)).unwrap();
+    let promise = MARIADB.promise_with(durability, &knobs);
+    promise
+        .map(|promise| promise.mapped_to)
+        .map_err(|why| why.to_string())
+}
+
+#[test]
+fn the_promise_follows_the_knobs() {
+    use Durability::{Async, Buffered, None, Process, Sync};
+    let levels = [
+        (Sync, "1", 1),
+        (Async, "2", 1),
+        (Buffered, "0", 1),
+        (Process, "2", 0),
+    ];
+    for (level, number, twice) in levels {
+        let mapped_to = format!(
+            "innodb_flush_log_at_trx_commit={number}, innodb_doublewrite={twice}, log_bin=OFF"
+        );
+        assert_eq!(promised(level, &[]), Ok(mapped_to));
+    }
+    assert!(promised(None, &[]).is_err());
+    let mapped_to = promised(Async, &[rocksdb()]).unwrap();
+    assert!(
+        mapped_to.contains("rocksdb_manual_wal_flush=0"),
+        "{mapped_to}"
+    );
+    let torn = [("innodb_doublewrite", "off".into())];
+    assert!(promised(Sync, &torn).unwrap_err().contains("use process"));
+    assert!(promised(Process, &torn).is_ok());
+    let mixed = [rocksdb(), ("innodb_io_capacity", Value::Integer(900))];
+    let why = promised(Sync, &mixed).unwrap_err();
+    assert!(why.contains("innodb_io_capacity does nothing"), "{why}");
+    let gaps = [rocksdb(), ("isolation", "serializable".into())];
+    assert!(promised(Sync, &gaps).unwrap_err().contains("InnoDB's"));
+}
+
+/// Makes a user of that password, and a schema that is somebody else's.
+fn prepare_users_server(folder: &Path) {
+    let database = open(&MARIADB, folder, Durability::Sync, &[]).unwrap();
+    let mut session = database.session().unwrap();
+    let sql = session.sql().unwrap();
+    sql.batch(
+        "CREATE USER me@localhost IDENTIFIED BY 's3cret'; GRANT ALL ON `trueput\\_%`.* TO \
+         me@localhost; CREATE DATABASE trueput_taken; CREATE TABLE trueput_taken.accounts (id INT)",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_users_server_is_used_in_a_schema_of_ours_alone() {
+    if is_missing() {
+        return;
+    }
+    let place = Place::of(&MARIADB, Durability::Sync, &[]);
+    prepare_users_server(place.path());
+    let socket = place.path().join("data/server.sock");
+    let at = |who: &str, schema: &str| {
+        let socket = socket.display();
+        let url = format!("mysql://{who}@localhost/{schema}?socket={socket}");
+        MARIADB.at(Path::new(&url))
+    };
+    let engine = at("me:s3cret", "trueput_mine").unwrap();
+    let build = engine.build().unwrap();
+    assert!(build.version.contains("MariaDB"));
+    let shown = build.library.unwrap().display().to_string();
+    assert!(
+        shown.starts_with("mysql://me@localhost/trueput_mine"),
+        "{shown}"
+    );
+    assert!(engine.service().is_none());
+    let first = tempfile::tempdir().unwrap();
+    let database = open(&*engine, first.path(), Durability::Sync, &[]).unwrap();
+    write(&*database, b"key", b"value");
+    let again = open(&*engine, first.path(), Durability::Sync, &[]).unwrap();
+    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    let second = tempfile::tempdir().unwrap();
+    let database = open(&*engine, second.path(), Durability::Sync, &[]).unwrap();
+    assert_eq!(read(&*database, b"key"), None, "a new folder begins anew");
+    let said = |opened: trueput_engine::Result<_>| {
+        let why = opened.err().unwrap().to_string();
+        assert!(!why.contains("s3cret") && !why.contains('\n'), "{why}");
+        why
+    };
+    let refused = |who: &str, schema: &str, level, given: &[(&str, Value)]| {
+        said(open(
+            &*at(who, schema).unwrap(),
+            second.path(),
+            level,
+            given,
+        ))
+    };
+    let taken = refused("me:s3cret", "trueput_taken", Durability::Sync, &[]);
+    assert!(taken.contains("was not made by this program"), "{taken}");
+    let wrong = refused("me:s3crets", "trueput_mine", Durability::Sync, &[]);
+    assert!(wrong.contains("Access denied"), "{wrong}");
+    let level = refused("me:s3cret", "trueput_mine", Durability::Async, &[]);
+    assert!(
+        level.contains("innodb_flush_log_at_trx_commit is 1"),
+        "{level}"
+    );
+    let knob = [("innodb_io_capacity", Value::Integer(900))];
+    let own = refused("me:s3cret", "trueput_mine", Durability::Sync, &knob);
+    assert!(own.contains("the server's own"), "{own}");
+}
+
+#[test]
+fn what_is_no_server_is_refused() {
+    let missing = MARIADB.at(Path::new("/nowhere/mariadbd")).err().unwrap();
+    assert!(
+        missing.to_string().contains("/nowhere/mariadbd"),
+        "{missing}"
+    );
+    let other = MARIADB.at(Path::new("/bin/true")).err().unwrap();
+    assert!(other.to_string().contains("no MariaDB server"), "{other}");
+}

@@ -1,8 +1,9 @@
 //! Which store a session's tables lie in.
 
 use super::kv::KeyValue;
+use super::sql::SqlTables;
 use super::tables::Tables;
-use crate::Error;
+use crate::{Doing, Error};
 use trueput_engine::Session;
 
 /// The stores that a plan can ask for.
@@ -49,15 +50,13 @@ pub fn tables<'s>(
     store: Store,
 ) -> Result<Box<dyn Tables + 's>, Error> {
     match store.chosen(session) {
+        "sql" if session.sql().is_none() => {
+            let why = "this engine speaks no SQL: give store kv";
+            Err(Error::Workload(why.to_owned()))
+        }
         "sql" => {
-            let dialect = session.sql().map(|sql| sql.dialect().name());
-            Err(Error::Workload(match dialect {
-                None => "this engine speaks no SQL: give store kv".to_owned(),
-                Some(dialect) => format!(
-                    "there is no SQL store of tpcc for {dialect} yet: give store kv where the \
-                     engine also has keys and values"
-                ),
-            }))
+            let tables = SqlTables::new(session);
+            Ok(Box::new(tables.doing(|| "speaking SQL".to_owned())?))
         }
         _ => Ok(Box::new(KeyValue::new(session))),
     }

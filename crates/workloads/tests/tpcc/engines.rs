@@ -6,7 +6,8 @@ use trueput_engine::{Durability, Engine, OpenSpec, knob};
 use trueput_record::VerifyLevel;
 use trueput_record::trial::Settings;
 
-const SMALL: [(&str, &str); 3] = [
+const SMALL: [(&str, &str); 4] = [
+    ("store", "kv"),
     ("warehouses", "2"),
     ("cardinality", "hundredth"),
     ("transactions", "400"),

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trueput_engine::{
-    Database, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Database, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, Value,
+    ValueVisitor,
 };
 
 /// The first byte of the keys of ORDER-LINE and NEW-ORDER.
@@ -114,6 +115,14 @@ impl FaultySession<'_> {
 }
 
 impl Session for FaultySession<'_> {
+    fn sql(&mut self) -> Option<&mut dyn Sql> {
+        // The faults are of keys and values.
+        match self.database.fault {
+            Fault::None => self.inner.sql(),
+            _ => None,
+        }
+    }
+
     fn begin(&mut self, mode: Mode) -> Result<()> {
         self.mode = Some(mode);
         if self.is_loose() {

@@ -7,6 +7,7 @@ use trueput_engine::{
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_runner::host::service::{Server, Site};
 use trueput_workloads::tpcc::Tpcc;
 use trueput_workloads::{
     Conclusion, Ended, Error, Findings, Job, Load, Meter, Remains, Target, Task, Workload,
@@ -82,14 +83,39 @@ pub struct Bench {
     capabilities: Capabilities,
     pub workers: u32,
     pub verify: VerifyLevel,
+    /// Ends before its folder goes.
+    _server: Option<Server>,
     folder: tempfile::TempDir,
+}
+
+/// The server that an engine needs for a database, where it needs one.
+fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
+    let service = engine.service()?;
+    let site = Site {
+        service: &*service,
+        spec,
+        conditions: &Conditions::default(),
+        group_entry: None,
+    };
+    Some(Server::start(&site, &mut || true).unwrap())
 }
 
 impl Bench {
     pub fn new(engine: &dyn Engine, fault: Fault, workers: u32, given: &[(&str, &str)]) -> Self {
+        Self::turned(engine, fault, workers, given, &[])
+    }
+
+    /// As [`Bench::new`], with knobs of the engine.
+    pub fn turned(
+        engine: &dyn Engine,
+        fault: Fault,
+        workers: u32,
+        given: &[(&str, &str)],
+        knobs: &[(&str, &str)],
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let levels = Durability::ALL.into_iter().rev();
-        let knobs = knob::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
+        let knobs = knob::resolve("engine", engine.knobs(), &settings(knobs)).unwrap();
         let durability = levels
             .into_iter()
             .find(|level| engine.promise_with(*level, &knobs).is_ok())
@@ -100,6 +126,7 @@ impl Bench {
             knobs: &knobs,
             sessions: workers + 4,
         };
+        let server = server(engine, &spec);
         let database = engine.open(&spec).unwrap();
         Self {
             job: job(given).unwrap(),
@@ -107,6 +134,7 @@ impl Bench {
             capabilities: engine.capabilities(),
             workers,
             verify: VerifyLevel::Full,
+            _server: server,
             folder,
         }
     }

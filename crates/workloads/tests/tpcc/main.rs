@@ -1,4 +1,4 @@
-//! The tpcc workload over keys and values, on every engine that is compiled in or found.
+//! The tpcc workload over keys and values and in SQL, on every engine that is compiled in or found.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,3 +14,4 @@ mod engines;
 mod faulty;
 mod harness;
 mod settings;
+mod sql;

@@ -1,0 +1,153 @@
+//! Delivery, clause 2.7.4.2: all districts of a warehouse in six statements.
+
+use super::columns::{money, number};
+use super::{SqlTables, Which, one_of_pairs};
+use crate::tpcc::tables::{Delivered, Due};
+use trueput_engine::{Datum, Error, Result};
+
+/// The smallest NO_O_ID of each district, by the primary key.
+const OLDEST: &str = "SELECT d_id, (SELECT MIN(no_o_id) FROM new_order \
+                      WHERE no_w_id = d_w_id AND no_d_id = d_id) \
+                      FROM district WHERE d_w_id = ? ORDER BY d_id";
+
+/// The pairs of district and order, two parameters each.
+fn pairs<'p>(due: &[Due], parameters: &mut Vec<Datum<'p>>) {
+    for one in due {
+        parameters.extend([number(one.district), number(one.order)]);
+    }
+}
+
+fn orders(count: usize) -> String {
+    format!("o_w_id = ? AND {}", one_of_pairs("o_d_id", "o_id", count))
+}
+
+fn lines(count: usize) -> String {
+    format!(
+        "ol_w_id = ? AND {}",
+        one_of_pairs("ol_d_id", "ol_o_id", count)
+    )
+}
+
+impl SqlTables<'_> {
+    pub(super) fn take_oldest(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()> {
+        out.clear();
+        let statement = self.statement(Which::Oldest, 0, |_| OLDEST.to_owned())?;
+        self.rows(statement, &[number(warehouse)], |mut columns| {
+            let district = columns.whole()?;
+            if let Some(order) = columns.maybe_whole()? {
+                out.push(Due { district, order });
+            }
+            Ok(())
+        })?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let count = out.len();
+        let statement = self.statement(Which::TakeOldest, count, |_| {
+            let these = one_of_pairs("no_d_id", "no_o_id", count);
+            format!("DELETE FROM new_order WHERE no_w_id = ? AND {these}")
+        })?;
+        let mut parameters = vec![number(warehouse)];
+        pairs(out, &mut parameters);
+        let taken = self.execute(statement, &parameters)?;
+        if taken == count as u64 {
+            return Ok(());
+        }
+        // They were read without a lock.
+        Err(Error::Conflict(
+            "another delivery has taken a new order".to_owned(),
+        ))
+    }
+
+    pub(super) fn deliver_orders(
+        &mut self,
+        warehouse: u32,
+        due: &[Due],
+        carrier: u8,
+        at: i64,
+        out: &mut Vec<Delivered>,
+    ) -> Result<()> {
+        out.clear();
+        let count = due.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let mut these = vec![number(warehouse)];
+        pairs(due, &mut these);
+        let with = |first| {
+            let mut parameters = vec![first];
+            parameters.extend_from_slice(&these);
+            parameters
+        };
+        let statement = self.statement(Which::DeliverOrders, count, |_| {
+            format!("UPDATE orders SET o_carrier_id = ? WHERE {}", orders(count))
+        })?;
+        self.change("the orders", count, statement, &with(number(carrier)))?;
+        let statement = self.statement(Which::DeliveredOrders, count, |_| {
+            format!("SELECT o_d_id, o_c_id FROM orders WHERE {}", orders(count))
+        })?;
+        out.extend(due.iter().map(|one| Delivered {
+            district: one.district,
+            ..Delivered::default()
+        }));
+        self.rows(statement, &these, |mut columns| {
+            let customer = (columns.whole()?, columns.whole()?);
+            of_district(out, customer.0)?.customer = customer.1;
+            Ok(())
+        })?;
+        let statement = self.statement(Which::DeliverLines, count, |_| {
+            format!(
+                "UPDATE order_line SET ol_delivery_d = ? WHERE {}",
+                lines(count)
+            )
+        })?;
+        self.execute(statement, &with(Datum::Timestamp(at)))?;
+        let statement = self.statement(Which::DeliveredLines, count, |_| {
+            format!(
+                "SELECT ol_d_id, SUM(ol_amount) FROM order_line WHERE {} GROUP BY ol_d_id",
+                lines(count)
+            )
+        })?;
+        self.rows(statement, &these, |mut columns| {
+            let amount = (columns.whole()?, columns.cents()?);
+            of_district(out, amount.0)?.amount = amount.1;
+            Ok(())
+        })
+    }
+
+    /// Adds to the balances of one customer of each district, in one statement.
+    pub(super) fn credit_customers(
+        &mut self,
+        warehouse: u32,
+        delivered: &[Delivered],
+    ) -> Result<()> {
+        let count = delivered.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let statement = self.statement(Which::Credit, count, |writing| {
+            let case = format!("WHEN ? THEN {}", writing.money_parameter());
+            let cases = vec![case.as_str(); count].join(" ");
+            let these = one_of_pairs("c_d_id", "c_id", count);
+            format!(
+                "UPDATE customer SET c_balance = c_balance + CASE c_d_id {cases} END, \
+                 c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = ? AND {these}"
+            )
+        })?;
+        let mut parameters = Vec::with_capacity(4 * count + 1);
+        for one in delivered {
+            parameters.extend([number(one.district), money(one.amount)]);
+        }
+        parameters.push(number(warehouse));
+        for one in delivered {
+            parameters.extend([number(one.district), number(one.customer)]);
+        }
+        self.change("the customers", count, statement, &parameters)
+    }
+}
+
+fn of_district(delivered: &mut [Delivered], district: u8) -> Result<&mut Delivered> {
+    let mut all = delivered.iter_mut();
+    let found = all.find(|one| one.district == district);
+    found.ok_or_else(|| Error::engine("an order of a district that is not due"))
+}

@@ -1,0 +1,178 @@
+//! What differs between the dialects of SQL, each in a file of its own.
+
+mod informix;
+mod iris;
+mod mariadb;
+mod postgresql;
+mod sqlite;
+
+use super::schema::Kind;
+use trueput_engine::Dialect;
+
+/// How a query ends after so many rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Paging {
+    /// `SELECT … LIMIT n`.
+    Limit,
+    /// `SELECT FIRST n …`.
+    First,
+    /// `SELECT TOP n …`.
+    Top,
+}
+
+/// How a dialect writes what is not written alike everywhere.
+pub(super) struct Writing {
+    /// Parameters are `$1`, `$2` … and not `?`.
+    pub(super) is_numbered: bool,
+    /// The type of a column.
+    pub(super) column_type: fn(Kind) -> String,
+    /// What stands behind a table's closing parenthesis; the argument is whether it has a primary
+    /// key.
+    pub(super) table_end: fn(bool) -> &'static str,
+    /// What stands at a query's end to lock the rows that it reads.
+    pub(super) lock: &'static str,
+    /// `UPDATE … RETURNING` gives the rows that it has changed.
+    pub(super) has_returning: bool,
+    /// A parameter can be an array: `= ANY(…)`.
+    pub(super) has_arrays: bool,
+    /// `INSERT … VALUES (…), (…)` inserts several rows.
+    pub(super) has_rows: bool,
+    pub(super) paging: Paging,
+    /// The type that a parameter of money is cast to where it stands by itself; `None` where a
+    /// parameter carries its type.
+    pub(super) money: Option<&'static str>,
+    /// The same for a whole number.
+    pub(super) integer: Option<&'static str>,
+    /// The statements that refresh the planner's statistics.
+    pub(super) analyze: fn(&[&str]) -> Vec<String>,
+}
+
+/// The writing of a dialect.
+pub(super) fn writing(dialect: Dialect) -> &'static Writing {
+    match dialect {
+        Dialect::Postgresql => &postgresql::WRITING,
+        Dialect::Mariadb => &mariadb::WRITING,
+        Dialect::Sqlite => &sqlite::WRITING,
+        Dialect::Informix => &informix::WRITING,
+        Dialect::Iris => &iris::WRITING,
+    }
+}
+
+/// The standard's types: what a dialect has that has nothing of its own to say.
+fn standard_type(kind: Kind) -> String {
+    match kind {
+        Kind::Number => "INTEGER".to_owned(),
+        Kind::Small => "SMALLINT".to_owned(),
+        Kind::Large => "BIGINT".to_owned(),
+        Kind::Money => "DECIMAL(12, 2)".to_owned(),
+        Kind::Rate => "DECIMAL(4, 4)".to_owned(),
+        Kind::Fixed(length) => format!("CHAR({length})"),
+        Kind::Text(length) => format!("VARCHAR({length})"),
+        Kind::Moment => "TIMESTAMP".to_owned(),
+    }
+}
+
+/// One statement for each table.
+fn for_each(tables: &[&str], start: &str) -> Vec<String> {
+    tables
+        .iter()
+        .map(|table| format!("{start} {table}"))
+        .collect()
+}
+
+impl Writing {
+    /// A statement that was written with `?`, as this dialect has its parameters.
+    pub(super) fn parameters(&self, statement: &str) -> String {
+        if !self.is_numbered {
+            return statement.to_owned();
+        }
+        let mut written = String::with_capacity(statement.len() + 64);
+        let mut number = 0;
+        for letter in statement.chars() {
+            if letter == '?' {
+                number += 1;
+                written.push('$');
+                written.push_str(&number.to_string());
+            } else {
+                written.push(letter);
+            }
+        }
+        written
+    }
+
+    /// A parameter of money that stands by itself.
+    pub(super) fn money_parameter(&self) -> String {
+        cast(self.money)
+    }
+
+    /// A parameter that is a whole number and stands by itself.
+    pub(super) fn integer_parameter(&self) -> String {
+        cast(self.integer)
+    }
+
+    /// A query for the first row of what `rest` says, from `FROM` on.
+    pub(super) fn first(&self, columns: &str, rest: &str) -> String {
+        match self.paging {
+            Paging::Limit => format!("SELECT {columns} {rest} LIMIT 1"),
+            Paging::First => format!("SELECT FIRST 1 {columns} {rest}"),
+            Paging::Top => format!("SELECT TOP 1 {columns} {rest}"),
+        }
+    }
+
+    /// A condition that `column` is one of `count` numbers, and how many parameters it has.
+    pub(super) fn one_of(&self, column: &str, count: usize) -> String {
+        if self.has_arrays {
+            return format!("{column} = ANY(?)");
+        }
+        format!("{column} IN ({})", vec!["?"; count].join(", "))
+    }
+
+    /// How many rows of so many columns go into one `INSERT`: what every server takes, the oldest
+    /// SQLite's 999 parameters among them.
+    pub(super) fn rows_at_once(&self, columns: usize) -> usize {
+        const MOST_ROWS: usize = 100;
+        const MOST_PARAMETERS: usize = 900;
+        match self.has_rows {
+            true => (MOST_PARAMETERS / columns.max(1)).clamp(1, MOST_ROWS),
+            false => 1,
+        }
+    }
+}
+
+fn cast(to: Option<&str>) -> String {
+    match to {
+        Some(to) => format!("CAST(? AS {to})"),
+        None => "?".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_numbered_where_the_dialect_numbers_them() {
+        let written = writing(Dialect::Postgresql).parameters("a = ? AND b IN (?, ?)");
+        assert_eq!(written, "a = $1 AND b IN ($2, $3)");
+        let written = writing(Dialect::Mariadb).parameters("a = ?");
+        assert_eq!(written, "a = ?");
+    }
+
+    #[test]
+    fn the_first_row_is_asked_for_as_each_dialect_does() {
+        let first = |dialect| writing(dialect).first("a", "FROM t ORDER BY a");
+        assert_eq!(first(Dialect::Sqlite), "SELECT a FROM t ORDER BY a LIMIT 1");
+        assert_eq!(
+            first(Dialect::Informix),
+            "SELECT FIRST 1 a FROM t ORDER BY a"
+        );
+        assert_eq!(first(Dialect::Iris), "SELECT TOP 1 a FROM t ORDER BY a");
+    }
+
+    #[test]
+    fn several_rows_go_into_one_insert_where_the_dialect_can() {
+        assert_eq!(writing(Dialect::Mariadb).rows_at_once(3), 100);
+        assert_eq!(writing(Dialect::Mariadb).rows_at_once(21), 42);
+        assert_eq!(writing(Dialect::Informix).rows_at_once(3), 1);
+    }
+}

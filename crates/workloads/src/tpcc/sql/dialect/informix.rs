@@ -1,0 +1,30 @@
+//! Informix, written to the "IBM Informix Guide to SQL: Syntax" (14.10) and not run here.
+
+use super::{Paging, Writing, for_each, standard_type};
+use crate::tpcc::sql::schema::Kind;
+
+pub(super) static WRITING: Writing = Writing {
+    is_numbered: false,
+    column_type,
+    // Pages would be locked otherwise.
+    table_end: |_| " LOCK MODE ROW",
+    // FOR UPDATE is for cursors that update by position: with REPEATABLE READ or COMMITTED READ the
+    // update of the row itself takes the lock, and the isolation level keeps what was read.
+    lock: "",
+    has_returning: false,
+    has_arrays: false,
+    has_rows: false,
+    paging: Paging::First,
+    money: Some("DECIMAL(12, 2)"),
+    integer: Some("INTEGER"),
+    analyze: |tables| for_each(tables, "UPDATE STATISTICS MEDIUM FOR TABLE"),
+};
+
+fn column_type(kind: Kind) -> String {
+    match kind {
+        Kind::Moment => "DATETIME YEAR TO FRACTION(5)".to_owned(),
+        // VARCHAR holds 255 bytes at the most.
+        Kind::Text(length) if length > 255 => format!("LVARCHAR({length})"),
+        _ => standard_type(kind),
+    }
+}

@@ -1,0 +1,26 @@
+//! PostgreSQL.
+
+use super::{Paging, Writing, for_each, standard_type};
+use crate::tpcc::sql::schema::Kind;
+
+pub(super) static WRITING: Writing = Writing {
+    is_numbered: true,
+    column_type,
+    table_end: |_| "",
+    lock: " FOR UPDATE",
+    has_returning: true,
+    has_arrays: true,
+    has_rows: true,
+    paging: Paging::Limit,
+    money: Some("DECIMAL(12, 2)"),
+    integer: Some("INTEGER"),
+    analyze: |tables| for_each(tables, "VACUUM ANALYZE"),
+};
+
+/// Text is ordered by its bytes, whatever the database's own collation.
+fn column_type(kind: Kind) -> String {
+    match kind {
+        Kind::Text(_) => format!("{} COLLATE \"C\"", standard_type(kind)),
+        _ => standard_type(kind),
+    }
+}

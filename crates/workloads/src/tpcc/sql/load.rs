@@ -1,0 +1,72 @@
+//! The tables made, filled and finished (clause 4.3), and rows inserted.
+
+use super::columns::Row;
+use super::{SqlTables, Which, schema};
+use crate::tpcc::rows::Table;
+use crate::tpcc::tables::Rows;
+use trueput_engine::{Datum, Result};
+
+/// Bytes that a parameter makes of a value.
+fn bytes(datum: &Datum<'_>) -> u64 {
+    match datum {
+        Datum::Null => 0,
+        Datum::Integer(_) | Datum::Decimal { .. } | Datum::Timestamp(_) => 8,
+        Datum::Text(text) => text.len() as u64,
+        Datum::Bytes(bytes) => bytes.len() as u64,
+        Datum::Integers(numbers) => numbers.len() as u64 * 8,
+    }
+}
+
+impl SqlTables<'_> {
+    /// Inserts rows, several with each statement; the bytes of their values.
+    pub(super) fn insert<R: Row>(&mut self, rows: &[R]) -> Result<u64> {
+        let columns = schema::columns(R::TABLE).len();
+        let mut sent = 0;
+        for some in rows.chunks(self.writing.rows_at_once(columns)) {
+            let count = some.len();
+            let insert = |_: &_| schema::insert(R::TABLE, count);
+            let statement = self.statement(Which::Insert(R::TABLE), count, insert)?;
+            let mut parameters = Vec::with_capacity(columns * count);
+            for row in some {
+                row.values(&mut parameters);
+            }
+            sent += parameters.iter().map(bytes).sum::<u64>();
+            self.change(R::TABLE.name(), count, statement, &parameters)?;
+        }
+        Ok(sent)
+    }
+
+    pub(super) fn create_tables(&mut self) -> Result<()> {
+        for table in Table::ALL {
+            let create = schema::create(table, self.writing);
+            self.sql()?.batch(&create)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn load_rows(&mut self, rows: Rows<'_>) -> Result<u64> {
+        match rows {
+            Rows::Warehouses(rows) => self.insert(rows),
+            Rows::Districts(rows) => self.insert(rows),
+            Rows::Customers(rows) => self.insert(rows),
+            Rows::Histories(rows) => self.insert(rows),
+            Rows::NewOrders(rows) => self.insert(rows),
+            Rows::Orders(rows) => self.insert(rows),
+            Rows::OrderLines(rows) => self.insert(rows),
+            Rows::Items(rows) => self.insert(rows),
+            Rows::Stocks(rows) => self.insert(rows),
+        }
+    }
+
+    /// The secondary indexes, which are cheaper to make of all rows at once, and statistics.
+    pub(super) fn finish_tables(&mut self) -> Result<()> {
+        for index in schema::INDEXES {
+            self.sql()?.batch(index)?;
+        }
+        let names = Table::ALL.map(Table::name);
+        for statement in (self.writing.analyze)(&names) {
+            self.sql()?.batch(&statement)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! New-order, clause 2.4.2.2, and stock-level, clause 2.8.2.2.
+
+use super::columns::{Columns, number};
+use super::dialect::Writing;
+use super::{SqlTables, Which};
+use crate::tpcc::rows::{NewOrderRow, OrderRow};
+use crate::tpcc::tables::{Buyer, Item, OrderNumber, Stock, StockChange, StockKey};
+use trueput_engine::{Datum, Error, Result};
+
+const BUYER: &str = "SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse \
+                     WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? AND w_id = c_w_id";
+
+const RAISE: &str = "UPDATE district SET d_next_o_id = d_next_o_id + 1 \
+                     WHERE d_w_id = ? AND d_id = ?";
+
+const LOW_STOCK: &str = "SELECT COUNT(DISTINCT s_i_id) FROM district, order_line, stock \
+                         WHERE d_w_id = ? AND d_id = ? AND ol_w_id = d_w_id AND ol_d_id = d_id \
+                         AND ol_o_id < d_next_o_id AND ol_o_id >= d_next_o_id - 20 \
+                         AND s_w_id = d_w_id AND s_i_id = ol_i_id AND s_quantity < ?";
+
+/// The columns of STOCK that an order changes, with their new values.
+const CHANGED: [&str; 4] = ["s_quantity", "s_ytd", "s_order_cnt", "s_remote_cnt"];
+
+/// One statement that sets each column of several stocks of a warehouse by a case for each item.
+fn update_stocks(writing: &Writing, count: usize) -> String {
+    let case = format!("WHEN ? THEN {}", writing.integer_parameter());
+    let cases = vec![case.as_str(); count].join(" ");
+    let set: Vec<_> = CHANGED
+        .iter()
+        .map(|column| format!("{column} = CASE s_i_id {cases} END"))
+        .collect();
+    let items = vec!["?"; count].join(", ");
+    format!(
+        "UPDATE stock SET {} WHERE s_w_id = ? AND s_i_id IN ({items})",
+        set.join(", ")
+    )
+}
+
+fn stocks(writing: &Writing, district: u8, count: usize) -> String {
+    let items = writing.one_of("s_i_id", count);
+    format!(
+        "SELECT s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_dist_{district:02}, s_data \
+         FROM stock WHERE s_w_id = ? AND {items} ORDER BY s_i_id{}",
+        writing.lock
+    )
+}
+
+fn items(writing: &Writing, count: usize) -> String {
+    let items = writing.one_of("i_id", count);
+    format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE {items}")
+}
+
+fn stock(columns: &mut Columns<'_>) -> Result<Stock> {
+    Ok(Stock {
+        quantity: columns.whole()?,
+        ytd: columns.whole()?,
+        order_count: columns.whole()?,
+        remote_count: columns.whole()?,
+        district_info: columns.text()?,
+        data: columns.text()?,
+    })
+}
+
+impl SqlTables<'_> {
+    pub(super) fn read_buyer(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        customer: u32,
+    ) -> Result<Buyer> {
+        let statement = self.statement(Which::Buyer, 0, |_| BUYER.to_owned())?;
+        let parameters = [number(warehouse), number(district), number(customer)];
+        self.row(
+            "the customer or the warehouse",
+            statement,
+            &parameters,
+            |mut columns| {
+                Ok(Buyer {
+                    discount: columns.rate()?,
+                    last: columns.text()?,
+                    credit: columns.text()?,
+                    warehouse_tax: columns.rate()?,
+                })
+            },
+        )
+    }
+
+    pub(super) fn raise_order_number(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+    ) -> Result<OrderNumber> {
+        let parameters = [number(warehouse), number(district)];
+        let read = |mut columns: Columns<'_>| {
+            Ok(OrderNumber {
+                order: columns.whole()?,
+                district_tax: columns.rate()?,
+            })
+        };
+        if self.writing.has_returning {
+            let raise = self.statement(Which::RaiseOrder, 0, |_| {
+                format!("{RAISE} RETURNING d_next_o_id - 1, d_tax")
+            })?;
+            return self.row("the district", raise, &parameters, read);
+        }
+        let select = self.statement(Which::ReadOrder, 0, |writing| {
+            let lock = writing.lock;
+            format!("SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ?{lock}")
+        })?;
+        let taken = self.row("the district", select, &parameters, read)?;
+        let raise = self.statement(Which::RaiseOrder, 0, |_| RAISE.to_owned())?;
+        self.change("the district", 1, raise, &parameters)?;
+        Ok(taken)
+    }
+
+    pub(super) fn insert_order_rows(&mut self, order: &OrderRow) -> Result<()> {
+        self.insert(std::slice::from_ref(order))?;
+        let new = NewOrderRow {
+            warehouse: order.warehouse,
+            district: order.district,
+            order: order.id,
+        };
+        self.insert(&[new]).map(|_| ())
+    }
+
+    pub(super) fn read_items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
+        out.clear();
+        out.resize(ids.len(), None);
+        let numbers: Vec<i64> = ids.iter().map(|id| i64::from(*id)).collect();
+        let count = self.count_of(ids.len());
+        let statement = self.statement(Which::Items, count, |writing| items(writing, ids.len()))?;
+        let mut parameters = Vec::with_capacity(ids.len());
+        self.push_numbers(&numbers, &mut parameters);
+        self.rows(statement, &parameters, |mut columns| {
+            let id: u32 = columns.whole()?;
+            let item = Item {
+                price: columns.cents()?,
+                name: columns.text()?,
+                data: columns.text()?,
+            };
+            let asked = ids
+                .iter()
+                .zip(out.iter_mut())
+                .filter(|(asked, _)| **asked == id);
+            asked.for_each(|(_, slot)| *slot = Some(item));
+            Ok(())
+        })
+    }
+
+    /// How many parameters a condition of [`Writing::one_of`] has.
+    fn count_of(&self, numbers: usize) -> usize {
+        if self.writing.has_arrays { 1 } else { numbers }
+    }
+
+    /// The parameters of a condition of [`Writing::one_of`].
+    fn push_numbers<'n>(&self, numbers: &'n [i64], parameters: &mut Vec<Datum<'n>>) {
+        match self.writing.has_arrays {
+            true => parameters.push(Datum::Integers(numbers)),
+            false => parameters.extend(numbers.iter().map(|number| Datum::Integer(*number))),
+        }
+    }
+
+    pub(super) fn read_stocks(
+        &mut self,
+        keys: &[StockKey],
+        district: u8,
+        out: &mut Vec<Stock>,
+    ) -> Result<()> {
+        out.clear();
+        for of_warehouse in keys.chunk_by(|one, other| one.warehouse == other.warehouse) {
+            let Some(first) = of_warehouse.first() else {
+                continue;
+            };
+            let (count, before) = (of_warehouse.len(), out.len());
+            let numbers: Vec<i64> = of_warehouse.iter().map(|key| i64::from(key.item)).collect();
+            let size = self.count_of(count);
+            let statement = self.statement(Which::Stocks(district), size, |writing| {
+                stocks(writing, district, count)
+            })?;
+            let mut parameters = Vec::with_capacity(1 + count);
+            parameters.push(number(first.warehouse));
+            self.push_numbers(&numbers, &mut parameters);
+            self.rows(statement, &parameters, |mut columns| {
+                let item: u32 = columns.whole()?;
+                let asked = of_warehouse.get(out.len() - before);
+                if asked.is_none_or(|asked| asked.item != item) {
+                    return Err(Error::engine("a stock is not there"));
+                }
+                out.push(stock(&mut columns)?);
+                Ok(())
+            })?;
+            if out.len() - before != count {
+                return Err(Error::engine("a stock is not there"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_stocks(&mut self, changes: &[StockChange]) -> Result<()> {
+        for of_warehouse in changes.chunk_by(|one, other| one.key.warehouse == other.key.warehouse)
+        {
+            let Some(first) = of_warehouse.first() else {
+                continue;
+            };
+            let count = of_warehouse.len();
+            let statement = self.statement(Which::UpdateStocks, count, |writing| {
+                update_stocks(writing, count)
+            })?;
+            let mut parameters = Vec::with_capacity(count * 9 + 1);
+            let values: [fn(&StockChange) -> Datum<'static>; CHANGED.len()] = [
+                |change| number(change.quantity),
+                |change| number(change.ytd),
+                |change| number(change.order_count),
+                |change| number(change.remote_count),
+            ];
+            for value in values {
+                for change in of_warehouse {
+                    parameters.extend([number(change.key.item), value(change)]);
+                }
+            }
+            parameters.push(number(first.key.warehouse));
+            parameters.extend(of_warehouse.iter().map(|change| number(change.key.item)));
+            self.change("the stocks", count, statement, &parameters)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn count_low_stock(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        threshold: i32,
+    ) -> Result<u64> {
+        let statement = self.statement(Which::LowStock, 0, |_| LOW_STOCK.to_owned())?;
+        let parameters = [number(warehouse), number(district), number(threshold)];
+        self.row("the count", statement, &parameters, |mut columns| {
+            columns.whole()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dialect::writing;
+    use super::*;
+    use trueput_engine::Dialect;
+
+    #[test]
+    fn the_stocks_of_an_order_are_read_in_one_statement() {
+        let text = |dialect| stocks(writing(dialect), 3, 2);
+        let read = "SELECT s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_dist_03, s_data \
+                    FROM stock WHERE s_w_id = ? AND ";
+        let mariadb = format!("{read}s_i_id IN (?, ?) ORDER BY s_i_id FOR UPDATE");
+        assert_eq!(text(Dialect::Mariadb), mariadb);
+        let postgresql = format!("{read}s_i_id = ANY(?) ORDER BY s_i_id FOR UPDATE");
+        assert_eq!(text(Dialect::Postgresql), postgresql);
+        let unlocked = format!("{read}s_i_id IN (?, ?) ORDER BY s_i_id");
+        for dialect in [Dialect::Sqlite, Dialect::Informix, Dialect::Iris] {
+            assert_eq!(text(dialect), unlocked);
+        }
+    }
+
+    #[test]
+    fn the_stocks_of_an_order_are_written_in_one_statement() {
+        let text = |dialect| update_stocks(writing(dialect), 1);
+        assert_eq!(
+            text(Dialect::Sqlite),
+            "UPDATE stock SET s_quantity = CASE s_i_id WHEN ? THEN ? END, \
+             s_ytd = CASE s_i_id WHEN ? THEN ? END, s_order_cnt = CASE s_i_id WHEN ? THEN ? END, \
+             s_remote_cnt = CASE s_i_id WHEN ? THEN ? END WHERE s_w_id = ? AND s_i_id IN (?)"
+        );
+        assert!(text(Dialect::Mariadb).contains("WHEN ? THEN CAST(? AS SIGNED) END"));
+        for dialect in [Dialect::Postgresql, Dialect::Informix, Dialect::Iris] {
+            assert!(text(dialect).contains("WHEN ? THEN CAST(? AS INTEGER) END"));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Payment, clause 2.5.2.2, and order-status, clause 2.6.2.2.
+
+use super::columns::{Columns, money, number};
+use super::{SqlTables, Which};
+use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
+use crate::tpcc::tables::{CustomerChange, Intent, Place, Who};
+use trueput_engine::{Datum, Error, Result};
+
+const CUSTOMER: &str = "SELECT c_w_id, c_d_id, c_id, c_first, c_middle, c_last, c_street_1, \
+                        c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, \
+                        c_credit_lim, c_discount, c_balance, c_ytd_payment, c_payment_cnt, \
+                        c_delivery_cnt, c_data FROM customer \
+                        WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+
+const NAMES: &str = "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? \
+                     ORDER BY c_first, c_id";
+
+const ORDER: &str = "o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local";
+
+const LAST_ORDER: &str = "FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? \
+                          ORDER BY o_id DESC";
+
+const LINES: &str = "SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \
+                     ol_delivery_d, ol_quantity, ol_amount, ol_dist_info FROM order_line \
+                     WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? ORDER BY ol_number";
+
+/// One of the two tables that a payment adds to.
+struct Payee {
+    pay: Which,
+    read: Which,
+    what: &'static str,
+    table: &'static str,
+    prefix: &'static str,
+    condition: &'static str,
+}
+
+const WAREHOUSE: Payee = Payee {
+    pay: Which::PayWarehouse,
+    read: Which::ReadWarehouse,
+    what: "the warehouse",
+    table: "warehouse",
+    prefix: "w_",
+    condition: "w_id = ?",
+};
+
+const DISTRICT: Payee = Payee {
+    pay: Which::PayDistrict,
+    read: Which::ReadDistrict,
+    what: "the district",
+    table: "district",
+    prefix: "d_",
+    condition: "d_w_id = ? AND d_id = ?",
+};
+
+fn place(mut columns: Columns<'_>) -> Result<Place> {
+    Ok(Place {
+        name: columns.text()?,
+        address: columns.address()?,
+    })
+}
+
+fn read_row(mut columns: Columns<'_>, out: &mut CustomerRow) -> Result<()> {
+    out.warehouse = columns.whole()?;
+    out.district = columns.whole()?;
+    out.id = columns.whole()?;
+    out.first = columns.text()?;
+    out.middle = columns.text()?;
+    out.last = columns.text()?;
+    out.address = columns.address()?;
+    out.phone = columns.text()?;
+    out.since = columns.moment()?;
+    out.credit = columns.text()?;
+    out.credit_limit = columns.cents()?;
+    out.discount = columns.rate()?;
+    out.balance = columns.cents()?;
+    out.ytd_payment = columns.cents()?;
+    out.payment_count = columns.whole()?;
+    out.delivery_count = columns.whole()?;
+    out.data = columns.text()?;
+    Ok(())
+}
+
+impl SqlTables<'_> {
+    /// Adds cents to a table's YTD, and reads name and address.
+    fn add(&mut self, payee: &Payee, key: &[Datum<'_>], amount: i64) -> Result<Place> {
+        let (table, prefix, condition) = (payee.table, payee.prefix, payee.condition);
+        let columns = ["name", "street_1", "street_2", "city", "state", "zip"]
+            .map(|column| format!("{prefix}{column}"))
+            .join(", ");
+        let mut parameters = Vec::with_capacity(3);
+        parameters.push(money(amount));
+        parameters.extend_from_slice(key);
+        let has_returning = self.writing.has_returning;
+        let pay = self.statement(payee.pay, 0, |writing| {
+            let amount = writing.money_parameter();
+            let set = format!("UPDATE {table} SET {prefix}ytd = {prefix}ytd + {amount}");
+            match has_returning {
+                true => format!("{set} WHERE {condition} RETURNING {columns}"),
+                false => format!("{set} WHERE {condition}"),
+            }
+        })?;
+        if has_returning {
+            return self.row(payee.what, pay, &parameters, place);
+        }
+        self.change(payee.what, 1, pay, &parameters)?;
+        let read = self.statement(payee.read, 0, |_| {
+            format!("SELECT {columns} FROM {table} WHERE {condition}")
+        })?;
+        self.row(payee.what, read, key, place)
+    }
+
+    pub(super) fn add_to_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Place> {
+        self.add(&WAREHOUSE, &[number(warehouse)], amount)
+    }
+
+    pub(super) fn add_to_district(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        amount: i64,
+    ) -> Result<Place> {
+        self.add(&DISTRICT, &[number(warehouse), number(district)], amount)
+    }
+
+    /// The C_ID of the customer of that name in the middle of the order of C_FIRST.
+    fn named(&mut self, warehouse: u32, district: u8, last: &str) -> Result<u32> {
+        let statement = self.statement(Which::CustomerNames, 0, |_| NAMES.to_owned())?;
+        let parameters = [number(warehouse), number(district), Datum::Text(last)];
+        let mut ids: Vec<u32> = Vec::with_capacity(8);
+        self.rows(statement, &parameters, |mut columns| {
+            ids.push(columns.whole()?);
+            Ok(())
+        })?;
+        let middle = ids.len().div_ceil(2).checked_sub(1);
+        let found = middle.and_then(|middle| ids.get(middle)).copied();
+        found.ok_or_else(|| Error::engine(format!("there is no customer named {last}")))
+    }
+
+    pub(super) fn read_customer(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        who: &Who,
+        intent: Intent,
+        out: &mut CustomerRow,
+    ) -> Result<()> {
+        let id = match who {
+            Who::Number(id) => *id,
+            Who::LastName(last) => self.named(warehouse, district, last.as_str())?,
+        };
+        let statement = match intent {
+            Intent::Show => self.statement(Which::Customer, 0, |_| CUSTOMER.to_owned()),
+            Intent::Pay => self.statement(Which::CustomerToPay, 0, |writing| {
+                format!("{CUSTOMER}{}", writing.lock)
+            }),
+        }?;
+        let parameters = [number(warehouse), number(district), number(id)];
+        self.row("the customer", statement, &parameters, |columns| {
+            read_row(columns, out)
+        })
+    }
+
+    pub(super) fn write_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
+        let which = match change.data {
+            Some(_) => Which::PayBadCustomer,
+            None => Which::PayCustomer,
+        };
+        let statement = self.statement(which, 0, |_| {
+            let data = if which == Which::PayBadCustomer {
+                ", c_data = ?"
+            } else {
+                ""
+            };
+            format!(
+                "UPDATE customer SET c_balance = ?, c_ytd_payment = ?, c_payment_cnt = ?{data} \
+                 WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
+            )
+        })?;
+        let mut parameters = Vec::with_capacity(7);
+        parameters.extend([money(change.balance), money(change.ytd_payment)]);
+        parameters.push(number(change.payment_count));
+        parameters.extend(change.data.map(|data| Datum::Text(data.as_str())));
+        parameters.extend([number(change.warehouse), number(change.district)]);
+        parameters.push(number(change.customer));
+        self.change("the customer", 1, statement, &parameters)
+    }
+
+    pub(super) fn read_last_order(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        customer: u32,
+    ) -> Result<Option<OrderRow>> {
+        let statement = self.statement(Which::LastOrder, 0, |writing| {
+            writing.first(ORDER, LAST_ORDER)
+        })?;
+        let parameters = [number(warehouse), number(district), number(customer)];
+        self.maybe_row(statement, &parameters, |mut columns| {
+            Ok(OrderRow {
+                warehouse: columns.whole()?,
+                district: columns.whole()?,
+                id: columns.whole()?,
+                customer: columns.whole()?,
+                at: columns.moment()?,
+                carrier: columns.maybe_whole()?,
+                lines: columns.whole()?,
+                all_local: columns.whole::<u8>()? != 0,
+            })
+        })
+    }
+
+    pub(super) fn read_order_lines(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        order: u32,
+        out: &mut Vec<OrderLineRow>,
+    ) -> Result<()> {
+        out.clear();
+        let statement = self.statement(Which::OrderLines, 0, |_| LINES.to_owned())?;
+        let parameters = [number(warehouse), number(district), number(order)];
+        self.rows(statement, &parameters, |mut columns| {
+            out.push(OrderLineRow {
+                warehouse: columns.whole()?,
+                district: columns.whole()?,
+                order: columns.whole()?,
+                number: columns.whole()?,
+                item: columns.whole()?,
+                supplier: columns.whole()?,
+                delivered_at: columns.maybe_moment()?,
+                quantity: columns.whole()?,
+                amount: columns.cents()?,
+                district_info: columns.text()?,
+            });
+            Ok(())
+        })
+    }
+}

@@ -20,8 +20,8 @@ use knobs::Keeping;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob, OpenSpec,
-    Promise, Resolved, Result, Service, Window, secret,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob,
+    OpenSpec, Promise, Resolved, Result, Service, Window, secret,
 };
 use wire::Connection;
 

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use symbols::Symbols;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Happening, Info, Knob, OpenSpec, Promise,
-    Resolved, Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Happening, Info, Knob, OpenSpec,
+    Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "RocksDB";

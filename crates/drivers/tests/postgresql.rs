@@ -341,8 +341,9 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(
         &*owner,
-        "CREATE ROLE clerk LOGIN PASSWORD 'right' SUPERUSER; CREATE DATABASE shop",
+        "CREATE ROLE clerk LOGIN PASSWORD 'right' SUPERUSER",
     );
+    as_owner(&*owner, "CREATE DATABASE shop");
     let rules = "local all clerk scram-sha-256\nlocal all all trust\n";
     std::fs::write(place.path().join("data/pg_hba.conf"), rules).unwrap();
     as_owner(&*owner, "SELECT pg_reload_conf()");

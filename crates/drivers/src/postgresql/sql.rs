@@ -3,9 +3,10 @@
 use super::session::{PostgresqlSession, Prepared, ignore};
 use super::value::{self, Columns};
 use super::wire::Completed;
+use crate::refuse;
 use std::ops::ControlFlow;
 use trueput_engine::sql::{RowVisitor, Statement};
-use trueput_engine::{Datum, Dialect, Error, Result, Sql};
+use trueput_engine::{Datum, Dialect, Result, Sql};
 
 /// Rows of so many columns need no memory of their own.
 const COLUMNS: usize = 32;
@@ -82,15 +83,9 @@ impl PostgresqlSession {
     fn ask(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<()> {
         let asked = self.ask_to_begin().and_then(|()| {
             let prepared = self.statements.get(statement.0);
-            let prepared = prepared.ok_or_else(|| Error::engine("no such statement"))?;
+            let prepared = prepared.ok_or_else(refuse::no_statement)?;
             let types = &prepared.parameters;
-            if types.len() != parameters.len() {
-                return Err(Error::engine(format!(
-                    "a statement that takes {} parameters was given {}",
-                    types.len(),
-                    parameters.len()
-                )));
-            }
+            refuse::check_parameters(types.len(), parameters)?;
             self.connection.execute(&prepared.name, types.len(), |out| {
                 let mut all = parameters.iter().zip(types);
                 all.try_for_each(|(datum, of_type)| value::encode(out, datum, *of_type))

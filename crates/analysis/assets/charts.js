@@ -272,12 +272,20 @@ function drawPercentiles(chart, width) {
       label: 'percentile', labelAnchor: 'center', labelArrow: 'none', ticks: [...names.keys()],
       tickFormat: (value) => names.get(value), domain: [0.25, end],
     },
-    y: { type: 'log', axis: null, nice: true },
+// The powers of ten around two figures.
+function powersOfTen([least, most]) {
+  const first = Math.floor(Math.log10(Math.max(1, least)));
+  const last = Math.max(first + 1, Math.ceil(Math.log10(Math.max(1, most))));
+  return d3.range(first, last + 1).map((power) => 10 ** power);
+}
+
+    y: { type: 'log', axis: null, domain: [decades[0], decades.at(-1)] },
   }, [
-    ...side('nanoseconds', 'latency, log scale', { ticks: 5 }),
+    ...side('nanoseconds', 'latency, log scale', { ticks: decades }),
     ...lines(chart.groups, x, y),
     ...chart.groups.slice(0, COLOURS).map((group, index) =>
       Plot.dot(group.rows, { x, y, r: 2.5, fill: colour(index) })),
+  const decades = powersOfTen(d3.extent(chart.groups.flatMap((group) => group.rows), y));
     ...tip(chart.groups, x, y, ([percentile, latency]) =>
       `${WRITE.percentile(percentile)}: ${WRITE.nanoseconds(latency)}`),
   ]);

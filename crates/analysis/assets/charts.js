@@ -260,18 +260,6 @@ function percentileTicks(most, place, pixels) {
   return names;
 }
 
-// Percentiles stand at the logarithm of what lies above them; the longest at the end.
-function drawPercentiles(chart, width) {
-  const most = d3.max(chart.groups.flatMap((group) => group.rows), ([p]) => (p < 100 ? p : 50));
-  const end = Math.ceil(-Math.log10(1 - most / 100) + 0.7);
-  const place = (percentile) => (percentile === 100 ? end : -Math.log10(1 - percentile / 100));
-  const [x, y] = [(row) => place(row[0]), (row) => row[1]];
-  const names = percentileTicks(most, place, (width - 64) / (end - 0.25));
-  return lineFrame(chart, width, {
-    x: {
-      label: 'percentile', labelAnchor: 'center', labelArrow: 'none', ticks: [...names.keys()],
-      tickFormat: (value) => names.get(value), domain: [0.25, end],
-    },
 // The powers of ten around two figures.
 function powersOfTen([least, most]) {
   const first = Math.floor(Math.log10(Math.max(1, least)));
@@ -279,13 +267,25 @@ function powersOfTen([least, most]) {
   return d3.range(first, last + 1).map((power) => 10 ** power);
 }
 
+// Percentiles stand at the logarithm of what lies above them; the longest at the end.
+function drawPercentiles(chart, width) {
+  const most = d3.max(chart.groups.flatMap((group) => group.rows), ([p]) => (p < 100 ? p : 50));
+  const end = Math.ceil(-Math.log10(1 - most / 100) + 0.7);
+  const place = (percentile) => (percentile === 100 ? end : -Math.log10(1 - percentile / 100));
+  const [x, y] = [(row) => place(row[0]), (row) => row[1]];
+  const decades = powersOfTen(d3.extent(chart.groups.flatMap((group) => group.rows), y));
+  const names = percentileTicks(most, place, (width - 64) / (end - 0.25));
+  return lineFrame(chart, width, {
+    x: {
+      label: 'percentile', labelAnchor: 'center', labelArrow: 'none', ticks: [...names.keys()],
+      tickFormat: (value) => names.get(value), domain: [0.25, end],
+    },
     y: { type: 'log', axis: null, domain: [decades[0], decades.at(-1)] },
   }, [
     ...side('nanoseconds', 'latency, log scale', { ticks: decades }),
     ...lines(chart.groups, x, y),
     ...chart.groups.slice(0, COLOURS).map((group, index) =>
       Plot.dot(group.rows, { x, y, r: 2.5, fill: colour(index) })),
-  const decades = powersOfTen(d3.extent(chart.groups.flatMap((group) => group.rows), y));
     ...tip(chart.groups, x, y, ([percentile, latency]) =>
       `${WRITE.percentile(percentile)}: ${WRITE.nanoseconds(latency)}`),
   ]);

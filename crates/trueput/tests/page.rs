@@ -1,0 +1,86 @@
+//! The report's page at the command line.
+
+mod support;
+
+use support::{ALL_WELL, Bench};
+
+const RUN: [&str; 13] = [
+    "run",
+    "threen1",
+    "--engine",
+    "lmdb",
+    "--durability",
+    "process",
+    "--set",
+    "finish=1000",
+    "--knob",
+    "lmdb.map_size=256MiB,512MiB",
+    "--workers",
+    "1,2",
+    "--name=paged",
+];
+
+#[test]
+fn a_run_ends_with_its_page_in_its_folder() {
+    let bench = Bench::new();
+    let output = bench.run(&RUN);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    let last = said.lines().last().unwrap();
+    let page = last
+        .strip_prefix("page: ")
+        .unwrap_or_else(|| panic!("{last}"));
+    assert!(
+        page.starts_with("results/") && page.ends_with("-paged/report.html"),
+        "{page}"
+    );
+    let page = std::fs::read_to_string(bench.path().join(page)).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("<title>trueput: paged</title>"));
+}
+
+#[test]
+fn what_a_knob_gives_up_is_recorded_where_trials_differ_by_it() {
+    let bench = Bench::new();
+    bench.run(&RUN);
+    let (_, manifest) = trueput_record::RunFolder::open(bench.run_folder().path()).unwrap();
+    let known: Vec<_> = manifest.gives_up.keys().collect();
+    assert_eq!(
+        known,
+        ["lmdb.map_size"],
+        "of all of lmdb's knobs, only this one differs"
+    );
+}
+
+#[test]
+fn a_page_goes_where_it_is_told_and_says_where_that_is() {
+    let bench = Bench::new();
+    bench.run(&RUN);
+    let folder = bench.run_folder().path().to_owned();
+    let run = folder.to_str().unwrap();
+    let output = bench.run(&["report", run, "--html", "mine.html"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.stdout, b"page: mine.html\n");
+    assert!(bench.path().join("mine.html").exists());
+    std::fs::remove_file(folder.join("report.html")).unwrap();
+    let output = bench.run(&["report", run, "--html"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(folder.join("report.html").exists());
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_in_one_line() {
+    let bench = Bench::new();
+    bench.run(&RUN);
+    let folder = bench.run_folder().path().to_owned();
+    let output = bench.run(&[
+        "report",
+        folder.to_str().unwrap(),
+        "--html",
+        "no/such/page.html",
+    ]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("cannot write no/such/page.html"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

@@ -124,6 +124,8 @@ impl Service for Server {
             .arg("--no-defaults")
             .args(self.base_option())
             .arg(format!("--datadir={}", data.display()))
+            // A server that starts removes temporary tables from this folder, others' too.
+            .arg(format!("--tmpdir={}", data.display()))
             // Root needs no password; nobody else reaches the socket.
             .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
             .args(settings::innodb(spec));

@@ -233,6 +233,20 @@ function lineFrame(chart, width, options, marks) {
   }));
 }
 
+// What engines did by themselves, each on its line, at the second in which it fell.
+function events(groups) {
+  const dot = (group, index, mark) => {
+    const [, rate] = group.rows.find(([end]) => end >= mark.at_s) || group.rows.at(-1);
+    return { x: mark.at_s, y: rate, index, title: `${mark.text} at ${WRITE.seconds(mark.at_s)}` };
+  };
+  const dots = groups.slice(0, COLOURS).flatMap((group, index) => (
+    (group.marks || []).map((mark) => dot(group, index, mark))
+  ));
+  return dots.length === 0 ? [] : [Plot.dot(dots, {
+    x: 'x', y: 'y', r: 3, fill: (dot) => colour(dot.index), stroke: 'currentColor', title: 'title',
+  })];
+}
+
 function drawLines(chart, width) {
   const [x, y] = [(row) => row[0], (row) => row[1]];
   return lineFrame(chart, width, {
@@ -241,6 +255,7 @@ function drawLines(chart, width) {
   }, [
     ...side('per_second', 'per second', { ticks: 5 }),
     ...lines(chart.groups, x, y),
+    ...events(chart.groups),
     ...tip(chart.groups, x, y, (row) => `${WRITE.seconds(row[0])}: ${WRITE.per_second(row[1])}`),
   ]);
 }

@@ -89,6 +89,18 @@ pub(crate) struct Group {
     pub name: String,
     /// A figure per column; absent where there is none.
     pub rows: Vec<Vec<Option<f64>>>,
+    /// What is marked on its line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+}
+
+/// A moment on a line, and what happened then.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Mark {
+    /// When, seconds.
+    pub at_s: f64,
+    /// What: `checkpoint`.
+    pub text: String,
 }
 
 impl Column {
@@ -106,6 +118,7 @@ impl Group {
         Self {
             name,
             rows: rows.into_iter().map(row).collect(),
+            marks: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The charts of a ranking: rates, rates over time, latencies, resources, and what held each trial.
 
-use super::chart::{Chart, Column, Group, Kind, Unit, Word, short};
+use super::chart::{Chart, Column, Group, Kind, Mark, Unit, Word, short};
 use super::chosen::Chosen;
 use crate::cells::Cell;
 use crate::columns::plural;
@@ -9,6 +9,7 @@ use crate::rankings::Ranking;
 use crate::scaling::{Series, series};
 use crate::units::number;
 use std::collections::BTreeSet;
+use trueput_record::recovery::EngineEvent;
 use trueput_record::{Durability, Measurement};
 
 /// A part of the timeline shorter than this has too few samples for a rate, seconds.
@@ -18,6 +19,9 @@ const SHORTEST_S: f64 = 0.25;
 const MOST_POINTS: usize = 12_000;
 const FEWEST_POINTS: usize = 30;
 const ENOUGH_POINTS: usize = 240;
+
+/// The most events that are marked on a line.
+const MOST_MARKS: usize = 200;
 
 const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
@@ -53,10 +57,17 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
     let budget = (MOST_POINTS / chosen.len().max(1)).clamp(FEWEST_POINTS, ENOUGH_POINTS);
     let group = |one: &Chosen<'_>| {
         let rows = rate_points(one.measurement, &ranking.headline, budget)?;
-        (rows.len() > 1).then(|| Group::new(&one.cell.contender, rows))
+        (rows.len() > 1).then(|| Group {
+            marks: marks(one.measurement),
+            ..Group::new(&one.cell.contender, rows)
+        })
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();
     let (first, _) = groups.split_first()?;
+    let note = match groups.iter().any(|group| !group.marks.is_empty()) {
+        true => format!("{MEDIAN_REPEAT} Dots: what the engines did by themselves."),
+        false => MEDIAN_REPEAT.to_owned(),
+    };
     let title = format!(
         "{} per second over time",
         capital(&plural(&ranking.headline))
@@ -69,7 +80,7 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
             first.name
         ),
         title,
-        note: MEDIAN_REPEAT.to_owned(),
+        note,
         group: "contender",
         columns: vec![
             Column::new("until, seconds", Unit::Seconds),
@@ -78,6 +89,17 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
         groups,
         words: Vec::new(),
     })
+}
+
+/// What the engine of a trial began by itself, as far as there is room for it.
+fn marks(measurement: &Measurement) -> Vec<Mark> {
+    let events = measurement.events.iter().flatten();
+    let begun = events.filter(|event| !event.is_end()).take(MOST_MARKS);
+    let mark = |event: &EngineEvent| Mark {
+        at_s: short(event.at_s),
+        text: event.kind.clone(),
+    };
+    begun.map(mark).collect()
 }
 
 /// End and rate of each second, of several seconds together where there are too many.
@@ -272,6 +294,7 @@ fn curve(series: &Series) -> Group {
     Group {
         name: series.name.clone(),
         rows: measured.chain(law).collect(),
+        marks: Vec::new(),
     }
 }
 
@@ -298,7 +321,8 @@ pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
             interval.map(|ratio| short(ratio.high)),
         ];
         let rows = vec![row];
-        Group { name, rows }
+        let marks = Vec::new();
+        Group { name, rows, marks }
     };
     let finite = effects
         .iter()

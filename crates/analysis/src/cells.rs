@@ -1,6 +1,7 @@
 //! Trials grouped into cells: the repeats of one contender with one set of knobs and conditions.
 
 use crate::contender::ContenderNames;
+use crate::inference::{Comparison, Interval, bootstrap_median};
 use crate::statistics::{Summary, maximum, median};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,9 @@ pub struct Cell {
     /// The median rate of the headline operation, over that of the ranking's best cell; `None` for
     /// the harness.
     pub relative_to_best: Option<f64>,
+    /// Its repeats compared with those of the ranking's best cell, with the evidence; `None` for that
+    /// cell itself and for the harness.
+    pub against_best: Option<Comparison>,
     /// The figures.
     pub figures: Figures,
 }
@@ -51,6 +55,9 @@ pub struct Cell {
 pub struct Figures {
     /// Rate of the headline operation, per second.
     pub headline_per_s: Summary,
+    /// Where the median of that rate may lie: its 95 % bootstrap interval; `None` for fewer than three
+    /// repeats.
+    pub headline_interval: Option<Interval>,
     /// Elapsed time, seconds.
     pub elapsed_s: Summary,
     /// Every kind of operation, in the workload's order.
@@ -97,6 +104,9 @@ pub struct OperationFigures {
     pub max_ns: Option<f64>,
 }
 
+/// Samples from which the interval of a median is drawn.
+const RESAMPLES: usize = 2_000;
+
 /// Stands between the versions of a contender whose library changed between its repeats.
 pub(crate) const SEVERAL_VERSIONS: &str = " and ";
 
@@ -142,6 +152,7 @@ pub(crate) fn cell(
             .filter(|level| *level != VerifyLevel::Off),
         repeats: repeats.len(),
         relative_to_best: None,
+        against_best: None,
         figures: figures(repeats, headline)?,
     })
 }
@@ -155,8 +166,10 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
         median(measured.iter().map(|measurement| figure(measurement))).unwrap_or_default()
     };
     let headline = |measurement: &&Measurement| Some(measurement.operation(headline)?.per_s);
+    let rates: Vec<f64> = measured.iter().filter_map(headline).collect();
     Some(Figures {
-        headline_per_s: Summary::of(measured.iter().filter_map(headline))?,
+        headline_interval: bootstrap_median(&rates, 0.95, RESAMPLES),
+        headline_per_s: Summary::of(rates)?,
         elapsed_s: Summary::of(measured.iter().map(|measurement| measurement.elapsed_s))?,
         operations: operations(&measured),
         cpu_s: middle(&Measurement::cpu_s),

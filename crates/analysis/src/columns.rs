@@ -2,12 +2,16 @@
 
 use crate::builds::version_number;
 use crate::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
+use crate::charts::{Charts, bar};
 use crate::document::{Column, Table};
 use crate::rankings::Ranking;
 use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
 
 /// An operation done less often than this part of the headline's count has no column.
 const RARE: f64 = 0.01;
+
+/// Characters of the longest bar.
+const BAR: usize = 16;
 
 /// Writes a row's cell. The number is the row's rank, from 1.
 type Value<'a> = Box<dyn Fn(usize, &Cell) -> String + 'a>;
@@ -19,12 +23,19 @@ struct Filled<'a> {
 }
 
 /// The table of the ranked cells, best first.
-pub fn ranked(ranking: &Ranking) -> Table {
+pub fn ranked(ranking: &Ranking, charts: Charts) -> Table {
     let mut columns = vec![text("", 0, |rank, _| rank.to_string())];
     columns.extend(identity());
     columns.extend(rates(ranking));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
     columns.push(figure("of best", 2, of_best));
+    columns.extend(bars(charts));
+    columns.push(figure("of best from–to", 5, |_, cell| {
+        let ratio = cell.against_best.and_then(|comparison| comparison.ratio);
+        ratio.map_or_else(String::new, |ratio| {
+            format!("{}–{}", number(ratio.low * 100.0), per_cent(ratio.high))
+        })
+    }));
     columns.extend(latencies(ranking));
     columns.extend(processor(7));
     columns.extend(storage());
@@ -82,6 +93,15 @@ fn short_version(version: &str) -> &str {
     }
 }
 
+/// The rates as bars, where charts are drawn.
+fn bars<'a>(charts: Charts) -> Option<Filled<'a>> {
+    let drawn = move |_, cell: &Cell| {
+        let part = cell.relative_to_best.unwrap_or_default();
+        bar(part, BAR, charts)
+    };
+    (charts != Charts::Off).then(|| text("rate", 3, drawn))
+}
+
 fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
     let headline = plural(&ranking.headline);
     let mut columns = vec![
@@ -93,6 +113,12 @@ fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
             format!("{}–{}", number(rate.min), number(rate.max))
         }),
         figure("repeats", 6, |_, cell| cell.repeats.to_string()),
+        figure("95 % interval", 5, |_, cell| {
+            let interval = cell.figures.headline_interval;
+            interval.map_or_else(String::new, |interval| {
+                format!("{}–{}", number(interval.low), number(interval.high))
+            })
+        }),
         figure("elapsed", 3, |_, cell| {
             seconds(cell.figures.elapsed_s.median)
         }),

@@ -2,9 +2,13 @@
 
 use crate::builds::EngineBuild;
 use crate::cells::Cell;
+use crate::certainty;
+use crate::charts::Charts;
 use crate::columns::{self, plural};
+use crate::disturbance;
 use crate::document::Block;
 use crate::ledger;
+use crate::inference::Noise;
 use crate::log_flush;
 use crate::over_time;
 use crate::published;
@@ -13,6 +17,7 @@ use crate::report::Report;
 use crate::sections::sections;
 use crate::statistics::FEWEST_REPEATS;
 use crate::tpcc;
+use crate::steadiness;
 use crate::units::{bytes, number, per_cent, separate, thousands};
 use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
@@ -29,8 +34,8 @@ const HOW_TO_READ: &str = "Contenders are ranked by the median rate of their rep
     closed loop: they say nothing of the wait that users at a fixed rate would see.";
 
 /// The whole report.
-pub fn document(report: &Report) -> Vec<Block> {
-    let mut blocks = body(report);
+pub fn document(report: &Report, charts: Charts) -> Vec<Block> {
+    let mut blocks = body_with(report, charts);
     blocks.push(Block::Text("This run was started with".to_owned()));
     let command = &report.manifest.host.program.command;
     blocks.push(Block::Command(
@@ -53,8 +58,12 @@ pub(crate) fn ledger_document(report: &Report) -> Vec<Block> {
     blocks
 }
 
-/// The report without its last words.
+/// The report without its last words and without charts of characters.
 pub(crate) fn body(report: &Report) -> Vec<Block> {
+    body_with(report, Charts::Off)
+}
+
+fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
     let manifest = &report.manifest;
     let mut blocks = vec![Block::Heading(1, format!("trueput: {}", manifest.name))];
     if !manifest.about.is_empty() {
@@ -71,7 +80,11 @@ pub(crate) fn body(report: &Report) -> Vec<Block> {
         .to_owned(),
     ));
     let rankings = rankings(manifest, &report.trials);
-    blocks.extend(rankings.iter().flat_map(ranking_blocks));
+    let noise = disturbance::of_run(report);
+    for ranking in &rankings {
+        blocks.extend(ranking_blocks(ranking, noise.as_ref(), charts));
+    }
+    blocks.extend(steadiness::section(report, charts));
     blocks.extend(log_flush::blocks(&report.trials));
     blocks.extend(tpcc::blocks(&report.trials));
     blocks.extend(ledger::blocks(report));
@@ -82,6 +95,7 @@ pub(crate) fn body(report: &Report) -> Vec<Block> {
         blocks.push(Block::Heading(2, "Asked for, but not to be had".to_owned()));
         blocks.push(Block::List(manifest.left_out.clone()));
     }
+    blocks.extend(enough(report));
     blocks.extend(unfinished(report));
     blocks
 }
@@ -168,7 +182,7 @@ fn only_harness(ranking: &Ranking) -> bool {
     ranking.cells.is_empty() && !ranking.harness.is_empty()
 }
 
-fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
+fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> Vec<Block> {
     let mut blocks = Vec::new();
     let only_harness = only_harness(ranking);
     blocks.push(Block::Heading(2, ranking_heading(ranking)));
@@ -183,8 +197,8 @@ fn ranking_blocks(ranking: &Ranking) -> Vec<Block> {
         blocks.push(Block::Text(survival(ranking.durability)));
     }
     if !ranking.cells.is_empty() {
-        blocks.push(Block::Table(columns::ranked(ranking)));
-        blocks.push(Block::List(footnotes(ranking)));
+        blocks.push(Block::Table(columns::ranked(ranking, charts)));
+        blocks.push(Block::List(footnotes(ranking, noise)));
     } else if !only_harness {
         blocks.push(Block::Warnings(vec!["No trial here counts.".to_owned()]));
     }
@@ -254,8 +268,9 @@ fn survival(durability: Durability) -> String {
     format!("{durability}: after killed processes, {killed}; after lost power, {power}.")
 }
 
-fn footnotes(ranking: &Ranking) -> Vec<String> {
-    let mut notes: Vec<String> = ranking.cells.iter().filter_map(promise).collect();
+fn footnotes(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
+    let mut notes = certainty::sentences(ranking, noise);
+    notes.extend(ranking.cells.iter().filter_map(promise));
     notes.extend(libraries(&ranking.builds));
     notes.extend(answers(&ranking.cells));
     notes.extend(verification(&ranking.cells));
@@ -386,6 +401,17 @@ fn unranked(ranking: &Ranking) -> Vec<Block> {
     blocks.extend((!bad.is_empty()).then_some(Block::Warnings(bad)));
     blocks.extend((!left_out.is_empty()).then_some(Block::List(left_out)));
     blocks
+}
+
+/// Why a run that was to go on until it knew enough stopped.
+fn enough(report: &Report) -> Option<Block> {
+    let enough = report.end.as_ref()?.enough?;
+    let repeats = report.trials.iter().map(|trial| trial.spec.repeat).max()?;
+    let times = if repeats == 1 { "time" } else { "times" };
+    Some(Block::Text(format!(
+        "Every cell was run {repeats} {times} at the most: {}.",
+        enough.words()
+    )))
 }
 
 fn unfinished(report: &Report) -> Vec<Block> {

@@ -5,6 +5,7 @@
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::{self, Cell};
+use crate::certainty::against_best;
 use crate::contender::ContenderNames;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +99,7 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
 }
 
 /// An interrupted trial that was run again later: the later line speaks for it.
-fn superseded(trial: &TrialRecord, trials: &[TrialRecord]) -> bool {
+pub(crate) fn superseded(trial: &TrialRecord, trials: &[TrialRecord]) -> bool {
     trial.outcome == Outcome::Interrupted
         && trials
             .iter()
@@ -132,8 +133,16 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     let (harness, mut cells): (Vec<_>, Vec<_>) =
         cells.partition(|cell| cell.engine == HARNESS_ENGINE);
     let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+    let trials_of = |cell: &Cell| by_cell.get(&cell.cell).map_or(&[][..], Vec::as_slice);
     cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
     let best = cells.first().map(rate);
+    let best_trials = cells.first().map_or(&[][..], trials_of);
+    let comparisons = cells.len().saturating_sub(1);
+    for cell in cells.iter_mut().skip(1) {
+        let own = by_cell.get(&cell.cell).map_or(&[][..], Vec::as_slice);
+        let compared = against_best(best_trials, own, &headline, comparisons);
+        cell.against_best = Some(compared);
+    }
     for cell in &mut cells {
         cell.relative_to_best = best
             .filter(|best| *best > 0.0)
@@ -158,7 +167,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
 }
 
 /// The kind of operation to rank by: as the manifest says, else the workload's first kind.
-fn headline(manifest: &RunManifest, trials: &[&TrialRecord]) -> String {
+pub(crate) fn headline(manifest: &RunManifest, trials: &[&TrialRecord]) -> String {
     let stated = manifest.headlines.get(&trials[0].spec.workload).cloned();
     let first_kind = || {
         let measured = trials.iter().find_map(|trial| trial.measurement.as_ref());
@@ -173,7 +182,7 @@ fn headline(manifest: &RunManifest, trials: &[&TrialRecord]) -> String {
 
 /// The status and reason of a trial that does not count; `None` for one that does. The null engine
 /// keeps nothing that could be verified, so its trials count if they ended well.
-fn why_unranked(trial: &TrialRecord, headline: &str) -> Option<(&'static str, String)> {
+pub(crate) fn why_unranked(trial: &TrialRecord, headline: &str) -> Option<(&'static str, String)> {
     match &trial.outcome {
         Outcome::Failed { reason } => return Some(("FAILED", reason.clone())),
         Outcome::Invalid { reasons } => return Some(("INVALID", reasons.join("; "))),

@@ -1,5 +1,6 @@
 //! A run folder, read and ready to be written as a report.
 
+use crate::charts::Charts;
 use crate::{csv, html, json, markdown, narrate, terminal};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,8 @@ pub struct Style {
     pub width: Option<u16>,
     /// Whether to write colour codes.
     pub colour: bool,
+    /// Whether to draw charts.
+    pub charts: Charts,
 }
 
 /// Everything that a run folder says.
@@ -129,8 +132,8 @@ impl Report {
     #[must_use]
     pub fn render(&self, format: Format, style: Style) -> String {
         match format {
-            Format::Terminal => terminal::render(&narrate::document(self), style),
-            Format::Markdown => markdown::render(&narrate::document(self)),
+            Format::Terminal => terminal::render(&narrate::document(self, style.charts), style),
+            Format::Markdown => markdown::render(&narrate::document(self, Charts::Off)),
             Format::Csv => csv::render(&self.trials),
             Format::Json => json::render(self),
         }
@@ -156,9 +159,13 @@ impl Report {
         self.folder.join(PAGE)
     }
 
-    /// The trials of the plan that have no line yet, interrupted ones included.
+    /// The trials of the plan that have no line yet, interrupted ones included; none where the repeats
+    /// were enough, so that the others were spared.
     #[must_use]
     pub fn missing(&self) -> Vec<&TrialSpec> {
+        if self.end.as_ref().is_some_and(|end| end.enough.is_some()) {
+            return Vec::new();
+        }
         let ended = |spec: &TrialSpec| {
             self.trials.iter().any(|trial| {
                 trial.spec.id == spec.id && trial.outcome != trueput_record::Outcome::Interrupted

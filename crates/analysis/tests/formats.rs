@@ -11,6 +11,7 @@ use trueput_record::{Durability, TrialRecord, VerifyLevel};
 const PLAIN: Style = Style {
     width: None,
     colour: false,
+    charts: trueput_analysis::charts::Charts::Off,
 };
 
 /// Reads RFC 4180, strictly enough for a test.
@@ -85,6 +86,7 @@ fn colour_codes_are_written_only_where_they_are_wanted() {
         Style {
             width: Some(80),
             colour: true,
+            charts: trueput_analysis::charts::Charts::Off,
         },
     );
     assert!(coloured.contains("\x1b[31mINVALID"), "{coloured}");

@@ -52,6 +52,42 @@ pub struct RunManifest {
     /// one left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<PathBuf>,
+    /// When repeats are enough; absent where every trial of the plan is to be run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+}
+
+/// When repeats are enough: the run's plan then has as many as there may be, and those that turn out not
+/// to be needed are spared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Until {
+    /// Every contender's rate is known to this part: half of its 95 % interval over its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<f64>,
+    /// So much time has passed, seconds. The first repeat of each cell is run whatever it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+}
+
+/// Why repeats were enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Enough {
+    /// Every contender's interval was as narrow as asked.
+    Narrow,
+    /// The time was spent.
+    Budget,
+}
+
+impl Enough {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Narrow => "every contender's interval is as narrow as was asked",
+            Self::Budget => "the budget of time is spent",
+        }
+    }
 }
 
 /// How a run ended.
@@ -59,8 +95,11 @@ pub struct RunManifest {
 pub struct RunEnd {
     /// When, RFC 3339 in UTC.
     pub ended_at: String,
-    /// Whether every trial of the plan has a line.
+    /// Whether every trial of the plan has a line, or was spared.
     pub complete: bool,
+    /// Why trials of the plan were spared; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enough: Option<Enough>,
     /// Load averages over 1, 5 and 15 minutes then.
     pub load_at_end: [f64; 3],
 }

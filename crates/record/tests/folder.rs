@@ -263,6 +263,7 @@ fn a_run_has_not_ended_until_it_says_so_and_may_say_so_again() {
     let (_results, folder) = new_folder();
     assert_eq!(folder.end().unwrap(), None);
     let stopped = trueput_record::folder::RunEnd {
+        enough: None,
         complete: false,
         ..end()
     };

@@ -22,6 +22,7 @@ mod pace;
 mod phase;
 mod process;
 mod protocol;
+mod repeats;
 mod run;
 mod sampler;
 mod timeline;
@@ -31,6 +32,7 @@ pub mod worker;
 
 pub use error::Error;
 pub use event::{Event, Phase};
+pub use repeats::RepeatRule;
 pub use run::{Summary, create_run, run};
 
 use std::path::PathBuf;
@@ -119,6 +121,8 @@ pub struct Options {
     /// Measure what the machine could do at most, once for each file system, number of workers and
     /// size of a commit; it takes about two seconds each time.
     pub ceilings: bool,
+    /// When repeats are enough, so that the trials that are left are spared; `None`: all are run.
+    pub until: Option<RepeatRule>,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, what was
     /// measured is kept.
     pub stop: Arc<AtomicBool>,

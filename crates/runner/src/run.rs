@@ -2,6 +2,7 @@
 
 use crate::bind::bind;
 use crate::context::{Context, Halt, Held};
+use crate::repeats::RepeatRule;
 use crate::trial::{Trial, load_key, needed_bytes, run_trial};
 use crate::work_folder::{RunArea, WorkFolder};
 use crate::{Error, Event, Options, Registry, conformance, host};
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use trueput_engine::secret::hidden;
-use trueput_record::folder::RunEnd;
+use trueput_record::folder::{Enough, RunEnd};
 use trueput_record::measurement::Outcome;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialSpec, histogram};
 
@@ -63,6 +64,7 @@ pub fn create_run(
         headlines: headlines(&trials, registry),
         gives_up: gives_up(&trials, registry),
         work: options.work.as_deref().map(absolute),
+        until: options.until.as_ref().map(RepeatRule::as_stated),
         trials,
         left_out,
     };
@@ -251,17 +253,21 @@ pub fn run(
         ceilings: HashMap::new(),
         held: None,
     };
-    let run = run_trials(&mut context, folder, &to_do, &mut ended);
+    let run = run_trials(&mut context, folder, manifest, &to_do, &mut ended);
     context.drop_held();
     let Context { area, observer, .. } = context;
     area.close();
-    let interrupted = run?;
+    let stopped = run?;
+    let interrupted = stopped == Some(Stopped::ByUser);
+    let enough = stopped.and_then(Stopped::enough);
+    let all_ended = || {
+        let mut specs = manifest.trials.iter();
+        specs.all(|spec| ended.contains_key(&spec.id))
+    };
     folder.finish(&RunEnd {
         ended_at: jiff::Timestamp::now().to_string(),
-        complete: manifest
-            .trials
-            .iter()
-            .all(|spec| ended.contains_key(&spec.id)),
+        complete: enough.is_some() || all_ended(),
+        enough,
         load_at_end: host::load_average(),
     })?;
     observer(&Event::RunEnded {
@@ -305,16 +311,41 @@ fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> Summary {
     summary
 }
 
-/// Runs the trials in order and says whether the user stopped them.
+/// Why not every trial was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    /// The user stopped the run.
+    ByUser,
+    /// The repeats were enough.
+    Spared(Enough),
+}
+
+impl Stopped {
+    fn enough(self) -> Option<Enough> {
+        match self {
+            Self::ByUser => None,
+            Self::Spared(enough) => Some(enough),
+        }
+    }
+}
+
+/// Runs the trials in order and says why not all of them.
 fn run_trials(
     context: &mut Context<'_>,
     folder: &RunFolder,
+    manifest: &RunManifest,
     to_do: &[&TrialSpec],
     ended: &mut HashMap<String, Outcome>,
-) -> Result<bool, Error> {
+) -> Result<Option<Stopped>, Error> {
+    let mut progress = context.options.until.clone().map(RepeatRule::begin);
     for (index, spec) in to_do.iter().copied().enumerate() {
         if context.stopped() {
-            return Ok(true);
+            return Ok(Some(Stopped::ByUser));
+        }
+        if let Some(progress) = &mut progress
+            && let Some(enough) = progress.enough_before(spec, folder, manifest)?
+        {
+            return Ok(Some(Stopped::Spared(enough)));
         }
         let (number, of) = (index + 1, to_do.len());
         context.tell(&Event::TrialStarted {
@@ -335,10 +366,10 @@ fn run_trials(
             record: Box::new(record),
         });
         if interrupted {
-            return Ok(true);
+            return Ok(Some(Stopped::ByUser));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Runs a trial if its engine passes the conformance suite.

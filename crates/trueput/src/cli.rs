@@ -67,6 +67,12 @@ pub enum Command {
     Report(cmd::report::Arguments),
     /// Compare runs, or contenders of one: what changed, and what came of it
     Compare(cmd::compare::Arguments),
+    /// Follow contenders over many runs of one plan, and find where their rates changed
+    History(cmd::history::Arguments),
+    /// Make one file of a run, for another machine
+    Bundle(cmd::bundle::Arguments),
+    /// Write the trials of runs for other programs: CSV, JSON Lines, OpenMetrics
+    Export(cmd::export::Arguments),
     /// List the tables that others published, or show one with its source and caveats
     Published(cmd::published::Arguments),
     /// Write a completion script for a shell

@@ -1,10 +1,13 @@
 //! One file per subcommand.
 
+pub mod bundle;
 pub mod check;
 pub mod clean;
 pub mod compare;
 pub mod completions;
 pub mod engines;
+pub mod export;
+pub mod history;
 pub mod knobs;
 pub mod ledger;
 pub mod man;
@@ -38,6 +41,9 @@ pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failu
         Command::Check(arguments) => check::run(&arguments, registry),
         Command::Clean(arguments) => clean::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::History(arguments) => history::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Published(arguments) => published::run(&arguments, registry),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -4,7 +4,7 @@ use crate::choices::Places;
 use crate::cmd::report::write_page;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
-use crate::{output, signals};
+use crate::{output, repeats, signals};
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report};
 use trueput_record::{RunFolder, RunManifest};
@@ -26,6 +26,7 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
         keep_unfinished: false,
         resume_databases: false,
         ceilings: !places.no_ceilings,
+        until: None,
         stop: signals::stop_flag()?,
     })
 }
@@ -51,6 +52,7 @@ pub fn carry_out(
     let summary = trueput_runner::run(folder, manifest, registry, options, observer)?;
     if !json {
         report(folder)?;
+        repeats::tell(folder)?;
     }
     Ok(exit_code(&summary))
 }

@@ -58,6 +58,12 @@ impl From<trueput_analysis::Error> for Failure {
     }
 }
 
+impl From<trueput_analysis::compare::Error> for Failure {
+    fn from(error: trueput_analysis::compare::Error) -> Self {
+        Self::usage(error)
+    }
+}
+
 impl From<trueput_runner::matrix::Error> for Failure {
     fn from(error: trueput_runner::matrix::Error) -> Self {
         Self::usage(error)

@@ -2,6 +2,7 @@
 //!
 //! `main` reads the command line and hands to one file per subcommand in [`cmd`].
 
+mod bundle;
 mod choices;
 mod cli;
 mod cmd;
@@ -10,6 +11,7 @@ mod failure;
 mod output;
 mod progress;
 mod published_plan;
+mod repeats;
 mod signals;
 mod surroundings;
 mod table;

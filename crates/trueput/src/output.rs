@@ -1,8 +1,10 @@
 //! What is written to the terminal. A reader that goes away (`| head`) is no error.
 
 use crate::failure::Failure;
+use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
 use trueput_analysis::Style;
+use trueput_analysis::charts::Charts;
 
 /// Writes text to standard output as it is.
 ///
@@ -49,17 +51,55 @@ fn on_one_line(text: &str) -> String {
         .join("; ")
 }
 
-/// How a report looks on this standard output.
+/// When charts of characters are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ChartsWhen {
+    /// Where standard output is a terminal
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// How a report looks on this standard output, with charts where it is a terminal.
 pub fn style() -> Style {
-    if !std::io::stdout().is_terminal() {
+    style_with(ChartsWhen::Auto)
+}
+
+/// How a report looks on this standard output.
+pub fn style_with(when: ChartsWhen) -> Style {
+    let is_terminal = std::io::stdout().is_terminal();
+    let charts = match when {
+        ChartsWhen::Never => Charts::Off,
+        ChartsWhen::Auto if !is_terminal => Charts::Off,
+        _ if speaks_utf8() => Charts::Blocks,
+        _ => Charts::Ascii,
+    };
+    if !is_terminal {
         return Style {
             width: None,
             colour: false,
+            charts,
         };
     }
     let width = terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| width);
     Style {
         width,
         colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        charts,
     }
+}
+
+/// Whether the locale's characters are UTF-8. Without a locale, and on the kernel's own console, whose
+/// fonts lack the blocks, they are taken as ASCII.
+fn speaks_utf8() -> bool {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
+    let console = std::env::var("TERM").is_ok_and(|term| term == "linux" || term == "dumb");
+    let utf8 = |locale: String| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    };
+    !console && locale.is_some_and(utf8)
 }

@@ -71,6 +71,15 @@ fn below(state: &mut u64, limit: usize) -> usize {
     ((u128::from(mixed) * limit as u128) >> 64) as usize
 }
 
+/// The geometric mean of `values` with Student's interval of their logarithms. `None` for fewer than
+/// three values, or where one is not above 0.
+#[must_use]
+pub fn geometric_mean(values: &[f64], level: f64) -> Option<Interval> {
+    let (mean, variance) = moments(&logarithms(values)?)?;
+    let count = values.len() as f64;
+    around(mean, (variance / count).sqrt(), count - 1.0, level)
+}
+
 /// The geometric mean of `after / before`, pair by pair, with Student's interval. `None` for fewer
 /// than three pairs, or where a value is not above 0.
 #[must_use]
@@ -152,6 +161,16 @@ mod tests {
         near(ratio.low, 1.022_532_471_413_961_6);
         near(ratio.high, 1.091_857_309_783_211_2);
         assert!(!ratio.holds(1.0));
+    }
+
+    #[test]
+    fn the_interval_of_a_rate_agrees_with_scipy() {
+        // scipy 1.17.1: t.interval(0.95, 4, loc=mean, scale=sem) of log(a), exponentiated.
+        let mean = geometric_mean(&A, 0.95).unwrap();
+        near(mean.estimate, 20.118_372_480_683_313);
+        near(mean.low, 19.766_388_772_271_597);
+        near(mean.high, 20.476_624_027_515_83);
+        assert_eq!(geometric_mean(&A[..2], 0.95), None);
     }
 
     #[test]

@@ -11,10 +11,21 @@ mod noise;
 mod rank;
 
 pub use change::{Shape, change_points, drift, shape};
-pub use compare::{Comparison, Verdict, compare, smallest_ratio};
-pub use interval::{Interval, bootstrap_median, log_ratio_paired, log_ratio_unpaired};
+pub use compare::{Comparison, Verdict, claim_level, compare, compare_among, smallest_ratio};
+pub use interval::{
+    Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,
+};
 pub use noise::{Noise, noise};
 pub use rank::{RankTest, outliers, rank_test};
 
-/// The chance of claiming a difference where there is none that a verdict accepts.
+/// The chance that any of the comparisons that are read together claims a difference where there is
+/// none.
 pub const ALPHA: f64 = 0.05;
+
+/// The chance that one comparison does, however few there are: of twenty between equals, more than
+/// one claim is then rare (1.7 %).
+pub const CLAIM: f64 = 0.01;
+
+/// The least part by which a rate must differ for a claim. Equals that take turns are not wholly
+/// equal: one always runs after the other, and its files lie elsewhere.
+pub const LEAST_CLAIM: f64 = 0.01;

@@ -100,6 +100,38 @@ fn arrangements(first: usize, second: usize) -> f64 {
     })
 }
 
+/// What the signs of pairs say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct SignTest {
+    /// Pairs in which the second is ahead.
+    pub won: usize,
+    /// The chance of signs so unequal if there were no difference: two-sided.
+    pub p_value: f64,
+    /// The least that it could have been with so many pairs.
+    pub least_p_value: f64,
+}
+
+/// The sign test (Arbuthnott, 1710): in how many pairs the second is ahead. Pairs of equals count for
+/// neither side.
+pub(super) fn sign_test(first: &[f64], second: &[f64]) -> SignTest {
+    let pairs = || first.iter().zip(second);
+    let won = pairs().filter(|(a, b)| b > a).count();
+    let lost = pairs().filter(|(a, b)| b < a).count();
+    let all = won + lost;
+    let least = 2.0 * 0.5_f64.powi(i32::try_from(all).unwrap_or(i32::MAX));
+    // Ways of as few of the rarer sign, or fewer: a row of Pascal's triangle, summed.
+    let (mut ways, mut sum) = (1.0, 0.0);
+    for index in 0..=won.min(lost) {
+        sum += ways;
+        ways *= (all - index) as f64 / (index + 1) as f64;
+    }
+    SignTest {
+        won,
+        p_value: (least * sum).min(1.0),
+        least_p_value: least.min(1.0),
+    }
+}
+
 /// Which values lie further from the median than `limit` times the median absolute deviation,
 /// scaled to the deviation of a normal distribution (Leys et al., 2013, take 3). Empty for fewer
 /// than four values, or where more than half are equal.
@@ -148,6 +180,18 @@ mod tests {
             (test.p_value - 0.149_158_822_970_273_64).abs() < 1e-9,
             "{test:?}"
         );
+    }
+
+    #[test]
+    fn signs_agree_with_scipy() {
+        // scipy 1.17.1: binomtest(1, 8).pvalue.
+        let first = [0.0; 8];
+        let second = [1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0];
+        let test = sign_test(&first, &second);
+        assert_eq!(test.won, 7);
+        assert!((test.p_value - 0.070_312_5).abs() < 1e-12, "{test:?}");
+        let equal = sign_test(&first, &first);
+        assert_eq!((equal.p_value, equal.won), (1.0, 0));
     }
 
     #[test]

@@ -253,6 +253,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         gives_up: Default::default(),
         work: None,
+        until: None,
     }
 }
 
@@ -271,6 +272,7 @@ pub fn report(trials: Vec<TrialRecord>) -> Report {
 pub fn end() -> RunEnd {
     let ended_at = "2026-11-21T20:47:00Z".to_owned();
     RunEnd {
+        enough: None,
         ended_at,
         complete: true,
         load_at_end: [2.0, 1.5, 1.0],
@@ -298,6 +300,7 @@ pub fn terminal(report: &Report, width: u16) -> String {
         Style {
             width: Some(width),
             colour: false,
+            charts: trueput_analysis::charts::Charts::Off,
         },
     )
 }

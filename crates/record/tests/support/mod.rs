@@ -100,6 +100,10 @@ pub fn manifest() -> RunManifest {
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         gives_up: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),
+        until: Some(trueput_record::folder::Until {
+            half_width: Some(0.02),
+            budget_s: Some(600.0),
+        }),
     }
 }
 
@@ -396,6 +400,7 @@ fn resources() -> Resources {
 /// How the run ended.
 pub fn end() -> RunEnd {
     RunEnd {
+        enough: Some(trueput_record::folder::Enough::Budget),
         ended_at: "2026-11-21T20:47:00Z".to_owned(),
         complete: true,
         load_at_end: [2.0, 1.5, 1.0],

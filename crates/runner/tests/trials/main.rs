@@ -11,6 +11,7 @@ mod accounting;
 mod claims;
 mod conditions;
 mod placement;
+mod repeats;
 mod support;
 mod toy;
 
@@ -48,6 +49,7 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .iter()
         .chain(conditions::ALL)
         .chain(placement::ALL)
+        .chain(repeats::ALL)
         .chain(accounting::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {

@@ -84,6 +84,7 @@ pub struct Made {
 impl Bench {
     pub fn new() -> Self {
         let options = Options {
+            until: None,
             worker_program: std::env::current_exe().unwrap(),
             work: None,
             keep_databases: false,

@@ -1,11 +1,12 @@
 //! `trueput report`: makes the report of a run folder again, from the folder alone.
 
+use crate::bundle;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, ChartsWhen};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_analysis::{Format, Report};
+use trueput_analysis::{Format, Report, merge};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -13,6 +14,7 @@ Examples:
   trueput report results/20261121T204500Z-first-look --format markdown > table.md
   trueput report results/20261121T204500Z-first-look --format csv > trials.csv
   trueput report results/20261121T204500Z-first-look --html page.html
+  trueput report results/of-one-host first-look.tar.gz     # runs of several hosts, side by side
 
 No engine is needed: the folder may come from another machine.";
 
@@ -20,9 +22,9 @@ No engine is needed: the folder may come from another machine.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The run folder
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
+    /// Run folders or bundles; several are set side by side
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
     /// What to write: terminal, markdown, csv (a line per trial), json
     #[arg(long, value_name = "FORMAT", default_value = "terminal")]
     format: Format,
@@ -30,6 +32,15 @@ pub struct Arguments {
     /// [default: report.html in the run folder]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "format")]
     html: Option<Option<PathBuf>>,
+    /// When charts of characters are drawn: auto (where standard output is a terminal), always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    charts: ChartsWhen,
 }
 
 /// Writes the report to standard output, or its page to a file.
@@ -38,12 +49,32 @@ pub struct Arguments {
 /// A usage error where the folder is no run folder or of a newer format, or the page's file cannot
 /// be written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let report = Report::load(&arguments.run)?;
-    if let Some(file) = &arguments.html {
-        let file = file.clone().unwrap_or_else(|| report.page_path());
-        return write_page(&report, &file).map(|()| ExitCode::SUCCESS);
+    let (mut opened, mut reports) = (Vec::new(), Vec::new());
+    for run in &arguments.runs {
+        let run = bundle::open(run)?;
+        reports.push(Report::load(&run.folder)?);
+        opened.push(run);
     }
-    output::write(&report.render(arguments.format, output::style()))?;
+    let style = output::style_with(arguments.charts);
+    match (reports.as_slice(), &arguments.html) {
+        ([report], Some(file)) => {
+            let file = match (file, opened.iter().any(bundle::Opened::is_unpacked)) {
+                (Some(file), _) => file.clone(),
+                (None, false) => report.page_path(),
+                (None, true) => {
+                    let message = "a bundle is read alone; say where its page is to be, as in \
+                        --html page.html";
+                    return Err(Failure::usage(message));
+                }
+            };
+            write_page(report, &file)?;
+        }
+        (_, Some(_)) => {
+            return Err(Failure::usage("--html makes the page of one run; name one"));
+        }
+        ([report], None) => output::write(&report.render(arguments.format, style))?,
+        (several, None) => output::write(&merge::render(several, arguments.format, style))?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 

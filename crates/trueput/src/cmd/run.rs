@@ -6,6 +6,7 @@ use crate::execute;
 use crate::failure::Failure;
 use crate::output;
 use crate::published_plan::{self, parse_scale};
+use crate::repeats::{self, Repeats};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,6 +44,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    repeats: Repeats,
+    #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
     places: Places,
@@ -53,11 +56,13 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for whatever is wrong with the plan or the folders, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let options = execute::options(&arguments.places)?;
+    let mut options = execute::options(&arguments.places)?;
+    options.until = arguments.repeats.rule();
     let (folder, manifest) = match &arguments.resume {
         Some(path) => RunFolder::open(path)?,
         None => create(arguments, &options, registry)?,
     };
+    options.until = options.until.or_else(|| repeats::stated(&manifest));
     execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
 }
 
@@ -84,6 +89,7 @@ fn create(
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let (mut plan, left_out) = plan(arguments, registry)?;
     arguments.choices.apply(&mut plan)?;
+    arguments.repeats.apply(&mut plan, arguments.choices.repeat);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.left_out.extend(left_out);
     let created = trueput_runner::create_run(

@@ -6,6 +6,7 @@ use crate::choices::{Kind, KnobSetting, Places, apply_knobs, parse_knob};
 use crate::cli::EXIT_CODES;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::repeats::{self, Repeats};
 use crate::{execute, output};
 use clap::Args;
 use std::io::{IsTerminal, Read};
@@ -61,6 +62,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    repeats: Repeats,
+    #[command(flatten)]
     places: Places,
 }
 
@@ -73,6 +76,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let engine = registry.engine(&name).map_err(Failure::Usage)?;
     let trials = trials(arguments, engine, &problems(&standard_input()?)?, registry)?;
     let mut options = execute::options(&arguments.places)?;
+    options.until = arguments.repeats.rule();
     options.keep_unfinished = true;
     options.resume_databases = arguments.resume;
     let results = &arguments.places.results;
@@ -101,6 +105,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         }
     };
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
+    repeats::tell(&folder)?;
     output::note(&format!("run folder: {}", folder.path().display()));
     if summary.interrupted || summary.failed > 0 {
         output::note("the same command on the same input with --resume goes on from here");
@@ -156,14 +161,19 @@ fn trials(
     problems: &[Line],
     registry: &Registry,
 ) -> Result<Vec<TrialSpec>, Failure> {
-    let mut trials = Vec::new();
-    for line in problems {
-        for mut spec in matrix::expand(&plan(arguments, engine, line), registry)?.trials {
-            let index = trials.len();
-            spec.cell = u32::try_from(index).unwrap_or(u32::MAX);
-            spec.id = matrix::trial_id(&spec, index + 1);
-            trials.push(spec);
-        }
+    let mut trials: Vec<TrialSpec> = Vec::new();
+    for (problem, line) in problems.iter().enumerate() {
+        let problem = u32::try_from(problem).unwrap_or(u32::MAX);
+        let expanded = matrix::expand(&plan(arguments, engine, line), registry)?.trials;
+        trials.extend(expanded.into_iter().map(|spec| TrialSpec {
+            cell: problem,
+            ..spec
+        }));
+    }
+    // All problems once, then all again, as every plan is run.
+    trials.sort_by_key(|spec| spec.repeat);
+    for (index, spec) in trials.iter_mut().enumerate() {
+        spec.id = matrix::trial_id(spec, index + 1);
     }
     Ok(trials)
 }
@@ -191,6 +201,7 @@ fn plan(arguments: &Arguments, engine: &dyn Engine, line: &Line) -> PlanFile {
         .map(|(name, value)| (name, vec![value]))
         .collect();
     apply_knobs(&arguments.knobs, &mut plan);
+    arguments.repeats.apply(&mut plan, None);
     plan
 }
 

@@ -5,6 +5,7 @@ mod properties;
 use crate::choices::{Choices, Places};
 use crate::cli::EXIT_CODES;
 use crate::failure::Failure;
+use crate::repeats::Repeats;
 use crate::{execute, output};
 use clap::Args;
 use properties::Asked;
@@ -41,6 +42,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    repeats: Repeats,
+    #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
     places: Places,
@@ -51,7 +54,8 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for whatever is wrong with a file or a property, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let options = execute::options(&arguments.places)?;
+    let mut options = execute::options(&arguments.places)?;
+    options.until = arguments.repeats.rule();
     let (folder, manifest) = create(arguments, &options, registry)?;
     execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
 }
@@ -68,6 +72,7 @@ fn create(
     let mut plan = PlanFile::for_workload(WORKLOAD);
     asked.apply(&mut plan);
     arguments.choices.apply(&mut plan)?;
+    arguments.repeats.apply(&mut plan, arguments.choices.repeat);
     let matrix = matrix::expand(&plan, registry)?;
     let created = trueput_runner::create_run(
         &plan.name,

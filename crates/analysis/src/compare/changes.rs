@@ -1,0 +1,213 @@
+//! What changed besides the result: machine, program, plan, version, knobs.
+
+use super::side::{Side, SideCell};
+use crate::statistics::median;
+use crate::units::{bytes, number};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use trueput_record::ceiling::Ceilings;
+use trueput_record::trial::Settings;
+use trueput_record::{TrialRecord, Value};
+
+/// A ceiling that differs by less than this part is taken as the same: such short probes scatter.
+const CEILING_SCATTER: f64 = 0.10;
+
+/// Something that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Change {
+    /// What.
+    pub what: String,
+    /// On the first side.
+    pub first: String,
+    /// On the second side.
+    pub second: String,
+}
+
+fn change(what: &str, first: impl ToString, second: impl ToString) -> Option<Change> {
+    let (first, second) = (first.to_string(), second.to_string());
+    (first != second).then(|| Change {
+        what: what.to_owned(),
+        first: or_unknown(first),
+        second: or_unknown(second),
+    })
+}
+
+fn or_unknown(text: String) -> String {
+    if text.is_empty() {
+        "unknown".to_owned()
+    } else {
+        text
+    }
+}
+
+/// What changed between two runs: the machine and this program.
+pub(super) fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
+    let (a, b) = (&first.report.manifest, &second.report.manifest);
+    let (one, other) = (&a.host, &b.host);
+    let governor = |host: &trueput_record::HostFacts| {
+        host.governor.clone().unwrap_or_else(|| "none".to_owned())
+    };
+    let options = |host: &trueput_record::HostFacts| {
+        format!("{} ({})", host.file_system.kind, host.file_system.options)
+    };
+    let memory = |host: &trueput_record::HostFacts| bytes(host.memory_bytes as f64);
+    let stated = [
+        change("plan", &a.name, &b.name),
+        change("host", &one.host_name, &other.host_name),
+        change("processor", &one.cpu_model, &other.cpu_model),
+        change("cores", one.cores, other.cores),
+        change("memory", memory(one), memory(other)),
+        change(
+            "operating system",
+            &one.operating_system,
+            &other.operating_system,
+        ),
+        change("kernel", &one.kernel, &other.kernel),
+        change("virtualisation", &one.virtualisation, &other.virtualisation),
+        change("governor", governor(one), governor(other)),
+        change("clock", &one.clock, &other.clock),
+        change("file system", options(one), options(other)),
+        change(
+            "trueput version",
+            &one.program.version,
+            &other.program.version,
+        ),
+        change("trueput commit", &one.program.commit, &other.program.commit),
+        change(
+            "trueput build",
+            &one.program.profile,
+            &other.program.profile,
+        ),
+    ];
+    let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
+    changes.extend(of_ceilings(&first.report.trials, &second.report.trials));
+    changes
+}
+
+/// Ceilings of the machine that differ by more than their probes scatter: where a disk or the memory
+/// is not as fast as it was, a slower engine is no wonder.
+fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
+    type Probe = (&'static str, fn(&Ceilings) -> Option<f64>);
+    let probes: [Probe; 3] = [
+        ("ceiling: flushes/s, each alone", |all| {
+            Some(all.flush?.alone_per_s)
+        }),
+        ("ceiling: dependent reads of memory/s", |all| {
+            Some(all.memory.dependent_reads_per_s)
+        }),
+        ("ceiling: random reads of 4 KiB/s", |all| {
+            Some(all.blocks?.random_reads_per_s)
+        }),
+    ];
+    let circumstances = |trials: &[TrialRecord]| -> BTreeSet<(u32, u64)> {
+        let ceilings = trials.iter().filter_map(|trial| trial.ceilings.as_ref());
+        ceilings
+            .map(|all| (all.committers, all.commit_bytes))
+            .collect()
+    };
+    let both = circumstances(first);
+    let both: Vec<_> = both.intersection(&circumstances(second)).copied().collect();
+    let of = |trials: &[TrialRecord], probe: fn(&Ceilings) -> Option<f64>| {
+        let ceilings = trials.iter().filter_map(|trial| trial.ceilings.as_ref());
+        let alike = ceilings.filter(|all| both.contains(&(all.committers, all.commit_bytes)));
+        median(alike.filter_map(probe))
+    };
+    let differing = probes.into_iter().filter_map(|(what, probe)| {
+        let (one, other) = (of(first, probe)?, of(second, probe)?);
+        let apart = one > 0.0 && (other / one - 1.0).abs() > CEILING_SCATTER;
+        apart
+            .then(|| change(what, number(one), number(other)))
+            .flatten()
+    });
+    differing.collect()
+}
+
+/// What changed between two cells: engine, version, library, knobs, settings that were named.
+pub(super) fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Change> {
+    let (a, b) = (first.spec, second.spec);
+    let stated = [
+        change("engine", &a.engine, &b.engine),
+        change("build", build(a), build(b)),
+        change("version", reported(first, |e| e.version.clone()), {
+            reported(second, |e| e.version.clone())
+        }),
+        change("library", reported(first, |e| e.origin.clone()), {
+            reported(second, |e| e.origin.clone())
+        }),
+        change("SHA-256", hash(first), hash(second)),
+        change("worker kind", a.worker_kind, b.worker_kind),
+        change("workers", a.workers, b.workers),
+        change("verified", a.verify, b.verify),
+        change("seed", a.seed, b.seed),
+    ];
+    let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
+    changes.extend(of_settings("knob", &a.knobs, &b.knobs));
+    changes.extend(of_settings("setting", &a.settings, &b.settings));
+    let conditions = a.conditions.named().into_iter().zip(b.conditions.named());
+    changes.extend(
+        conditions.filter_map(|((name, one), (_, other))| {
+            change(&format!("condition {name}"), one, other)
+        }),
+    );
+    if a.engine == b.engine {
+        changes.extend(of_settings(
+            "as the engine reports",
+            &engine_settings(first),
+            &engine_settings(second),
+        ));
+    }
+    changes
+}
+
+fn build(spec: &trueput_record::TrialSpec) -> String {
+    let build = spec.build.as_ref();
+    build.map_or_else(
+        || "the default".to_owned(),
+        |path| path.display().to_string(),
+    )
+}
+
+type Reported = fn(&trueput_record::measurement::EngineReport) -> String;
+
+/// What the engine said, over all trials.
+fn reported(cell: &SideCell<'_>, said: Reported) -> String {
+    let engines = cell.trials.iter().filter_map(|trial| trial.engine.as_ref());
+    let all: BTreeSet<String> = engines.map(said).collect();
+    all.into_iter().collect::<Vec<_>>().join(" and ")
+}
+
+fn hash(cell: &SideCell<'_>) -> String {
+    // Of a compiled-in engine it is the program's, whose commit stands among the changes already.
+    let loaded = cell.trials.iter().any(|trial| {
+        let engine = trial.engine.as_ref();
+        engine.is_some_and(|engine| engine.origin.starts_with('/'))
+    });
+    match loaded {
+        true => reported(cell, |engine| engine.sha256.chars().take(16).collect()),
+        false => String::new(),
+    }
+}
+
+fn engine_settings(cell: &SideCell<'_>) -> Settings {
+    let engine = cell.trials.iter().find_map(|trial| trial.engine.as_ref());
+    engine
+        .map(|engine| engine.settings.clone())
+        .unwrap_or_default()
+}
+
+fn of_settings(kind: &str, first: &Settings, second: &Settings) -> Vec<Change> {
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let value = |settings: &Settings, name: &String| {
+        settings
+            .get(name)
+            .map_or_else(|| "not stated".to_owned(), Value::to_string)
+    };
+    let changes = names.into_iter().filter_map(|name| {
+        change(
+            &format!("{kind} {name}"),
+            value(first, name),
+            value(second, name),
+        )
+    });
+    changes.collect()
+}

@@ -1,0 +1,335 @@
+//! Two runs, or two contenders of one: what changed, and what came of it.
+//!
+//! [`Side::new`] says what stands on one side, [`compare_sides`] sets the sides against each other.
+
+mod changes;
+mod matching;
+mod narrate;
+mod select;
+mod side;
+mod track;
+
+pub use changes::Change;
+pub use narrate::document;
+pub use select::Selector;
+pub use side::Side;
+pub(crate) use side::rate;
+pub(crate) use track::tracked;
+
+use crate::inference::{Comparison, Noise, claim_level, compare_among};
+use crate::report::{Format, Style};
+use crate::statistics::median;
+use crate::{disturbance, markdown, terminal};
+use matching::{Matched, matched};
+use serde::Serialize;
+use side::SideCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use trueput_record::trial::Settings;
+use trueput_record::{Durability, Measurement, TrialRecord};
+
+/// Why there is no comparison.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A run folder cannot be read.
+    #[error(transparent)]
+    Report(#[from] crate::Error),
+    /// The words behind a run's colon are none.
+    #[error(
+        "'{text}' selects no trials: {message}; write ENGINE, LEVEL or NAME=VALUE, as in \
+             lmdb,sync,workers=4"
+    )]
+    Selector {
+        /// What was given.
+        text: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A run has no trial that could be compared.
+    #[error("{}: {why}", run.display())]
+    NoSuchTrial {
+        /// The run folder.
+        run: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Nothing on one side may stand against anything on the other.
+    #[error("{first} and {second} are not comparable: {why}")]
+    NotComparable {
+        /// The first side.
+        first: String,
+        /// The second side.
+        second: String,
+        /// What differs.
+        why: String,
+    },
+}
+
+/// Two sides, compared.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compared {
+    /// The first side, which ratios are to.
+    pub first: SideFacts,
+    /// The second side.
+    pub second: SideFacts,
+    /// Whether both are of one run, so that their repeats took turns.
+    pub one_run: bool,
+    /// The level of every interval: the more results, the higher.
+    pub level: f64,
+    /// What differs of machine, program and plan.
+    pub changes: Vec<Change>,
+    /// What came of it, cell by cell.
+    pub results: Vec<CellResult>,
+    /// Contenders that only the first side has.
+    pub only_first: Vec<String>,
+    /// Contenders that only the second side has.
+    pub only_second: Vec<String>,
+    /// Trials and lines that do not count, one sentence each.
+    pub uncounted: Vec<String>,
+}
+
+/// What stands on one side.
+#[derive(Debug, Clone, Serialize)]
+pub struct SideFacts {
+    /// What the user called it.
+    pub label: String,
+    /// The run folder.
+    pub folder: String,
+    /// The plan's name.
+    pub name: String,
+    /// When the run began, RFC 3339.
+    pub started_at: String,
+    /// How noisy it was; `None` where nothing was repeated often enough.
+    pub noise: Option<Noise>,
+}
+
+/// One cell of both sides, compared.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellResult {
+    /// The workload.
+    pub workload: String,
+    /// Its settings on the first side.
+    pub settings: Settings,
+    /// Workers on the first side.
+    pub workers: u32,
+    /// What each commit promises.
+    pub durability: Durability,
+    /// The contender on the first side.
+    pub first: String,
+    /// The contender on the second side.
+    pub second: String,
+    /// The kind of operation whose rate is compared.
+    pub headline: String,
+    /// The first side's rates, per second.
+    pub first_per_s: Vec<f64>,
+    /// The second side's rates, per second.
+    pub second_per_s: Vec<f64>,
+    /// The second over the first, with the evidence.
+    pub comparison: Comparison,
+    /// What differs of engine, version, knobs and circumstances.
+    pub changes: Vec<Change>,
+    /// Medians of other figures, without a verdict.
+    pub besides: Vec<Beside>,
+}
+
+impl CellResult {
+    /// Whether the second is slower by more than that part for certain: the whole interval lies
+    /// beyond. `None` where there is no interval.
+    #[must_use]
+    pub fn slower_by(&self, part: f64) -> Option<bool> {
+        self.comparison.ratio.map(|ratio| ratio.high < 1.0 - part)
+    }
+}
+
+/// A figure that is shown beside the rates.
+#[derive(Debug, Clone, Serialize)]
+pub struct Beside {
+    /// What it is.
+    pub what: &'static str,
+    /// What it is counted in: `ns` or `bytes`.
+    pub unit: &'static str,
+    /// The first side's median.
+    pub first: f64,
+    /// The second side's median.
+    pub second: f64,
+}
+
+/// Sets two sides against each other. `comparisons` is the number of results that will be read
+/// together, those of other pairs of sides included; 0 stands for those of this pair alone.
+///
+/// # Errors
+/// [`Error::NotComparable`] where no cell of one may stand against one of the other,
+/// [`Error::NoSuchTrial`] where no trial of a side counts.
+pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared, Error> {
+    let Matched {
+        pairs,
+        only_first,
+        only_second,
+    } = matched(first, second)?;
+    let comparisons = comparisons.max(pairs.len());
+    let one_run = same_folder(first, second);
+    let names = |cells: Vec<SideCell<'_>>| {
+        let name = |cell: &SideCell<'_>| {
+            format!(
+                "{} ({}, {}, {} workers)",
+                cell.name, cell.spec.workload, cell.spec.durability, cell.spec.workers
+            )
+        };
+        cells.iter().map(name).collect()
+    };
+    let mut uncounted = first.uncounted();
+    let others = second.uncounted().into_iter();
+    let others = others
+        .filter(|line| !uncounted.contains(line))
+        .collect::<Vec<_>>();
+    uncounted.extend(others);
+    Ok(Compared {
+        first: facts(first),
+        second: facts(second),
+        one_run,
+        level: claim_level(comparisons),
+        changes: changes::between_runs(first, second),
+        results: pairs
+            .iter()
+            .map(|(one, other)| result(one, other, one_run, comparisons))
+            .collect(),
+        only_first: names(only_first),
+        only_second: names(only_second),
+        uncounted,
+    })
+}
+
+/// How many results a comparison of those sides will have.
+///
+/// # Errors
+/// As [`compare_sides`].
+pub fn results_of(first: &Side, second: &Side) -> Result<usize, Error> {
+    Ok(matched(first, second)?.pairs.len())
+}
+
+fn same_folder(first: &Side, second: &Side) -> bool {
+    let real = |side: &Side| {
+        let folder = &side.report.folder;
+        folder.canonicalize().unwrap_or_else(|_| folder.clone())
+    };
+    real(first) == real(second)
+}
+
+fn facts(side: &Side) -> SideFacts {
+    SideFacts {
+        label: side.label.clone(),
+        folder: side.report.folder.display().to_string(),
+        name: side.report.manifest.name.clone(),
+        started_at: side.report.manifest.started_at.clone(),
+        noise: disturbance::of_run(&side.report),
+    }
+}
+
+fn result(
+    first: &SideCell<'_>,
+    second: &SideCell<'_>,
+    one_run: bool,
+    comparisons: usize,
+) -> CellResult {
+    let in_pairs = one_run.then(|| pairs(first, second)).flatten();
+    let paired = in_pairs.is_some();
+    let (first_per_s, second_per_s) = in_pairs.unwrap_or_else(|| (first.rates(), second.rates()));
+    CellResult {
+        workload: first.spec.workload.clone(),
+        settings: first.spec.settings.clone(),
+        workers: first.spec.workers,
+        durability: first.spec.durability,
+        first: first.name.clone(),
+        second: second.name.clone(),
+        headline: first.headline.clone(),
+        comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
+        first_per_s,
+        second_per_s,
+        changes: changes::between_cells(first, second),
+        besides: besides(first, second),
+    }
+}
+
+/// The rates of the repeats that count on both sides, in pairs; `None` where repeats cannot be told
+/// apart or fewer than three pairs are left.
+fn pairs(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<(Vec<f64>, Vec<f64>)> {
+    let by_repeat = |cell: &SideCell<'_>| {
+        let rates: BTreeMap<u32, f64> = cell
+            .trials
+            .iter()
+            .filter_map(|trial| Some((trial.spec.repeat, rate(trial, &cell.headline)?)))
+            .collect();
+        (rates.len() == cell.trials.len()).then_some(rates)
+    };
+    let (ours, theirs) = (by_repeat(first)?, by_repeat(second)?);
+    let both: Vec<(f64, f64)> = ours
+        .iter()
+        .filter_map(|(repeat, rate)| Some((*rate, *theirs.get(repeat)?)))
+        .collect();
+    (both.len() >= 3).then(|| both.into_iter().unzip())
+}
+
+fn besides(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Beside> {
+    type Figure = (
+        &'static str,
+        &'static str,
+        fn(&Measurement, &str) -> Option<f64>,
+    );
+    let figures: [Figure; 6] = [
+        ("service p50", "ns", |m, kind| timed(m, kind, |l| l.p50_ns)),
+        ("service p99", "ns", |m, kind| timed(m, kind, |l| l.p99_ns)),
+        ("response p99", "ns", |m, _| {
+            let open = m.open_loop.as_ref()?;
+            Some(open.responses.first()?.latency.p99_ns as f64)
+        }),
+        ("CPU/operation", "ns", |m, _| {
+            crate::cells::cpu_ns_per_operation(m)
+        }),
+        ("database", "bytes", |m, _| {
+            Some(m.database.allocated_bytes as f64)
+        }),
+        ("peak PSS", "bytes", |m, _| {
+            Some(m.resources.peak_pss_bytes as f64)
+        }),
+    ];
+    let of = |cell: &SideCell<'_>, figure: fn(&Measurement, &str) -> Option<f64>| {
+        let measured = cell
+            .trials
+            .iter()
+            .filter_map(|trial: &&TrialRecord| figure(trial.measurement.as_ref()?, &cell.headline));
+        median(measured).filter(|value| *value > 0.0)
+    };
+    let both = figures.into_iter().filter_map(|(what, unit, figure)| {
+        Some(Beside {
+            what,
+            unit,
+            first: of(first, figure)?,
+            second: of(second, figure)?,
+        })
+    });
+    both.collect()
+}
+
+fn timed(
+    measurement: &Measurement,
+    kind: &str,
+    figure: fn(&trueput_record::measurement::LatencySummary) -> u64,
+) -> Option<f64> {
+    let latency = &measurement.operation(kind)?.latency;
+    latency.is_measured().then(|| figure(latency) as f64)
+}
+
+/// Writes comparisons, one after the other: `Format::Json` as one document, `Format::Markdown` for a
+/// comment on a change, anything else for a terminal. It ends with a newline.
+#[must_use]
+pub fn render(compared: &[Compared], format: Format, style: Style) -> String {
+    let blocks = || compared.iter().flat_map(document).collect::<Vec<_>>();
+    match format {
+        Format::Json => {
+            let document = serde_json::json!({ "comparisons": compared });
+            format!("{document:#}\n")
+        }
+        Format::Markdown => markdown::render(&blocks()),
+        _ => terminal::render(&blocks(), style),
+    }
+}

@@ -1,0 +1,260 @@
+//! What a comparison says, in blocks.
+
+use super::{Beside, CellResult, Change, Compared, SideFacts};
+use crate::columns::plural;
+use crate::document::{Block, Column, Table};
+use crate::inference::{Comparison, Interval, LEAST_CLAIM, Verdict};
+use crate::statistics::median;
+use crate::units::{bytes, nanoseconds, number, per_cent};
+
+const NOTHING_CHANGED: &str = "Nothing that the records state: same machine, same program.";
+
+const HOW_TO_READ: &str = "Each ratio is B's rate over A's. A difference is claimed where its \
+    interval leaves out 1, the ranks or the signs of the pairs agree, and it is no less than 1 %: \
+    all results here together claim one between equals less than once in twenty \
+    (docs/METHOD.md). \"Could have shown\" is the smallest difference that so many repeats, \
+    scattering so, would have shown four times in five.";
+
+const APART: &str = "A and B are runs of their own: what the machine did between them counts as a \
+    difference too. Two contenders of one run take turns, and are compared pair by pair.";
+
+/// The whole comparison.
+#[must_use]
+pub fn document(compared: &Compared) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Heading(1, "trueput compare".to_owned()),
+        Block::List(vec![
+            side("A", &compared.first),
+            side("B", &compared.second),
+        ]),
+    ];
+    let verdicts: Vec<_> = compared.results.iter().map(sentence).collect();
+    blocks.push(Block::List(verdicts));
+    if !compared.uncounted.is_empty() {
+        blocks.push(Block::Warnings(compared.uncounted.clone()));
+    }
+    blocks.push(Block::Heading(2, "What changed".to_owned()));
+    blocks.extend(what_changed(compared));
+    blocks.push(Block::Heading(2, "What came of it".to_owned()));
+    blocks.push(Block::Text(HOW_TO_READ.to_owned()));
+    if !compared.one_run {
+        blocks.push(Block::Text(APART.to_owned()));
+    }
+    blocks.push(results(compared));
+    let besides = besides(compared);
+    if !besides.rows.is_empty() {
+        let text = "Beside the rates, medians without a verdict:";
+        blocks.push(Block::Text(text.to_owned()));
+        blocks.push(Block::Table(besides));
+    }
+    let noise = noise(compared);
+    if !noise.is_empty() {
+        blocks.push(Block::Heading(2, "What disturbed it".to_owned()));
+        blocks.push(Block::List(noise));
+    }
+    let only = [("A", &compared.only_first), ("B", &compared.only_second)];
+    for (side, names) in only.iter().filter(|(_, names)| !names.is_empty()) {
+        let text = format!(
+            "Only in {side}, and compared with nothing: {}.",
+            names.join("; ")
+        );
+        blocks.push(Block::Text(text));
+    }
+    blocks
+}
+
+fn side(letter: &str, facts: &SideFacts) -> String {
+    format!(
+        "{letter}: {}, {}, started {}",
+        facts.label, facts.name, facts.started_at
+    )
+}
+
+/// One result in a sentence.
+fn sentence(result: &CellResult) -> String {
+    let subject = format!(
+        "{}, {}, {}, {} workers",
+        both(&result.first, &result.second),
+        result.workload,
+        result.durability,
+        result.workers
+    );
+    let comparison = &result.comparison;
+    match (comparison.verdict, comparison.ratio) {
+        (Verdict::TooFew, _) | (_, None) => format!(
+            "{subject}: {} ({} and {} repeats count, three are the least)",
+            Verdict::TooFew.words(),
+            result.first_per_s.len(),
+            result.second_per_s.len()
+        ),
+        (Verdict::NoDifference, Some(_)) => {
+            let smallest = could_have_shown(comparison);
+            let words = Verdict::NoDifference.words();
+            format!("{subject}: {words}; one of {smallest} would probably have been")
+        }
+        (verdict, Some(ratio)) => format!(
+            "{subject}: B is {} by {} ({} to {})",
+            verdict.words(),
+            per_cent((ratio.estimate - 1.0).abs()),
+            per_cent((ratio.low - 1.0).abs().min((ratio.high - 1.0).abs())),
+            per_cent((ratio.low - 1.0).abs().max((ratio.high - 1.0).abs()))
+        ),
+    }
+}
+
+fn both(first: &str, second: &str) -> String {
+    match first == second {
+        true => first.to_owned(),
+        false => format!("{first} → {second}"),
+    }
+}
+
+fn what_changed(compared: &Compared) -> Vec<Block> {
+    let row = |subject: &str, change: &Change| {
+        vec![
+            subject.to_owned(),
+            change.what.clone(),
+            change.first.clone(),
+            change.second.clone(),
+        ]
+    };
+    let mut rows: Vec<_> = compared
+        .changes
+        .iter()
+        .map(|change| row("", change))
+        .collect();
+    for result in &compared.results {
+        let subject = both(&result.first, &result.second);
+        for change in &result.changes {
+            let row = row(&subject, change);
+            // The same contender at another level changed in the same way.
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+    }
+    if rows.is_empty() {
+        return vec![Block::Text(NOTHING_CHANGED.to_owned())];
+    }
+    let columns = ["of", "what", "A", "B"];
+    let columns = columns.map(|title| column(title, false, 0)).into();
+    vec![Block::Table(Table { columns, rows })]
+}
+
+fn column(title: &str, figures: bool, dispensable: u8) -> Column {
+    Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    }
+}
+
+fn results(compared: &Compared) -> Block {
+    let interval = format!("{} interval", per_cent(compared.level));
+    let columns = vec![
+        column("contender", false, 0),
+        column("workload", false, 3),
+        column("level", false, 2),
+        column("workers", true, 4),
+        column("A /s", true, 1),
+        column("B /s", true, 1),
+        column("B/A", true, 0),
+        column(&interval, true, 0),
+        column("verdict", false, 0),
+        column("repeats", true, 6),
+        column("rank p", true, 8),
+        column("effect", true, 9),
+        column("could have shown", true, 7),
+    ];
+    let rows = compared.results.iter().map(result_row).collect();
+    Block::Table(Table { columns, rows })
+}
+
+fn result_row(result: &CellResult) -> Vec<String> {
+    let comparison = &result.comparison;
+    let dash = || "–".to_owned();
+    let rate = |rates: &[f64]| {
+        let middle = median(rates.iter().copied());
+        middle.map_or_else(dash, number)
+    };
+    let ratio = |show: &dyn Fn(Interval) -> String| comparison.ratio.map_or_else(dash, show);
+    let (a, b) = (result.first_per_s.len(), result.second_per_s.len());
+    vec![
+        both(&result.first, &result.second),
+        format!("{} ({})", result.workload, plural(&result.headline)),
+        result.durability.name().to_owned(),
+        result.workers.to_string(),
+        rate(&result.first_per_s),
+        rate(&result.second_per_s),
+        ratio(&|ratio| format!("{:.3}", ratio.estimate)),
+        ratio(&|ratio| format!("{:.3}–{:.3}", ratio.low, ratio.high)),
+        comparison.verdict.words().to_owned(),
+        match comparison.pairs_won {
+            Some(won) => format!("{won} of {a} pairs"),
+            None if a == b => a.to_string(),
+            None => format!("{a} and {b}"),
+        },
+        comparison
+            .ranks
+            .map_or_else(dash, |ranks| format!("{:.3}", ranks.p_value)),
+        comparison
+            .ranks
+            .map_or_else(dash, |ranks| format!("{:.2}", ranks.superiority)),
+        could_have_shown(comparison),
+    ]
+}
+
+fn could_have_shown(comparison: &Comparison) -> String {
+    match comparison.smallest_ratio {
+        None => "–".to_owned(),
+        Some(ratio) if ratio < 2.0 => per_cent((ratio - 1.0).max(LEAST_CLAIM)),
+        Some(_) => "more than 100 %".to_owned(),
+    }
+}
+
+fn besides(compared: &Compared) -> Table {
+    let figure = |beside: &Beside, value: f64| match beside.unit {
+        "bytes" => bytes(value),
+        _ => nanoseconds(value),
+    };
+    let rows = compared.results.iter().flat_map(|result| {
+        result.besides.iter().map(move |beside| {
+            vec![
+                both(&result.first, &result.second),
+                result.durability.name().to_owned(),
+                beside.what.to_owned(),
+                figure(beside, beside.first),
+                figure(beside, beside.second),
+                format!("{:.3}", beside.second / beside.first),
+            ]
+        })
+    });
+    Table {
+        rows: rows.collect(),
+        columns: vec![
+            column("contender", false, 0),
+            column("level", false, 1),
+            column("figure", false, 0),
+            column("A", true, 0),
+            column("B", true, 0),
+            column("B/A", true, 0),
+        ],
+    }
+}
+
+fn noise(compared: &Compared) -> Vec<String> {
+    let mut sides = vec![("A", &compared.first)];
+    if compared.one_run {
+        sides[0].0 = "The run";
+    } else {
+        sides.push(("B", &compared.second));
+    }
+    let mut lines = Vec::new();
+    for (name, facts) in sides {
+        if let Some(noise) = &facts.noise {
+            let reasons = noise.reasons.iter();
+            lines.extend(reasons.map(|reason| format!("{name}: {reason}.")));
+        }
+    }
+    lines
+}

@@ -1,0 +1,181 @@
+//! One side of a comparison: a run, or some of its trials.
+
+use super::Error;
+use super::select::Selector;
+use crate::contender::ContenderNames;
+use crate::rankings::{headline, superseded, why_unranked};
+use crate::report::Report;
+use std::path::Path;
+use trueput_record::{TrialRecord, TrialSpec};
+
+/// One side of a comparison: a run, or some of its trials.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// What the user called it.
+    pub label: String,
+    /// The run.
+    pub report: Report,
+    /// Which of its trials.
+    pub selector: Selector,
+}
+
+/// The trials of one contender under one set of circumstances.
+#[derive(Debug, Clone)]
+pub(super) struct SideCell<'a> {
+    /// What they have in common: the first one's.
+    pub spec: &'a TrialSpec,
+    /// The contender's name on this side.
+    pub name: String,
+    /// The kind of operation whose rate is compared.
+    pub headline: String,
+    /// Those that count, by their repeats' order.
+    pub trials: Vec<&'a TrialRecord>,
+}
+
+impl SideCell<'_> {
+    /// The rates of the headline operation, per second.
+    pub fn rates(&self) -> Vec<f64> {
+        self.trials
+            .iter()
+            .filter_map(|trial| rate(trial, &self.headline))
+            .collect()
+    }
+}
+
+/// A trial's rate of a kind of operation, per second.
+pub(crate) fn rate(trial: &TrialRecord, kind: &str) -> Option<f64> {
+    Some(trial.measurement.as_ref()?.operation(kind)?.per_s)
+}
+
+impl Side {
+    /// The run and the selector in `RUN` or `RUN:WORDS`. A path that has a colon of its own is taken as
+    /// it stands.
+    ///
+    /// # Errors
+    /// As [`Selector::parse`].
+    pub fn split(text: &str) -> Result<(&str, Selector), Error> {
+        match text.rsplit_once(':') {
+            Some((run, words)) if !Path::new(text).exists() && Path::new(run).exists() => {
+                Ok((run, Selector::parse(words)?))
+            }
+            _ => Ok((text, Selector::default())),
+        }
+    }
+
+    /// A run that was read already, or some of its trials.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTrial`] where no trial fits, or there is none at all.
+    pub fn new(label: &str, report: Report, selector: Selector) -> Result<Self, Error> {
+        let side = Self {
+            label: label.to_owned(),
+            report,
+            selector,
+        };
+        let trials = &side.report.trials;
+        let why = match trials.is_empty() {
+            true => "no trial of it has ended".to_owned(),
+            false if trials.iter().any(|trial| side.selector.admits(&trial.spec)) => {
+                return Ok(side);
+            }
+            false => side.selector.explain(trials),
+        };
+        Err(Error::NoSuchTrial {
+            run: side.report.folder,
+            why,
+        })
+    }
+
+    fn chosen(&self) -> Vec<&TrialRecord> {
+        let trials = &self.report.trials;
+        let chosen = trials
+            .iter()
+            .filter(|trial| self.selector.admits(&trial.spec));
+        chosen.filter(|trial| !superseded(trial, trials)).collect()
+    }
+
+    /// The cells in which at least one trial counts. Trials that differ in nothing but their number
+    /// are repeats of each other, whatever cell the plan had them in.
+    pub(super) fn cells(&self) -> Vec<SideCell<'_>> {
+        let chosen = self.chosen();
+        let names = ContenderNames::of(&chosen);
+        let mut cells: Vec<SideCell<'_>> = Vec::new();
+        for trial in &chosen {
+            let of_workload: Vec<&TrialRecord> = chosen
+                .iter()
+                .copied()
+                .filter(|other| other.spec.workload == trial.spec.workload)
+                .collect();
+            let headline = headline(&self.report.manifest, &of_workload);
+            if why_unranked(trial, &headline).is_some() {
+                continue;
+            }
+            match cells
+                .iter_mut()
+                .find(|cell| repeats(cell.spec, &trial.spec))
+            {
+                Some(cell) => cell.trials.push(trial),
+                None => cells.push(SideCell {
+                    spec: &trial.spec,
+                    name: names.name(&trial.spec),
+                    headline,
+                    trials: vec![trial],
+                }),
+            }
+        }
+        for cell in &mut cells {
+            cell.trials.sort_by_key(|trial| trial.spec.repeat);
+        }
+        cells
+    }
+
+    /// The trials that do not count, one sentence each.
+    pub(super) fn uncounted(&self) -> Vec<String> {
+        let chosen = self.chosen();
+        let told = chosen.iter().filter_map(|trial| {
+            let of_workload: Vec<&TrialRecord> = chosen
+                .iter()
+                .copied()
+                .filter(|other| other.spec.workload == trial.spec.workload)
+                .collect();
+            let headline = headline(&self.report.manifest, &of_workload);
+            let (status, reason) = why_unranked(trial, &headline)?;
+            Some(format!(
+                "{}: {status} {}: {reason}",
+                self.label, trial.spec.id
+            ))
+        });
+        let damaged = self.report.damaged.iter().map(|damaged| {
+            format!(
+                "{}: line {} of trials.jsonl cannot be read and is left out: {}",
+                self.label, damaged.line, damaged.message
+            )
+        });
+        damaged.chain(told).collect()
+    }
+
+    pub(super) fn nothing_counts(&self) -> Error {
+        let uncounted = self.uncounted();
+        let first = uncounted.first().cloned().unwrap_or_default();
+        Error::NoSuchTrial {
+            run: self.report.folder.clone(),
+            why: format!(
+                "none of its {} trials counts, so there is nothing to compare; the first: {first}",
+                uncounted.len()
+            ),
+        }
+    }
+}
+
+/// Whether two trials differ in nothing but their number and their turn.
+fn repeats(one: &TrialSpec, other: &TrialSpec) -> bool {
+    one.workload == other.workload
+        && one.settings == other.settings
+        && one.engine == other.engine
+        && one.build == other.build
+        && one.durability == other.durability
+        && one.knobs == other.knobs
+        && one.workers == other.workers
+        && one.worker_kind == other.worker_kind
+        && one.conditions == other.conditions
+}

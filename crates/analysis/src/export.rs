@@ -1,0 +1,201 @@
+//! A run's trials for other programs: JSON Lines, OpenMetrics.
+
+use crate::report::Report;
+use serde::Serialize;
+use std::fmt::Write;
+use trueput_record::{TrialRecord, TrialSpec};
+
+/// A trial with the facts of its run, for one line.
+#[derive(Serialize)]
+struct Line<'a> {
+    run: &'a str,
+    run_started_at: &'a str,
+    host: &'a str,
+    program: &'a trueput_record::host::ProgramFacts,
+    #[serde(flatten)]
+    trial: &'a TrialRecord,
+}
+
+/// One JSON object per trial, with the run's name, start, host and program in each.
+#[must_use]
+pub fn json_lines(reports: &[Report]) -> String {
+    let mut text = String::new();
+    for report in reports {
+        for trial in &report.trials {
+            let line = Line {
+                run: &report.manifest.name,
+                run_started_at: &report.manifest.started_at,
+                host: &report.manifest.host.host_name,
+                program: &report.manifest.host.program,
+                trial,
+            };
+            // Only a map with keys other than strings could fail here, and no noun of ours has one.
+            text += &serde_json::to_string(&line).unwrap_or_default();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A figure of a trial by its labels.
+type Samples = Vec<(String, f64)>;
+
+/// A family of metrics: its name, what its names end in, what it is, and how it is had.
+type Family = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&TrialRecord, &str) -> Samples,
+);
+
+/// Every family. Units are those of OpenMetrics: seconds and bytes.
+const FAMILIES: [Family; 7] = [
+    (
+        "trueput_trial_valid",
+        "",
+        "Whether the trial counts: 1 or 0",
+        |trial, labels| {
+            let valid = trial.outcome == trueput_record::Outcome::Valid;
+            vec![(labels.to_owned(), f64::from(u8::from(valid)))]
+        },
+    ),
+    (
+        "trueput_operations_per_second",
+        "",
+        "Operations of a kind per second",
+        |trial, labels| per_kind(trial, labels, |kind| Some(kind.per_s)),
+    ),
+    (
+        "trueput_service_time_seconds",
+        "seconds",
+        "Service time of a kind of operation, by quantile",
+        latencies,
+    ),
+    (
+        "trueput_elapsed_seconds",
+        "seconds",
+        "How long the workers ran",
+        |trial, labels| measured(trial, labels, |measured| measured.elapsed_s),
+    ),
+    (
+        "trueput_cpu_seconds",
+        "seconds",
+        "CPU of the workers",
+        |trial, labels| measured(trial, labels, trueput_record::Measurement::cpu_s),
+    ),
+    (
+        "trueput_peak_pss_bytes",
+        "bytes",
+        "Most memory of the workers",
+        |trial, labels| {
+            measured(trial, labels, |measured| {
+                measured.resources.peak_pss_bytes as f64
+            })
+        },
+    ),
+    (
+        "trueput_database_bytes",
+        "bytes",
+        "The database on disk",
+        |trial, labels| {
+            measured(trial, labels, |measured| {
+                measured.database.allocated_bytes as f64
+            })
+        },
+    ),
+];
+
+/// The trials as OpenMetrics 1.0 text: gauges, a sample per trial. It ends with `# EOF`.
+#[must_use]
+pub fn open_metrics(reports: &[Report]) -> String {
+    let mut text = String::new();
+    for (name, unit, help, figure) in FAMILIES {
+        let _ = writeln!(text, "# TYPE {name} gauge");
+        if !unit.is_empty() {
+            let _ = writeln!(text, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(text, "# HELP {name} {help}.");
+        for report in reports {
+            for trial in &report.trials {
+                let labels = labels(report, &trial.spec);
+                for (labels, value) in figure(trial, &labels) {
+                    let _ = writeln!(text, "{name}{{{labels}}} {value}");
+                }
+            }
+        }
+    }
+    text + "# EOF\n"
+}
+
+fn labels(report: &Report, spec: &TrialSpec) -> String {
+    let pairs = [
+        ("run", report.manifest.name.clone()),
+        ("started", report.manifest.started_at.clone()),
+        ("host", report.manifest.host.host_name.clone()),
+        ("trial", spec.id.clone()),
+        ("workload", spec.workload.clone()),
+        ("contender", spec.contender()),
+        ("durability", spec.durability.name().to_owned()),
+        ("workers", spec.workers.to_string()),
+        ("repeat", spec.repeat.to_string()),
+    ];
+    let written = pairs.map(|(name, value)| format!("{name}=\"{}\"", escaped(&value)));
+    written.join(",")
+}
+
+fn escaped(value: &str) -> String {
+    value
+        .replace('\\', r"\\")
+        .replace('"', "\\\"")
+        .replace('\n', r"\n")
+}
+
+fn measured(
+    trial: &TrialRecord,
+    labels: &str,
+    figure: fn(&trueput_record::Measurement) -> f64,
+) -> Samples {
+    let measurement = trial.measurement.iter();
+    measurement
+        .map(|measured| (labels.to_owned(), figure(measured)))
+        .collect()
+}
+
+fn per_kind(
+    trial: &TrialRecord,
+    labels: &str,
+    figure: fn(&trueput_record::measurement::OperationSummary) -> Option<f64>,
+) -> Samples {
+    let kinds = trial
+        .measurement
+        .iter()
+        .flat_map(|measured| &measured.operations);
+    let sample = |kind: &trueput_record::measurement::OperationSummary| {
+        let labels = format!("{labels},kind=\"{}\"", escaped(&kind.kind));
+        Some((labels, figure(kind)?))
+    };
+    kinds.filter_map(sample).collect()
+}
+
+fn latencies(trial: &TrialRecord, labels: &str) -> Samples {
+    let kinds = trial
+        .measurement
+        .iter()
+        .flat_map(|measured| &measured.operations);
+    let timed = kinds.filter(|kind| kind.latency.is_measured());
+    let of = timed.flat_map(|kind| {
+        let quantiles = [
+            ("0.5", kind.latency.p50_ns),
+            ("0.9", kind.latency.p90_ns),
+            ("0.99", kind.latency.p99_ns),
+            ("0.999", kind.latency.p999_ns),
+            ("1", kind.latency.max_ns),
+        ];
+        quantiles.map(|(quantile, time_ns)| {
+            let kind = escaped(&kind.kind);
+            let labels = format!("{labels},kind=\"{kind}\",quantile=\"{quantile}\"");
+            (labels, time_ns as f64 / 1e9)
+        })
+    });
+    of.collect()
+}

@@ -1,0 +1,326 @@
+//! Many runs of one plan: per contender the series of its rates, and where it changed.
+
+use crate::charts::{Charts, sparkline};
+use crate::compare::{self, Selector, Side};
+use crate::document::{Block, Column, Table};
+use crate::inference::{Interval, change_points, geometric_mean, outliers};
+use crate::report::{Format, Report, Style};
+use crate::statistics::median;
+use crate::units::{number, per_cent};
+use crate::{markdown, terminal};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trueput_record::{Durability, RunFolder};
+
+/// The fewest runs in which a change can be found: three on each side of it.
+pub const FEWEST_RUNS: usize = 6;
+
+/// A step of less than this part is not told.
+const LEAST_STEP: f64 = 0.01;
+
+/// How far, in scaled median absolute deviations, a run lies off to be named.
+const FAR: f64 = 5.0;
+
+/// Columns of a line of rates.
+const LINE: usize = 40;
+
+/// The series of many runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct History {
+    /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
+    pub series: Vec<Series>,
+    /// Runs that tell nothing, and why.
+    pub left_out: Vec<String>,
+}
+
+/// One contender over many runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Series {
+    /// The contender.
+    pub contender: String,
+    /// The workload.
+    pub workload: String,
+    /// What each commit promises.
+    pub durability: Durability,
+    /// How many workers.
+    pub workers: u32,
+    /// What else must be the same in all runs, by name: settings and conditions.
+    pub circumstances: BTreeMap<String, String>,
+    /// The kind of operation whose rate it is.
+    pub headline: String,
+    /// One per run, in the order of time.
+    pub points: Vec<Point>,
+    /// Where the level changed.
+    pub steps: Vec<Step>,
+    /// Indexes of runs that lie far from the others of their stretch.
+    pub outliers: Vec<usize>,
+}
+
+/// A contender in one run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Point {
+    /// The run folder.
+    pub run: String,
+    /// When the run began, RFC 3339.
+    pub started_at: String,
+    /// The engine's version.
+    pub version: String,
+    /// The host.
+    pub host: String,
+    /// trueput's commit.
+    pub commit: String,
+    /// Median rate of its repeats, per second.
+    pub per_s: f64,
+    /// 95 % interval of the rate; `None` for fewer than three repeats.
+    pub interval: Option<Interval>,
+    /// Repeats that count.
+    pub repeats: usize,
+}
+
+/// A change of level.
+#[derive(Debug, Clone, Serialize)]
+pub struct Step {
+    /// Index of the first run after it.
+    pub at: usize,
+    /// The mean rate after it over that before it, up to the next step on either side.
+    pub ratio: f64,
+    /// What the records say changed from the run before: version, host, trueput's commit.
+    pub with: Vec<String>,
+}
+
+/// The run folders that paths stand for: each itself, or those in it; oldest name first.
+///
+/// # Errors
+/// [`trueput_record::Error`] where a folder is no run and holds none, or cannot be read.
+pub fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, crate::Error> {
+    let mut folders = Vec::new();
+    for path in paths {
+        if path.join("run.json").is_file() {
+            folders.push(path.clone());
+            continue;
+        }
+        let invalid = |why: &str| trueput_record::Error::invalid(path, why);
+        let entries =
+            std::fs::read_dir(path).map_err(|source| trueput_record::Error::io(path, source))?;
+        let mut within: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|entry| entry.join("run.json").is_file())
+            .collect();
+        if within.is_empty() {
+            return Err(invalid("neither a run folder nor a folder of such").into());
+        }
+        within.sort();
+        folders.extend(within);
+    }
+    folders.dedup();
+    Ok(folders)
+}
+
+/// Reads runs and sorts them into series.
+///
+/// # Errors
+/// Where a folder is no run folder or cannot be read. A run without a trial that counts is named.
+pub fn history(folders: &[PathBuf], selector: &Selector) -> Result<History, crate::Error> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        runs.push(load(folder)?);
+    }
+    runs.sort_by(|one, other| one.manifest.started_at.cmp(&other.manifest.started_at));
+    let mut left_out = Vec::new();
+    let mut series: BTreeMap<String, Series> = BTreeMap::new();
+    for report in runs {
+        let label = report.folder.display().to_string();
+        let side = match Side::new(&label, report, selector.clone()) {
+            Ok(side) => side,
+            Err(error) => {
+                left_out.push(error.to_string());
+                continue;
+            }
+        };
+        left_out.extend(side.report.damaged.iter().map(|damaged| {
+            let (line, why) = (damaged.line, &damaged.message);
+            format!("{label}: line {line} of trials.jsonl cannot be read and is left out: {why}")
+        }));
+        let cells = compare::tracked(&side);
+        if cells.is_empty() {
+            left_out.push(format!("{label}: no trial of it counts"));
+        }
+        for cell in cells {
+            let entry = series.entry(cell.key).or_insert(cell.series);
+            entry.points.push(cell.point);
+        }
+    }
+    let mut series: Vec<Series> = series.into_values().collect();
+    series.iter_mut().for_each(judge);
+    Ok(History { series, left_out })
+}
+
+fn load(folder: &Path) -> Result<Report, crate::Error> {
+    RunFolder::open(folder)?;
+    Report::load(folder)
+}
+
+/// Finds steps and outliers of a series.
+fn judge(series: &mut Series) {
+    let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
+    let mut bounds = vec![0];
+    bounds.extend(change_points(&rates));
+    bounds.push(rates.len());
+    let mean = |from: usize, to: usize| rates[from..to].iter().sum::<f64>() / (to - from) as f64;
+    for three in bounds.windows(3) {
+        let ratio = mean(three[1], three[2]) / mean(three[0], three[1]);
+        if (ratio - 1.0).abs() >= LEAST_STEP {
+            series.steps.push(Step {
+                at: three[1],
+                ratio,
+                with: changed(&series.points[three[1] - 1], &series.points[three[1]]),
+            });
+        }
+    }
+    for two in bounds.windows(2) {
+        let far = outliers(&rates[two[0]..two[1]], FAR);
+        series
+            .outliers
+            .extend(far.into_iter().map(|index| two[0] + index));
+    }
+}
+
+fn changed(before: &Point, after: &Point) -> Vec<String> {
+    let facts = [
+        ("version", &before.version, &after.version),
+        ("host", &before.host, &after.host),
+        ("trueput commit", &before.commit, &after.commit),
+    ];
+    let differing = facts.into_iter().filter(|(_, one, other)| one != other);
+    differing
+        .map(|(what, one, other)| format!("{what} {one} → {other}"))
+        .collect()
+}
+
+/// The 95 % interval of a run's rate.
+pub(crate) fn interval(rates: &[f64]) -> Option<Interval> {
+    geometric_mean(rates, 0.95)
+}
+
+/// Writes a history. It ends with a newline.
+#[must_use]
+pub fn render(history: &History, format: Format, style: Style) -> String {
+    match format {
+        Format::Json => format!("{:#}\n", serde_json::json!(history)),
+        Format::Markdown => markdown::render(&document(history, style.charts)),
+        _ => terminal::render(&document(history, style.charts), style),
+    }
+}
+
+fn document(history: &History, charts: Charts) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(1, "trueput history".to_owned())];
+    if !history.left_out.is_empty() {
+        blocks.push(Block::Warnings(history.left_out.clone()));
+    }
+    for series in &history.series {
+        let heading = format!(
+            "{}, {}, {}, {} workers",
+            series.contender, series.workload, series.durability, series.workers
+        );
+        blocks.push(Block::Heading(2, heading));
+        let mut words: Vec<_> = series.circumstances.iter().collect();
+        words.retain(|(_, value)| !matches!(value.as_str(), "none" | "all"));
+        let words = words.iter().map(|(name, value)| format!("{name}={value}"));
+        blocks.push(Block::Text(words.collect::<Vec<_>>().join(", ")));
+        blocks.push(Block::Table(table(series)));
+        let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
+        let least = rates.iter().copied().fold(f64::MAX, f64::min);
+        let line = sparkline(&rates, LINE, least, charts);
+        if !line.is_empty() && rates.len() > 1 {
+            let most = rates.iter().copied().fold(f64::MIN, f64::max);
+            let (least, most) = (number(least), number(most));
+            blocks.push(Block::Text(format!(
+                "{line}  {least} to {most} {}s/s",
+                series.headline
+            )));
+        }
+        blocks.push(Block::List(sentences(series)));
+    }
+    blocks
+}
+
+fn table(series: &Series) -> Table {
+    let column = |title: &str, figures, dispensable| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    };
+    let row = |(index, point): (usize, &Point)| {
+        let mark = if series.steps.iter().any(|step| step.at == index) {
+            "changed"
+        } else if series.outliers.contains(&index) {
+            "off"
+        } else {
+            ""
+        };
+        vec![
+            point.started_at.chars().take(19).collect(),
+            number(point.per_s),
+            point.interval.map_or_else(String::new, |interval| {
+                format!("{}–{}", number(interval.low), number(interval.high))
+            }),
+            point.repeats.to_string(),
+            mark.to_owned(),
+            point.version.clone(),
+            point.host.clone(),
+            point.run.clone(),
+        ]
+    };
+    Table {
+        columns: vec![
+            column("started", false, 0),
+            column(&format!("{}s/s", series.headline), true, 0),
+            column("95 % interval", true, 2),
+            column("repeats", true, 3),
+            column("", false, 0),
+            column("version", false, 4),
+            column("host", false, 5),
+            column("run", false, 6),
+        ],
+        rows: series.points.iter().enumerate().map(row).collect(),
+    }
+}
+
+fn sentences(series: &Series) -> Vec<String> {
+    let mut lines = Vec::new();
+    for step in &series.steps {
+        let point = &series.points[step.at];
+        let verb = if step.ratio < 1.0 { "fell" } else { "rose" };
+        let mut line = format!(
+            "It {verb} by {} at {} ({})",
+            per_cent((step.ratio - 1.0).abs()),
+            point.started_at,
+            point.run
+        );
+        match step.with.is_empty() {
+            true => line += "; the records name nothing that changed then.",
+            false => line += &format!(", when {} changed.", step.with.join(", ")),
+        }
+        lines.push(line);
+    }
+    for index in &series.outliers {
+        let point = &series.points[*index];
+        let middle = median(series.points.iter().map(|point| point.per_s)).unwrap_or_default();
+        lines.push(format!(
+            "{} lies off: {}/s where {}/s is the median.",
+            point.run,
+            number(point.per_s),
+            number(middle)
+        ));
+    }
+    match (series.points.len(), lines.is_empty()) {
+        (count, _) if count < FEWEST_RUNS => lines.push(format!(
+            "{count} runs: a change of level can be found from {FEWEST_RUNS} on."
+        )),
+        (count, true) => lines.push(format!("No change of level is seen in {count} runs.")),
+        _ => {}
+    }
+    lines
+}

@@ -1,0 +1,117 @@
+//! Several runs in one report: what each contender came to, run by run, then each run's own report.
+
+use crate::charts::Charts;
+use crate::compare::{Selector, Side, tracked};
+use crate::document::{Block, Column, Table};
+use crate::history::Point;
+use crate::report::{Format, Report, Style};
+use crate::units::{number, per_cent};
+use crate::{csv, json, markdown, narrate, terminal};
+use std::collections::BTreeMap;
+
+const SIDE_BY_SIDE: &str = "Medians of the same contender under the same circumstances, and each over \
+    the first run's. Runs of several machines are set side by side and never ranked against each \
+    other; trueput compare says whether a difference is one.";
+
+/// Writes several runs as one report. It ends with a newline. JSON is an array of the runs' documents,
+/// CSV has the trials of all.
+#[must_use]
+pub fn render(reports: &[Report], format: Format, style: Style) -> String {
+    match format {
+        Format::Terminal => terminal::render(&document(reports, style.charts), style),
+        Format::Markdown => markdown::render(&document(reports, Charts::Off)),
+        Format::Csv => {
+            let trials = reports.iter().flat_map(|report| report.trials.clone());
+            csv::render(&trials.collect::<Vec<_>>())
+        }
+        Format::Json => {
+            let documents: Vec<String> = reports.iter().map(json::render).collect();
+            let documents = documents.iter().map(|text| text.trim_end());
+            format!("[{}]\n", documents.collect::<Vec<_>>().join(",\n"))
+        }
+    }
+}
+
+fn document(reports: &[Report], charts: Charts) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Heading(1, format!("trueput: {} runs side by side", reports.len())),
+        Block::List(reports.iter().map(described).collect()),
+    ];
+    let table = side_by_side(reports);
+    if !table.rows.is_empty() {
+        blocks.push(Block::Text(SIDE_BY_SIDE.to_owned()));
+        blocks.push(Block::Table(table));
+    }
+    for report in reports {
+        blocks.extend(narrate::document(report, charts));
+    }
+    blocks
+}
+
+fn described(report: &Report) -> String {
+    let host = &report.manifest.host;
+    format!(
+        "{}: {} on {}, {}, {} cores, {}; {}, started {}",
+        report.folder.display(),
+        report.manifest.name,
+        host.host_name,
+        host.cpu_model,
+        host.cores,
+        host.file_system.kind,
+        host.kernel,
+        report.manifest.started_at
+    )
+}
+
+fn side_by_side(reports: &[Report]) -> Table {
+    let mut rows: BTreeMap<String, (String, Vec<(usize, Point)>)> = BTreeMap::new();
+    for (index, report) in reports.iter().enumerate() {
+        let label = report.folder.display().to_string();
+        // A run without a trial says so in its own report.
+        let Ok(side) = Side::new(&label, report.clone(), Selector::default()) else {
+            continue;
+        };
+        for cell in tracked(&side) {
+            let series = &cell.series;
+            let name = format!(
+                "{}, {}, {}, {} workers",
+                series.contender, series.workload, series.durability, series.workers
+            );
+            let row = rows.entry(cell.key).or_insert((name, Vec::new()));
+            row.1.push((index, cell.point));
+        }
+    }
+    let column = |title: &str, figures| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable: 0,
+    };
+    let lines = rows.into_values().flat_map(|(name, points)| {
+        let first = points.first().map_or(0.0, |(_, point)| point.per_s);
+        let line = move |(index, point): (usize, Point)| {
+            let of_first = if first > 0.0 {
+                point.per_s / first
+            } else {
+                0.0
+            };
+            vec![
+                name.clone(),
+                format!("{} ({})", index + 1, point.host),
+                point.version,
+                number(point.per_s),
+                per_cent(of_first),
+            ]
+        };
+        points.into_iter().map(line).collect::<Vec<_>>()
+    });
+    Table {
+        rows: lines.collect(),
+        columns: vec![
+            column("contender", false),
+            column("run", false),
+            column("version", false),
+            column("per second", true),
+            column("of the first", true),
+        ],
+    }
+}

@@ -1,0 +1,176 @@
+//! How often a difference is claimed where there is none, and found where there is one: by
+//! simulation with fixed seeds. Run with `--nocapture` to see the rates.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use trueput_analysis::inference::{Verdict, compare, compare_among};
+
+/// How rates scatter around what an engine can do.
+#[derive(Debug, Clone, Copy)]
+enum Noise {
+    /// Normal, of that standard deviation.
+    Normal(f64),
+    /// Log-normal, of that deviation of the logarithm.
+    LogNormal(f64),
+    /// Student's t of two degrees of freedom, which has no variance, times that scale.
+    HeavyTailed(f64),
+    /// Normal, but one repeat in ten is disturbed and a fifth slower.
+    Disturbed(f64),
+    /// Normal, on a machine whose speed walks by that much from repeat to repeat.
+    Drifting(f64),
+}
+
+const ALL: [Noise; 6] = [
+    Noise::Normal(0.01),
+    Noise::Normal(0.05),
+    Noise::LogNormal(0.10),
+    Noise::HeavyTailed(0.02),
+    Noise::Disturbed(0.01),
+    Noise::Drifting(0.01),
+];
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// Student's t of two degrees of freedom, from its quantile function.
+    fn heavy(&mut self) -> f64 {
+        let part = self.uniform();
+        (2.0 * part - 1.0) / (2.0 * part * (1.0 - part)).sqrt()
+    }
+
+    /// Interleaved repeats of `contenders` equals, of which the last is `factor` times as fast.
+    fn run(
+        &mut self,
+        noise: Noise,
+        contenders: usize,
+        repeats: usize,
+        factor: f64,
+    ) -> Vec<Vec<f64>> {
+        let mut speed = 1_000.0;
+        let mut rates = vec![Vec::new(); contenders];
+        for _ in 0..repeats {
+            if let Noise::Drifting(step) = noise {
+                speed *= (3.0 * step * self.normal()).exp();
+            }
+            for (index, rates) in rates.iter_mut().enumerate() {
+                let own = if index + 1 == contenders { factor } else { 1.0 };
+                rates.push(speed * own * self.scatter(noise));
+            }
+        }
+        rates
+    }
+
+    fn scatter(&mut self, noise: Noise) -> f64 {
+        match noise {
+            Noise::Normal(deviation) | Noise::Drifting(deviation) => {
+                (1.0 + deviation * self.normal()).max(0.01)
+            }
+            Noise::LogNormal(deviation) => (deviation * self.normal()).exp(),
+            Noise::HeavyTailed(scale) => (1.0 + scale * self.heavy()).clamp(0.01, 100.0),
+            Noise::Disturbed(deviation) => {
+                let disturbed = if self.uniform() < 0.1 { 0.8 } else { 1.0 };
+                disturbed * (1.0 + deviation * self.normal()).max(0.01)
+            }
+        }
+    }
+}
+
+fn claims(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Faster | Verdict::Slower)
+}
+
+#[test]
+fn equals_are_claimed_to_differ_less_than_once_in_twenty_whatever_the_noise() {
+    const ROUNDS: usize = 4_000;
+    for repeats in [3, 5, 10] {
+        for paired in [true, false] {
+            for noise in ALL {
+                let mut random = Random(7);
+                let claimed = (0..ROUNDS).filter(|_| {
+                    let rates = random.run(noise, 2, repeats, 1.0);
+                    claims(compare(&rates[0], &rates[1], paired).verdict)
+                });
+                let rate = claimed.count() as f64 / ROUNDS as f64;
+                println!("{repeats} repeats, paired {paired}, {noise:?}: {rate:.4} false claims");
+                // Half as much again as intended would be more than 0.015; chance adds 0.004.
+                assert!(rate <= 0.02, "{repeats} {paired} {noise:?}: {rate}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_equals_together_are_claimed_to_differ_less_than_once_in_twenty() {
+    const ROUNDS: usize = 2_000;
+    for noise in ALL {
+        let mut random = Random(8);
+        let claimed = (0..ROUNDS).filter(|_| {
+            let rates = random.run(noise, 11, 5, 1.0);
+            let mut others = rates[1..].iter();
+            others.any(|other| claims(compare_among(&rates[0], other, true, 10).verdict))
+        });
+        let rate = claimed.count() as f64 / ROUNDS as f64;
+        println!("ten comparisons, {noise:?}: {rate:.4} of the runs claim one or more");
+        assert!(rate <= 0.05, "{noise:?}: {rate}");
+    }
+}
+
+#[test]
+fn a_slowdown_of_a_twentieth_is_found_nine_times_in_ten_where_repeats_scatter_by_a_hundredth() {
+    const ROUNDS: usize = 2_000;
+    for (noise, paired) in [
+        (Noise::Normal(0.01), true),
+        (Noise::Normal(0.01), false),
+        (Noise::LogNormal(0.01), true),
+        (Noise::Drifting(0.01), true),
+    ] {
+        let mut random = Random(9);
+        let found = (0..ROUNDS).filter(|_| {
+            let rates = random.run(noise, 2, 5, 0.95);
+            compare(&rates[0], &rates[1], paired).verdict == Verdict::Slower
+        });
+        let rate = found.count() as f64 / ROUNDS as f64;
+        println!("5 repeats, paired {paired}, {noise:?}, 5 % slower: found {rate:.4}");
+        assert!(rate >= 0.9, "{noise:?}: {rate}");
+    }
+}
+
+#[test]
+fn the_smallest_difference_that_could_have_been_shown_is_shown_about_four_times_in_five() {
+    const ROUNDS: usize = 2_000;
+    for paired in [true, false] {
+        let mut random = Random(10);
+        let smallest: Vec<f64> = (0..ROUNDS)
+            .filter_map(|_| {
+                let rates = random.run(Noise::LogNormal(0.02), 2, 5, 1.0);
+                compare(&rates[0], &rates[1], paired).smallest_ratio
+            })
+            .collect();
+        let typical = trueput_analysis::statistics::median(smallest).unwrap();
+        let found = (0..ROUNDS).filter(|_| {
+            let rates = random.run(Noise::LogNormal(0.02), 2, 5, typical);
+            claims(compare(&rates[0], &rates[1], paired).verdict)
+        });
+        let rate = found.count() as f64 / ROUNDS as f64;
+        println!("paired {paired}: a ratio of {typical:.4} is found {rate:.3}");
+        assert!((0.65..0.95).contains(&rate), "{rate}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Repeats until what is known is enough, or the time is spent.
+
+use crate::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trueput_record::folder::{Enough, Until};
+use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
+
+/// Repeats of each cell before its interval is looked at: with fewer it means nothing.
+const FEWEST_REPEATS: u32 = 3;
+
+/// The greatest half-width of any contender's interval, over its rate; `None` where that of one is
+/// not known yet.
+pub type Widest = dyn Fn(&RunManifest, &[TrialRecord]) -> Option<f64> + Send + Sync;
+
+/// When repeats are enough. What an interval is, the caller says: this crate computes no statistic.
+#[derive(Clone)]
+pub struct RepeatRule {
+    /// Every interval is this narrow.
+    pub half_width: Option<f64>,
+    /// So much time has passed.
+    pub budget: Option<Duration>,
+    /// Looks at the trials that have ended.
+    pub widest: Arc<Widest>,
+}
+
+impl fmt::Debug for RepeatRule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("RepeatRule");
+        debug.field("half_width", &self.half_width);
+        debug.field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+impl RepeatRule {
+    /// As the manifest states it.
+    pub(crate) fn as_stated(&self) -> Until {
+        Until {
+            half_width: self.half_width,
+            budget_s: self.budget.map(|budget| budget.as_secs_f64()),
+        }
+    }
+
+    pub(crate) fn begin(self) -> Progress {
+        Progress {
+            rule: self,
+            began: Instant::now(),
+            round: 0,
+        }
+    }
+}
+
+/// How far a run has come under a rule.
+pub(crate) struct Progress {
+    rule: RepeatRule,
+    began: Instant,
+    /// The repeat that was begun last.
+    round: u32,
+}
+
+impl Progress {
+    /// Whether what is known is enough before a trial is begun. Intervals are looked at only between
+    /// rounds, so that every cell has as many repeats.
+    ///
+    /// # Errors
+    /// Where the run folder cannot be read.
+    pub fn enough_before(
+        &mut self,
+        spec: &TrialSpec,
+        folder: &RunFolder,
+        manifest: &RunManifest,
+    ) -> Result<Option<Enough>, Error> {
+        let first_of_round = spec.repeat > self.round;
+        self.round = self.round.max(spec.repeat);
+        if let Some(half_width) = self.rule.half_width
+            && first_of_round
+            && spec.repeat > FEWEST_REPEATS
+        {
+            let trials = folder.trials()?.trials;
+            let widest = (self.rule.widest)(manifest, &trials);
+            if widest.is_some_and(|widest| widest <= half_width) {
+                return Ok(Some(Enough::Narrow));
+            }
+        }
+        let spent = |budget| spec.repeat > 1 && self.began.elapsed() >= budget;
+        Ok(self
+            .rule
+            .budget
+            .is_some_and(spent)
+            .then_some(Enough::Budget))
+    }
+}

@@ -1,0 +1,69 @@
+//! `trueput export`: the trials of runs for other programs.
+
+use crate::bundle;
+use crate::failure::Failure;
+use crate::output;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use trueput_analysis::{Format, Report, Style, export, merge};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput export results/20261121T204500Z-first-look --format csv > trials.csv
+  trueput export results/* --format jsonl > trials.jsonl
+  trueput export RUN --format openmetrics > trueput.prom    # for a textfile collector
+
+Parquet, by DuckDB:
+  trueput export RUN --format jsonl > trials.jsonl
+  duckdb -c \"COPY (SELECT * FROM 'trials.jsonl') TO 'trials.parquet' (FORMAT parquet)\"";
+
+/// What trials are written as.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    /// A row per trial, plain numbers, every column
+    Csv,
+    /// A JSON object per trial, all that its line says, its run and host included
+    Jsonl,
+    /// OpenMetrics text: gauges with the trial's facts as labels
+    Openmetrics,
+}
+
+/// What `trueput export` is given.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Run folders or bundles
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Kind,
+}
+
+/// Writes the trials to standard output.
+///
+/// # Errors
+/// A usage error where a folder is no run folder or of a newer format.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let mut reports = Vec::new();
+    for run in &arguments.runs {
+        let opened = bundle::open(run)?;
+        let report = Report::load(&opened.folder)?;
+        for damaged in &report.damaged {
+            let (line, why) = (damaged.line, &damaged.message);
+            let run = run.display();
+            output::complain(&format!(
+                "{run}: line {line} of trials.jsonl is left out: {why}"
+            ));
+        }
+        reports.push(report);
+    }
+    let text = match arguments.format {
+        Kind::Csv => merge::render(&reports, Format::Csv, Style::default()),
+        Kind::Jsonl => export::json_lines(&reports),
+        Kind::Openmetrics => export::open_metrics(&reports),
+    };
+    output::write(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

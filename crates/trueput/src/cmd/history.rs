@@ -1,0 +1,72 @@
+//! `trueput history`: many runs of one plan, and where their rates changed.
+
+use crate::bundle;
+use crate::failure::Failure;
+use crate::output::{self, ChartsWhen};
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use trueput_analysis::Format;
+use trueput_analysis::compare::Selector;
+use trueput_analysis::history::{history, render, run_folders};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput history results                             # every run in the folder
+  trueput history results/2026112*-nightly --only rocksdb,sync
+  trueput history nightly --json | jq '.series[].steps'
+
+A change of level is found from six runs on: three on each side of it. What the records say changed
+with it (version, host, trueput's commit) stands beside it.";
+
+/// What `trueput history` is given.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Run folders, bundles, or folders that hold run folders
+    #[arg(value_name = "RUN|FOLDER", required = true)]
+    runs: Vec<PathBuf>,
+    /// Only these trials: an engine, a level, NAME=VALUE, with commas between
+    #[arg(long, value_name = "WORDS")]
+    only: Option<String>,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+    /// When charts of characters are drawn
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    charts: ChartsWhen,
+}
+
+/// Writes the history to standard output.
+///
+/// # Errors
+/// A usage error where a folder is no run and holds none, or no trial fits.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let selector = match &arguments.only {
+        Some(words) => Selector::parse(words)?,
+        None => Selector::default(),
+    };
+    let mut opened = Vec::new();
+    for path in &arguments.runs {
+        opened.push(bundle::open(path)?);
+    }
+    let paths: Vec<PathBuf> = opened.iter().map(|run| run.folder.clone()).collect();
+    let history = history(&run_folders(&paths)?, &selector)?;
+    if history.series.is_empty() {
+        let why = history.left_out.join("; ");
+        return Err(Failure::usage(format!(
+            "no trial of these runs counts: {why}"
+        )));
+    }
+    let format = if arguments.json {
+        Format::Json
+    } else {
+        Format::Terminal
+    };
+    output::write(&render(
+        &history,
+        format,
+        output::style_with(arguments.charts),
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,126 @@
+//! Options for repeats that go on until enough is known.
+
+use crate::failure::Failure;
+use crate::output;
+use clap::Args;
+use std::sync::Arc;
+use std::time::Duration;
+use trueput_analysis::{Report, repeats::widest};
+use trueput_record::conditions::parse_seconds;
+use trueput_record::folder::{RunManifest, Until};
+use trueput_record::plan::PlanFile;
+use trueput_record::{RunFolder, TrialRecord};
+use trueput_runner::RepeatRule;
+
+/// Repeats of each cell at the most, where none are named.
+const MOST_REPEATS: u32 = 30;
+
+/// Reads a part of one: `3%` or `0.03`.
+pub fn parse_part(text: &str) -> Result<f64, String> {
+    let number = |digits: &str| digits.trim().parse::<f64>().ok();
+    let part = match text.strip_suffix('%') {
+        Some(digits) => number(digits).map(|per_cent| per_cent / 100.0),
+        None => number(text),
+    };
+    part.filter(|part| (0.0..1.0).contains(part))
+        .ok_or_else(|| format!("'{text}' is no part; write 3% or 0.03, from 0 to less than 100%"))
+}
+
+/// Options for repeats that go on until enough is known.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "How often")]
+pub struct Repeats {
+    /// Repeat until half of the 95 % interval of every contender's rate is within this part of it, as
+    /// in 2%; --repeat is the most then [default: 30]
+    #[arg(long, value_name = "PART", value_parser = parse_part)]
+    pub until: Option<f64>,
+    /// Repeat until this time is spent, as in 10m; with --until, whichever comes first
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    pub budget: Option<f64>,
+}
+
+impl Repeats {
+    /// Whether repeats go on until something.
+    pub fn are_automatic(self) -> bool {
+        self.until.is_some() || self.budget.is_some()
+    }
+
+    /// Gives a plan as many repeats as there may be, unless so many are named.
+    pub fn apply(self, plan: &mut PlanFile, named: Option<u32>) {
+        if self.are_automatic() && named.is_none() {
+            plan.repeat = MOST_REPEATS;
+        }
+    }
+
+    /// What the runner goes by.
+    pub fn rule(self) -> Option<RepeatRule> {
+        let until = Until {
+            half_width: self.until,
+            budget_s: self.budget,
+        };
+        self.are_automatic().then(|| rule(until))
+    }
+}
+
+/// The rule that a manifest states: an interrupted run goes on under it, its budget afresh.
+pub fn stated(manifest: &RunManifest) -> Option<RepeatRule> {
+    manifest.until.map(rule)
+}
+
+fn rule(until: Until) -> RepeatRule {
+    let look = |manifest: &RunManifest, trials: &[TrialRecord]| {
+        widest(manifest, trials).map(|(width, _)| width)
+    };
+    RepeatRule {
+        half_width: until.half_width,
+        budget: until.budget_s.map(Duration::from_secs_f64),
+        widest: Arc::new(look),
+    }
+}
+
+/// Says on standard error why no more repeats were run.
+///
+/// # Errors
+/// Where the run folder cannot be read.
+pub fn tell(folder: &RunFolder) -> Result<(), Failure> {
+    let report = Report::load(folder.path())?;
+    let Some(until) = report.manifest.until else {
+        return Ok(());
+    };
+    let known = match widest(&report.manifest, &report.trials) {
+        Some((width, contender)) => {
+            format!(
+                "the widest interval is ±{:.2} %, of {contender}",
+                width * 100.0
+            )
+        }
+        None => "some cell has fewer than three repeats that count".to_owned(),
+    };
+    let enough = report.end.and_then(|end| end.enough);
+    let why = match (enough, until.half_width) {
+        (Some(enough), _) => enough.words().to_owned(),
+        (None, Some(half_width)) => {
+            format!(
+                "every repeat was run, and ±{} % was asked for",
+                half_width * 100.0
+            )
+        }
+        (None, None) => "every repeat was run".to_owned(),
+    };
+    output::note(&format!("repeats ended: {why}; {known}"));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_a_percentage_or_a_fraction() {
+        assert_eq!(parse_part("3%"), Ok(0.03));
+        assert_eq!(parse_part("0.05"), Ok(0.05));
+        for wrong in ["3", "-1%", "100%", "much", "%"] {
+            assert!(parse_part(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! compare, history, bundle and export: on runs that the program made, whose rates are then set so
+//! that what must be said of them is known.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use support::{Bench, refusal, stderr, stdout};
+use trueput_record::measurement::Outcome;
+use trueput_record::{RunFolder, TrialRecord};
+
+/// Rates that scatter by a hundredth.
+const SCATTER: [f64; 5] = [1.0, 0.99, 1.012, 0.995, 1.004];
+
+/// Makes a run of lmdb and sqlite, five repeats each, with this program.
+fn made(bench: &Bench) -> PathBuf {
+    bench.run(&[
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb,sqlite",
+        "--durability",
+        "process",
+        "--set",
+        "finish=20",
+        "--repeat",
+        "5",
+    ]);
+    bench.run_folder().path().to_owned()
+}
+
+/// Copies a run under another name with other lines: what `change` makes of each.
+fn copied(bench: &Bench, run: &Path, name: &str, change: impl Fn(&mut TrialRecord)) -> String {
+    let (folder, mut manifest) = RunFolder::open(run).unwrap();
+    let mut trials = folder.trials().unwrap().trials;
+    trials.iter_mut().for_each(|trial| {
+        trial.outcome = Outcome::Valid;
+        change(trial);
+    });
+    manifest.name = name.to_owned();
+    manifest.trials = trials.iter().map(|trial| trial.spec.clone()).collect();
+    let made = RunFolder::create(&bench.path().join("copies"), &manifest).unwrap();
+    for trial in &trials {
+        made.append(trial).unwrap();
+    }
+    let end = folder.end().unwrap().unwrap();
+    made.finish(&end).unwrap();
+    made.path().to_str().unwrap().to_owned()
+}
+
+/// Sets a trial's rate: lmdb at 1,000 updates a second, sqlite at 500, scattered, times a factor.
+fn set_rate(trial: &mut TrialRecord, factor: f64) {
+    let level = if trial.spec.engine == "lmdb" {
+        1_000.0
+    } else {
+        500.0
+    };
+    let rate = level * factor * SCATTER[trial.spec.repeat as usize % 5];
+    for operation in &mut trial.measurement.as_mut().unwrap().operations {
+        operation.per_s = rate;
+    }
+}
+
+/// Two runs: one as it is, one with lmdb at a factor of its rate.
+fn two(bench: &Bench, factor: f64) -> (String, String) {
+    let run = made(bench);
+    let a = copied(bench, &run, "a", |trial| set_rate(trial, 1.0));
+    let b = copied(bench, &run, "b", |trial| {
+        let own = if trial.spec.engine == "lmdb" {
+            factor
+        } else {
+            1.001
+        };
+        set_rate(trial, own);
+    });
+    (a, b)
+}
+
+#[test]
+fn equal_runs_differ_in_nothing_and_a_slower_one_fails_where_it_is_to() {
+    let bench = Bench::new();
+    let (a, b) = two(&bench, 0.93);
+    let same = bench.run(&["compare", &a, &a, "--fail-if-slower", "0%"]);
+    assert_eq!(same.status.code(), Some(0), "{}", stderr(&same));
+    assert_eq!(stdout(&same).matches(": no difference seen").count(), 2);
+    let slower = bench.run(&["compare", &a, &b, "--fail-if-slower", "3%"]);
+    let text = stdout(&slower);
+    assert_eq!(slower.status.code(), Some(1), "{text}{}", stderr(&slower));
+    assert!(
+        stderr(&slower).contains("slower by more than 3 %"),
+        "{}",
+        stderr(&slower)
+    );
+    assert!(
+        text.contains("lmdb, threen1, process, 4 workers: B is slower by"),
+        "{text}"
+    );
+    assert!(
+        text.contains("sqlite, threen1, process, 4 workers: no difference seen"),
+        "{text}"
+    );
+    assert!(text.contains("runs of their own"), "{text}");
+    let far = bench.run(&["compare", &a, &b, "--fail-if-slower", "20%"]);
+    assert_eq!(far.status.code(), Some(0), "{}", stderr(&far));
+}
+
+#[test]
+fn contenders_of_one_run_are_compared_in_pairs_with_the_evidence_as_json() {
+    let bench = Bench::new();
+    let (a, _) = two(&bench, 1.0);
+    let output = bench.run(&["compare", &a, "--contenders", "lmdb,sqlite", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let compared = &document["comparisons"][0];
+    assert_eq!(compared["one_run"], true);
+    let result = &compared["results"][0];
+    assert_eq!(result["comparison"]["verdict"], "slower");
+    assert_eq!(result["comparison"]["paired"], true);
+    assert_eq!(result["comparison"]["pairs_won"], 0);
+    let ratio = result["comparison"]["ratio"]["estimate"].as_f64().unwrap();
+    assert!((ratio - 0.5).abs() < 1e-9, "{ratio}");
+    let changes = result["changes"].as_array().unwrap();
+    assert!(changes.iter().any(|change| change["what"] == "engine"));
+    let words = bench.run(&[
+        "compare",
+        &format!("{a}:lmdb"),
+        &format!("{a}:sqlite,workers=4"),
+    ]);
+    assert!(
+        stdout(&words).contains("lmdb → sqlite"),
+        "{}",
+        stdout(&words)
+    );
+}
+
+#[test]
+fn what_may_not_be_compared_is_refused_with_the_reason() {
+    use trueput_record::Durability::Sync;
+    let bench = Bench::new();
+    let run = made(&bench);
+    let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
+    let level = copied(&bench, &run, "level", |trial| trial.spec.durability = Sync);
+    let workload = copied(&bench, &run, "workload", |trial| {
+        trial.spec.workload = "micro".into()
+    });
+    let finish = copied(&bench, &run, "finish", |trial| {
+        trial.spec.settings.insert("finish".into(), 30_i64.into());
+    });
+    let failed = copied(&bench, &run, "failed", |trial| {
+        trial.outcome = Outcome::Failed {
+            reason: "a disk died".into(),
+        };
+    });
+    let lone = format!("{a}:lmdb,lmdb2");
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &[&a, &level],
+            &["not comparable", "level is process", "sync in the second"],
+        ),
+        (
+            &[&a, &workload],
+            &["the workload is threen1", "micro in the second"],
+        ),
+        (&[&a, &finish], &["finish is 20", "30 in the second"]),
+        (
+            &[&a, &failed],
+            &["none of its 10 trials counts", "a disk died"],
+        ),
+        (&[&a], &["compared with nothing", "--contenders"]),
+        (&[&a, "--contenders", "lmdb"], &["name two"]),
+        (
+            &[&a, "--contenders", "lmdb,sqlit"],
+            &["no trial of 'sqlit'", "did you mean 'sqlite'"],
+        ),
+        (&[&a, &lone], &["two engines"]),
+        (&[&a, "nowhere"], &["nowhere", "not a run folder"]),
+        (&[&a, &a, "--fail-if-slower", "3"], &["'3' is no part"]),
+    ];
+    for (arguments, words) in cases {
+        let arguments: Vec<&str> = ["compare"].iter().chain(*arguments).copied().collect();
+        let line = refusal(&bench.run(&arguments));
+        for word in *words {
+            assert!(line.contains(word), "{arguments:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_line_is_named_and_a_run_without_trials_is_refused() {
+    let bench = Bench::new();
+    let (a, b) = two(&bench, 0.9);
+    let file = Path::new(&b).join("trials.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("\"format\":1", "\"format\":", 1)).unwrap();
+    let output = bench.run(&["compare", &a, &b]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(
+        text.contains("line 1 of trials.jsonl cannot be read"),
+        "{text}"
+    );
+    assert!(text.contains("B is slower by"), "{text}");
+    std::fs::write(&file, "").unwrap();
+    let line = refusal(&bench.run(&["compare", &a, &b]));
+    assert!(line.contains("no trial of it has ended"), "{line}");
+}
+
+#[test]
+fn a_history_finds_the_run_in_which_a_rate_fell() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    for night in 0..8 {
+        let factor = if night < 4 { 1.0 } else { 0.9 } + 0.002 * f64::from(night % 3);
+        copied(&bench, &run, &format!("night-{night}"), |trial| {
+            let own = if trial.spec.engine == "lmdb" {
+                factor
+            } else {
+                1.0
+            };
+            set_rate(trial, own);
+        });
+    }
+    let output = bench.run(&["history", "copies", "--charts", "always"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(text.contains("It fell by 10"), "{text}");
+    assert!(
+        text.contains("No change of level is seen in 8 runs."),
+        "{text}"
+    );
+    let json = bench.run(&["history", "copies", "--only", "lmdb", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let series = document["series"].as_array().unwrap();
+    assert_eq!(series.len(), 1);
+    assert_eq!(series[0]["steps"][0]["at"], 4);
+    let few = bench.run(&["history", run.to_str().unwrap()]);
+    assert!(refusal(&few).contains("no trial of these runs counts"));
+    let nothing = bench.run(&[
+        "history",
+        bench
+            .write("empty/x", "")
+            .parent()
+            .unwrap()
+            .to_str()
+            .unwrap(),
+    ]);
+    assert!(refusal(&nothing).contains("neither a run folder"));
+}
+
+#[test]
+fn a_bundle_says_elsewhere_what_the_folder_says_here() {
+    let bench = Bench::new();
+    let (a, b) = two(&bench, 0.9);
+    let packed = bench.run(&["bundle", &a, "--output", "a.tar.gz"]);
+    assert_eq!(packed.status.code(), Some(0), "{}", stderr(&packed));
+    assert_eq!(stdout(&packed), "bundle: a.tar.gz\n");
+    let elsewhere = Bench::new();
+    std::fs::rename(
+        bench.path().join("a.tar.gz"),
+        elsewhere.path().join("a.tar.gz"),
+    )
+    .unwrap();
+    for format in ["terminal", "markdown", "csv"] {
+        let here = stdout(&bench.run(&["report", &a, "--format", format]));
+        let there = stdout(&elsewhere.run(&["report", "a.tar.gz", "--format", format]));
+        assert_eq!(here, there, "{format}");
+    }
+    let compared = elsewhere.run(&["compare", "a.tar.gz:lmdb", &b]);
+    assert!(
+        stdout(&compared).contains("B is slower by"),
+        "{}",
+        stderr(&compared)
+    );
+    let both = stdout(&elsewhere.run(&["report", "a.tar.gz", &b]));
+    assert!(
+        both.contains("2 runs side by side") && both.contains("of the first"),
+        "{both}"
+    );
+    let again = bench.run(&["bundle", &a, "--output", &format!("{b}/run.json")]);
+    assert!(refusal(&again).contains("cannot write"));
+    elsewhere.write("wrong.tar.gz", "no archive");
+    let wrong = refusal(&elsewhere.run(&["report", "wrong.tar.gz"]));
+    assert!(
+        wrong.contains("neither a run folder nor a bundle"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn trials_are_exported_in_every_format() {
+    let bench = Bench::new();
+    let (a, b) = two(&bench, 1.0);
+    let export = |format: &str| {
+        let output = bench.run(&["export", &a, &b, "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    assert_eq!(export("csv").lines().count(), 21);
+    let lines = export("jsonl");
+    for line in lines.lines() {
+        let trial: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(trial["host"].is_string() && trial["spec"]["engine"].is_string());
+    }
+    assert_eq!(lines.lines().count(), 20);
+    let metrics = export("openmetrics");
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+    assert_eq!(metrics.matches("\ntrueput_elapsed_seconds{").count(), 20);
+    assert_eq!(
+        metrics
+            .matches("# TYPE trueput_elapsed_seconds gauge")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_budget_ends_a_run_that_would_repeat_for_long() {
+    let bench = Bench::new();
+    let output = bench.run(&[
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb",
+        "--durability",
+        "process",
+        "--set",
+        "finish=20",
+        "--repeat",
+        "1000",
+        "--budget",
+        "500ms",
+    ]);
+    assert!(stderr(&output).contains("repeats ended: the budget of time is spent"));
+    let end = bench.run_folder().end().unwrap().unwrap();
+    assert_eq!(end.enough, Some(trueput_record::folder::Enough::Budget));
+    assert!((1..1000).contains(&bench.trials().len()));
+    let report = stdout(&output);
+    assert!(report.contains("the budget of time is spent") && !report.contains("are missing"));
+}

@@ -1,0 +1,119 @@
+//! What the `tpcc` trials of a run came to, under the names that their rates may have.
+
+use crate::document::{Block, Column, Table};
+use crate::statistics::median;
+use crate::units::number;
+use trueput_record::measurement::Measurement;
+use trueput_record::{TrialRecord, Value};
+
+/// What stands in every output (the TPC's fair-use policy).
+const NOTICE: &str = "tpcc workload, not an audited TPC-C result. Transactions per minute count all \
+                      kinds, rolled-back new-orders too; new-orders count where they were committed.";
+
+/// The names that the workload gives to the rate of new-orders, of which a trial has one.
+const RATES: [&str; 4] = [
+    "tpmC (not audited)",
+    "new-orders per minute",
+    "paced new-orders per minute (reduced cardinality)",
+    "new-orders per minute (reduced cardinality)",
+];
+
+/// The trials of one cell.
+struct Row<'a> {
+    first: &'a TrialRecord,
+    measured: Vec<&'a Measurement>,
+}
+
+/// A heading, the notice and the table; nothing where no such trial counts.
+pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    let of_workload = |trial: &&TrialRecord| trial.spec.workload == "tpcc";
+    for trial in trials.iter().filter(of_workload) {
+        let Some(measured) = trial.measurement.as_ref().filter(|_| trial.is_rankable()) else {
+            continue;
+        };
+        let same = |row: &&mut Row<'_>| row.first.spec.cell == trial.spec.cell;
+        match rows.iter_mut().find(same) {
+            Some(row) => row.measured.push(measured),
+            None => rows.push(Row {
+                first: trial,
+                measured: vec![measured],
+            }),
+        }
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        Block::Heading(2, "Orders per minute".to_owned()),
+        Block::Text(NOTICE.to_owned()),
+        Block::Table(table(&rows)),
+    ]
+}
+
+impl Row<'_> {
+    /// The median of a result that is a number.
+    fn median(&self, name: &str) -> Option<f64> {
+        let values = self
+            .measured
+            .iter()
+            .filter_map(|one| match one.results.get(name)? {
+                Value::Float(value) => Some(*value),
+                Value::Integer(value) => Some(*value as f64),
+                _ => None,
+            });
+        median(values)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        self.median(name).map_or_else(|| "–".to_owned(), number)
+    }
+
+    fn word(&self, name: &str) -> String {
+        let value = self.measured.first().and_then(|one| one.results.get(name));
+        value.map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let spec = &self.first.spec;
+        let rate = RATES.into_iter().find(|name| self.median(name).is_some());
+        let rate = rate.unwrap_or_default();
+        vec![
+            spec.contender(),
+            spec.durability.to_string(),
+            self.word("store"),
+            self.word("warehouses"),
+            spec.workers.to_string(),
+            self.shown("transactions per minute (all kinds)"),
+            self.shown(rate),
+            rate.to_owned(),
+            self.shown("90th percentile of new-order, ms"),
+            self.word("response times within limits"),
+            self.shown("conflicts, percent of attempts"),
+        ]
+    }
+}
+
+fn table(rows: &[Row<'_>]) -> Table {
+    let column = |title: &str, figures: bool, dispensable: u8| Column {
+        title: title.to_owned(),
+        figures,
+        dispensable,
+    };
+    Table {
+        columns: vec![
+            column("engine", false, 0),
+            column("durability", false, 2),
+            column("store", false, 4),
+            column("warehouses", true, 0),
+            column("workers", true, 0),
+            column("transactions/min", true, 0),
+            column("rate", true, 0),
+            column("which is", false, 0),
+            column("new-order p90, ms", true, 1),
+            column("within limits", false, 3),
+            column("conflicts, %", true, 1),
+        ],
+        rows: rows.iter().map(Row::cells).collect(),
+    }
+}

@@ -94,7 +94,7 @@ pub fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Near
     let scale = scale.unwrap_or(experiment.scale);
     if let Some(missing) = missing(&published, registry) {
         let why: Vec<_> = engines(&published)
-            .filter_map(|name| absent(name, registry))
+            .filter_map(|name| absent(&name, registry))
             .collect();
         let why = match why.is_empty() {
             true => String::new(),
@@ -109,7 +109,7 @@ pub fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Near
         })?;
     }
     let left_out: Vec<_> = engines(&published)
-        .filter_map(|name| absent(name, registry))
+        .filter_map(|name| absent(&name, registry))
         .collect();
     plan.engines
         .retain(|one| absent(&one.engine, registry).is_none());

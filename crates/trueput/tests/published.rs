@@ -194,10 +194,9 @@ fn an_experiment_runs_with_the_engines_that_are_here_and_names_the_others() {
         "0",
     ];
     let arguments: Vec<_> = ["run", id, "--scale", "0.0001"]
-        .iter()
-        .chain(&narrow)
+        .into_iter()
+        .chain(narrow)
         .collect();
-    let arguments: Vec<&str> = arguments.into_iter().copied().collect();
     let output = bench.run(&arguments);
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let trials = bench.trials();

@@ -1,4 +1,9 @@
 //! The ledger of a run with steps: gains, intervals, and what was given up.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 

@@ -1,4 +1,9 @@
 //! The report as a page: what it holds, and what a browser makes of it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "support/browser.rs"]
 mod browser;

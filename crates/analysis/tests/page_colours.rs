@@ -1,4 +1,9 @@
 //! The page's colours can be told from their ground, by WCAG 2's contrast ratio.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 

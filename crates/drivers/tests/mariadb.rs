@@ -1,4 +1,9 @@
 //! The MariaDB driver does what it promises, on servers of its own and on a user's.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "support/sql.rs"]
 mod sql;

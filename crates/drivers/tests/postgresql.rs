@@ -1,6 +1,10 @@
 //! The PostgreSQL driver does what it promises, on a private server and on a user's.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "support/sql.rs"]
 mod sql;

@@ -1,4 +1,9 @@
 //! SQLite's sessions speak SQL as the contract has it, with any build.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "support/sql.rs"]
 mod sql;

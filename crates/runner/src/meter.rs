@@ -18,6 +18,9 @@ const SPIN_NS: u64 = 60_000;
 /// A sleep lasts no longer than this, so that a worker hears of the end.
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
 
+/// A user who keys in or thinks sleeps no longer than this at once: there may be a thousand.
+const LONGEST_REST_NS: u64 = 250_000_000;
+
 /// What a process's workers are at. Its main thread says so; they read it once per operation.
 #[derive(Debug)]
 pub struct Stage(AtomicU8);
@@ -370,7 +373,7 @@ impl Meter for ClockMeter<'_> {
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };
-            std::thread::sleep(Duration::from_nanos(left_ns.min(LONGEST_SLEEP_NS)));
+            std::thread::sleep(Duration::from_nanos(left_ns.min(LONGEST_REST_NS)));
         }
     }
 

@@ -60,7 +60,10 @@ pub fn create_run(
         name: name.to_owned(),
         about: about.to_owned(),
         started_at: jiff::Timestamp::now().to_string(),
-        host: host::facts(&place, command.iter().map(|word| hidden(word)).collect()),
+        host: host::facts(
+            &place,
+            command.into_iter().map(|word| hidden(&word)).collect(),
+        ),
         headlines: headlines(&trials, registry),
         gives_up: gives_up(&trials, registry),
         work: options.work.as_deref().map(absolute),

@@ -145,7 +145,7 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
     let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
     let level = copied(&bench, &run, "level", |trial| trial.spec.durability = Sync);
     let workload = copied(&bench, &run, "workload", |trial| {
-        trial.spec.workload = "micro".into()
+        trial.spec.workload = "micro".into();
     });
     let finish = copied(&bench, &run, "finish", |trial| {
         trial.spec.settings.insert("finish".into(), 30_i64.into());

@@ -200,7 +200,11 @@ fn the_log_lies_on_a_file_system_of_its_own_where_the_engine_can_place_it() {
         // The data's loop device is watched, and of a log in memory there is none to watch.
         let measurement = record.measurement.unwrap();
         assert!(measurement.device.is_some() && measurement.log_flushes().is_none());
-        assert!(record.ceilings.unwrap().flush.is_some(), "{}", record.spec.id);
+        assert!(
+            record.ceilings.unwrap().flush.is_some(),
+            "{}",
+            record.spec.id
+        );
     }
 }
 

@@ -1,4 +1,9 @@
 //! The report's page at the command line.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 

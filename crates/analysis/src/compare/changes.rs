@@ -23,6 +23,10 @@ pub struct Change {
     pub second: String,
 }
 
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "values and references alike are shown"
+)]
 fn change(what: &str, first: impl ToString, second: impl ToString) -> Option<Change> {
     let (first, second) = (first.to_string(), second.to_string());
     (first != second).then(|| Change {

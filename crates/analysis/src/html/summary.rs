@@ -121,7 +121,7 @@ fn winner(report: &Report, ranking: &Ranking, heading: &str) -> String {
         true,
     );
     let (name, other) = (&best.contender, &second.contender);
-    let times = format!("{:.2} times the rate of {other}", ratio);
+    let times = format!("{ratio:.2} times the rate of {other}");
     match sure.verdict {
         Verdict::Faster => format!("{heading}: {name} is fastest, {told}, {times}."),
         Verdict::TooFew => format!(

@@ -111,6 +111,7 @@ impl Browser {
         evaluated["result"]["value"].clone()
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "each is made for its call")]
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.calls += 1;
         let mut message = json!({"id": self.calls, "method": method, "params": parameters});

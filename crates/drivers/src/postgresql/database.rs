@@ -206,7 +206,7 @@ fn is_there(connection: &mut Connection, table: &str) -> Result<bool> {
 pub(super) fn setting(connection: &mut Connection, name: &str) -> Result<String> {
     let mut value = String::new();
     connection.simple(&format!("SHOW {name}"), &mut |_, text| {
-        text.clone_into(&mut value)
+        text.clone_into(&mut value);
     })?;
     Ok(value)
 }

@@ -111,7 +111,8 @@ fn encode_array(out: &mut Vec<u8>, numbers: &[i64], of_type: u32) -> Result<()> 
 /// decimal digits stand behind the point.
 fn encode_numeric(out: &mut Vec<u8>, units: i64, scale: u8) {
     // Behind the point there is a whole number of such digits.
-    let behind = i32::from(scale).div_euclid(DIGITS) + i32::from(scale % DIGITS as u8 != 0);
+    let behind =
+        i32::from(scale).div_euclid(DIGITS) + i32::from(!scale.is_multiple_of(DIGITS as u8));
     let shift = behind * DIGITS - i32::from(scale);
     let mut rest = i128::from(units).unsigned_abs() * 10_u128.pow(shift.unsigned_abs());
     let mut digits = [0_i16; 8];

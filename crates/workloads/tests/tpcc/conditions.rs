@@ -49,6 +49,10 @@ fn raised(at: usize) -> impl FnOnce(&mut dyn Session, Vec<u8>, Vec<u8>) {
     }
 }
 
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "it stands beside others of this shape"
+)]
 fn gone(session: &mut dyn Session, key: Vec<u8>, _value: Vec<u8>) {
     session.delete(&key).unwrap();
 }

@@ -47,6 +47,20 @@ fn the_conditions_hold_after_load_and_run_on_fjall() {
     passes_on(engine("fjall"));
 }
 
+#[test]
+fn a_full_warehouse_has_every_row_and_the_conditions_hold_on_lmdb() {
+    let bench = Bench::new(engine("lmdb"), Fault::None, 2, &[("transactions", "500")]);
+    let load = bench.prepare().unwrap().unwrap();
+    // 100,000 items and stocks, 30,000 customers, histories and orders, 9,000 new-orders, 1 + 10,
+    // and about 300,000 order-lines (clause 4.3.3.1).
+    let lines = load.records - 299_011;
+    assert!((298_000..302_000).contains(&lines), "{lines} order-lines");
+    let (ended, _) = bench.work_together();
+    let conclusion = bench.conclude(&ended);
+    assert_right(&conclusion);
+    assert_eq!(conclusion.results["cardinality"].to_string(), "full");
+}
+
 /// Engines whose libraries this machine has, each with its default knobs.
 pub fn found() -> impl Iterator<Item = &'static dyn Engine> {
     let compiled_in = ["null", "lmdb", "sqlite", "redb", "fjall"];

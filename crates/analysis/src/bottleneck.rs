@@ -74,8 +74,8 @@ pub struct Setting {
     pub harness_s_per_operation: f64,
     /// Whether the engine is the one that does nothing, so that all work is the harness's.
     pub is_all_harness: bool,
-    /// Whether the workers are clients of a server, for whose answers they wait: that tells nothing of
-    /// locks.
+    /// Whether the workers are clients of a server, for whose answers they wait: that tells nothing
+    /// of locks.
     pub has_server: bool,
     /// Whether an open loop set the pace, and kept it.
     pub keeps_rate: bool,

@@ -284,7 +284,8 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Notes where the processes `pids`, the `natives` that they have started, and the machine stand
-    /// at the release. The database is in `directory`, its log in `log_directory` where it lies apart.
+    /// at the release. The database is in `directory`, its log in `log_directory` where that lies
+    /// apart.
     pub fn new(
         pids: &[u32],
         natives: &[u32],

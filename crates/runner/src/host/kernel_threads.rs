@@ -7,8 +7,8 @@ use std::fs::read_to_string;
 /// The process that all of the kernel's threads descend from.
 const PARENT: u32 = 2;
 
-/// Machines of very many processors have thousands of them. Beyond this many they are not looked at:
-/// a sample must stay cheap.
+/// Machines of very many processors have thousands of them. Beyond this many they are not looked
+/// at: a sample must stay cheap.
 const MOST: usize = 4_096;
 
 /// What the kernel's threads have used since this was made.
@@ -29,8 +29,8 @@ impl KernelThreads {
         Some(threads)
     }
 
-    /// CPU seconds that they have used since they are watched on those processors. What one has used
-    /// counts on the processor that it last ran on.
+    /// CPU seconds that they have used since they are watched on those processors. What one has
+    /// used counts on the processor that it last ran on.
     pub fn used_s(&mut self, cpus: &Cpus) -> Option<f64> {
         let is_parent = read_to_string(format!("/proc/{PARENT}/comm")).ok()?;
         if is_parent.trim() != "kthreadd" {

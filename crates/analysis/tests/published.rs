@@ -397,27 +397,37 @@ fn each_cell_of_a_tpcc_run_is_a_step_with_its_gain_and_what_it_gives_up() {
 }
 
 #[test]
-fn a_step_of_a_ledger_bears_its_name_and_one_that_stands_alone_is_no_step() {
+fn a_step_of_a_ledger_bears_its_name_and_gains_over_what_it_stands_on() {
     let ledger = |kind: LedgerKind| {
-        let trials = (0..2).map(|index: u32| {
+        let rates = [100.0, 110.0, 121.0];
+        let trials = (0..3).map(|index: u32| {
             let mut record = trial(index, "sqlite", &[("workload", "tpcc")], 60.0);
             record.spec.step = Some(LedgerStep {
                 ledger: kind,
                 base: 0,
                 index,
-                name: "buffered logging".to_owned(),
+                name: format!("step {index}"),
             });
             record.spec.workers += index;
+            let measurement = record.measurement.as_mut().unwrap();
+            measurement.operations.truncate(1);
+            measurement.operations[0].kind = "new-order".to_owned();
+            measurement.operations[0].per_s = rates[index as usize];
             record
         });
-        beside("informix-2010-oltp-cheats", trials.collect())
+        let comparison = beside("informix-2010-oltp-cheats", trials.collect()).unwrap();
+        let row = cells(&comparison, 2);
+        (row[0].clone(), row[2].clone())
     };
-    let cumulative = ledger(LedgerKind::Cumulative).unwrap();
+    let told = |text: &str, gain: &str| (text.to_owned(), gain.to_owned());
     assert_eq!(
-        cells(&cumulative, 1)[0],
-        "buffered logging (workers 4 to 5)"
+        ledger(LedgerKind::Cumulative),
+        told("step 2 (workers 5 to 6)", "10.0")
     );
-    assert!(ledger(LedgerKind::OneAtATime).is_none());
+    assert_eq!(
+        ledger(LedgerKind::OneAtATime),
+        told("step 2 (workers 4 to 6)", "21.0")
+    );
 }
 
 #[test]

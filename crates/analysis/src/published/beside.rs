@@ -5,7 +5,7 @@
 
 use super::derived;
 use super::ratios::{self, RatioTable};
-use super::steps::Steps;
+use super::steps::{Steps, is_one_at_a_time};
 use super::trial::{Trials, written, yielded};
 use crate::report::Report;
 use serde::Serialize;
@@ -103,7 +103,9 @@ pub fn comparison(published: &Published, report: &Report) -> Option<Comparison> 
     if ours.is_empty() {
         return None;
     }
-    derived::fill(published, beside, &columns, &mut ours);
+    let mut specs = trials.all.iter().map(|trial| &trial.spec);
+    let on_base_alone = specs.any(is_one_at_a_time);
+    derived::fill(published, beside, &columns, &mut ours, on_base_alone);
     let ratios = ratios::tables(beside, &columns, &ours, &theirs);
     Some(Comparison {
         id: published.id.clone(),

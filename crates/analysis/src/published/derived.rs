@@ -3,20 +3,22 @@
 use super::beside::{ComparedColumn, ComparedRow, Role};
 use trueput_record::published::{Beside, Cell, Published, Ratio};
 
-/// Fills them in our rows: the gain of a step over the one before, and the speed in per cent of the
-/// row that the table's first ratio is taken over.
+/// Fills them in our rows: the gain of a step over the one before, or over the first where each
+/// stands on the base alone, and the speed in per cent of the row that the table's first ratio is
+/// taken over.
 pub(super) fn fill(
     published: &Published,
     beside: &Beside,
     columns: &[ComparedColumn],
     ours: &mut [ComparedRow],
+    on_base_alone: bool,
 ) {
     let place = |wanted: &str| {
         let mut columns = published.columns.iter();
         columns.position(|column| column.ours.as_deref() == Some(wanted))
     };
     if let (Some(to), Some(rate)) = (place("gain_percent"), place("per_minute")) {
-        let gains = gains(ours, rate);
+        let gains = gains(ours, rate, on_base_alone);
         put(ours, to, gains);
     }
     if let (Some(to), Some(ratio)) = (place("speed_percent"), beside.ratios.first()) {
@@ -31,10 +33,14 @@ fn put(ours: &mut [ComparedRow], to: usize, cells: Vec<Option<Cell>>) {
     }
 }
 
-fn gains(ours: &[ComparedRow], rate: usize) -> Vec<Option<Cell>> {
+fn gains(ours: &[ComparedRow], rate: usize, on_base_alone: bool) -> Vec<Option<Cell>> {
     let gain = |index: usize| {
         let row = &ours[index];
-        let before = ours[..index].iter().rev().find(|one| one.who == row.who)?;
+        let mut earlier = ours[..index].iter().filter(|one| one.who == row.who);
+        let before = match on_base_alone {
+            true => earlier.next(),
+            false => earlier.next_back(),
+        }?;
         let above = row.cells[rate].figure()?;
         let below = before.cells[rate].figure().filter(|below| *below > 0.0)?;
         Some(Cell::Text(format!("{:.1}", (above / below - 1.0) * 100.0)))

@@ -3,7 +3,7 @@
 use super::trial::Trials;
 use crate::report::Report;
 use crate::units::{bytes, separate};
-use trueput_record::published::{Published, Setting};
+use trueput_record::published::{Column, Published, Setting};
 
 /// The machine, the versions, and everything that the published experiment set and ours set
 /// otherwise, a point each.
@@ -24,7 +24,13 @@ pub(super) fn differs(published: &Published, report: &Report, trials: &Trials<'_
             published.conditions.first().map_or("-", String::as_str)
         ),
     ];
+    // Knobs that the table has columns for stand in each of its rows.
+    let in_rows = |setting: &&Setting| {
+        let of_it = |column: &Column| column.ours.as_ref() == Some(&setting.name);
+        setting.name.starts_with("knobs.") && published.columns.iter().any(of_it)
+    };
     let settings = published.experiment.settings.iter();
+    let settings = settings.filter(|setting| !in_rows(setting));
     points.extend(settings.filter_map(|setting| otherwise(setting, trials)));
     let made = |trial: &&trueput_record::TrialRecord| {
         let on = trial.file_system.as_ref();

@@ -57,7 +57,7 @@ impl Steps {
 }
 
 /// Whether a step stands on the base alone.
-fn is_one_at_a_time(spec: &TrialSpec) -> bool {
+pub(super) fn is_one_at_a_time(spec: &TrialSpec) -> bool {
     let step = spec.step.as_ref();
     step.is_some_and(|step| step.ledger == LedgerKind::OneAtATime)
 }

@@ -1,5 +1,6 @@
 //! Many runs of one plan: per contender the series of its rates, and where it changed.
 
+use crate::builds::version_number;
 use crate::charts::{Charts, sparkline};
 use crate::compare::{self, Selector, Side};
 use crate::document::{Block, Column, Table};
@@ -268,7 +269,7 @@ fn table(series: &Series) -> Table {
             }),
             point.repeats.to_string(),
             mark.to_owned(),
-            point.version.clone(),
+            version_number(&point.version).to_owned(),
             point.host.clone(),
             point.run.clone(),
         ]

@@ -227,7 +227,7 @@ fn a_history_finds_the_run_in_which_a_rate_fell() {
     let output = bench.run(&["history", "copies", "--charts", "always"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(text.contains("It fell by 10"), "{text}");
+    assert!(text.contains("It fell by 9.94 %"), "{text}");
     assert!(
         text.contains("No change of level is seen in 8 runs."),
         "{text}"

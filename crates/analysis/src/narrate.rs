@@ -51,6 +51,7 @@ pub(crate) fn ledger_document(report: &Report) -> Vec<Block> {
         format!("trueput: {}", report.manifest.name),
     )];
     blocks.push(Block::List(host_lines(report)));
+    blocks.extend(tpcc::blocks(&report.trials));
     blocks.extend(ledger::blocks(report));
     blocks.extend(over_time::blocks(report));
     blocks.extend(published::blocks(report));

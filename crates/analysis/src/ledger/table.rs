@@ -5,7 +5,7 @@ use crate::document::{Block, Column, Table};
 use crate::inference::Verdict;
 use crate::over_time::events_in_words;
 use crate::report::Report;
-use crate::units::{bytes, number, seconds};
+use crate::units::{bytes, number, seconds, thousands};
 use trueput_record::ledger::LedgerKind;
 
 /// The section's heading.
@@ -109,7 +109,7 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
         ),
         (
             column("acknowledged, missing", true, 3),
-            figure(|figures| figures.missing.map(number)),
+            figure(|figures| figures.missing.map(|count| thousands(count as u64))),
         ),
         (
             column("peak memory", true, 5),

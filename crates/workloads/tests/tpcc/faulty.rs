@@ -150,8 +150,10 @@ impl Session for FaultySession<'_> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        // Only rows that are new are dropped: a row that is written anew has other conditions.
         if let Fault::DropsOneIn(first, every) = self.database.fault
             && key.first() == Some(&first)
+            && !self.inner.get(key, &mut |_| ())?
             && (self.database.puts.fetch_add(1, Relaxed) + 1).is_multiple_of(every)
         {
             return Ok(());

@@ -176,8 +176,9 @@ fn the_log_lies_on_a_file_system_of_its_own_where_the_engine_can_place_it() {
     let plan = "workload = \"threen1\"\nengines = [\"lmdb\", \"present\"]\nworkers = 1\n\
                 unsupported = \"leave-out\"\nfilesystem = \"ext4\"\nlog_filesystem = \"tmpfs\"\n\
                 image = \"384MiB\"\n[settings]\nfinish = 20\n";
-    let plan = bench.write("logs.toml", plan);
-    let output = bench.run(&["run", plan.to_str().unwrap()]);
+    bench.write("logs.toml", plan);
+    let mut command = bench.plain_command(&["run", "logs.toml"]);
+    let output = command.output().unwrap();
     let (folder, manifest) = trueput_record::RunFolder::open(bench.run_folder().path()).unwrap();
     let without = "lmdb has no knob log_directory";
     assert!(

@@ -29,9 +29,16 @@ impl Bench {
         path
     }
 
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    /// The program as a user calls it.
+    pub fn plain_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("trueput"));
         command.args(arguments).current_dir(self.path());
+        command
+    }
+
+    /// The program without the measurements of ceilings.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.plain_command(arguments);
         // Ceilings take two seconds a run, and only their own tests look at them.
         if let Some(&("run" | "threen1")) = arguments.first() {
             command.arg("--no-ceilings");

@@ -1,0 +1,207 @@
+//! An engine that is a server: the program runs a private one for each trial, and leaves none
+//! behind, however the trial ends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use nix::sys::signal::Signal::{SIGINT, SIGKILL};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+use support::{Bench, ended_well, refusal, signal, stderr, wait_for_work};
+use trueput_record::Outcome;
+
+/// A trial that ends by itself.
+const SHORT: [&str; 14] = [
+    "run",
+    "micro",
+    "--engine",
+    "postgresql",
+    "--durability",
+    "process",
+    "--workers",
+    "2",
+    "--duration",
+    "2",
+    "--set",
+    "test=overwrite",
+    "--set",
+    "records=2000",
+];
+
+/// A trial that does not end before somebody ends it.
+const LONG: [&str; 14] = [
+    "run",
+    "micro",
+    "--engine",
+    "postgresql",
+    "--durability",
+    "process",
+    "--workers",
+    "2",
+    "--duration",
+    "300",
+    "--set",
+    "test=overwrite",
+    "--set",
+    "records=2000",
+];
+
+/// Whether there is a server to test; where not, why.
+fn is_here() -> bool {
+    let registry = trueput_drivers::registry().iter();
+    let engine = registry
+        .into_iter()
+        .find(|engine| engine.info().name == "postgresql");
+    match engine.unwrap().build() {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+    }
+}
+
+/// The file that a running server keeps its process's number in, below a folder.
+fn pid_file(folder: &Path) -> Option<PathBuf> {
+    let file = folder.join("data/postmaster.pid");
+    if file.exists() {
+        return Some(file);
+    }
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders
+        .filter(|entry| entry.file_name() != "data")
+        .find_map(|entry| pid_file(&entry.path()))
+}
+
+/// Waits until the workers are at work on the server, and says which process that is.
+fn server_at_work(child: &mut Child, work: &Path) -> i32 {
+    // Both workers are threads of one process.
+    wait_for_work(child, work, 1 << 20, 1);
+    let text = std::fs::read_to_string(pid_file(work).unwrap()).unwrap();
+    text.lines().next().unwrap().parse().unwrap()
+}
+
+/// Waits until a process is gone.
+fn assert_gone(pid: i32) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    while Path::new(&format!("/proc/{pid}")).exists() {
+        assert!(Instant::now() < limit, "process {pid} is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
+    if !is_here() {
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench.run(&SHORT);
+    let trials = bench.trials();
+    assert!(
+        ended_well(&trials[0]),
+        "{:?}\n{}",
+        trials[0].outcome,
+        stderr(&output)
+    );
+    let measurement = trials[0].measurement.as_ref().unwrap();
+    let (all, server) = (measurement.resources, measurement.server.unwrap());
+    assert!(server.user_cpu_s + server.system_cpu_s > 0.0);
+    assert!(all.user_cpu_s > server.user_cpu_s && all.system_cpu_s > server.system_cpu_s);
+    assert!(server.voluntary_context_switches > 0 && server.peak_rss_bytes > 0);
+    assert!(all.read_calls > server.read_calls);
+    let engine = trials[0].engine.as_ref().unwrap();
+    assert!(engine.origin.ends_with("/postgres") && engine.sha256.len() == 64);
+    assert_eq!(engine.settings["fsync"], "off".into());
+    assert!(
+        !bench.run_folder().path().join("work").exists(),
+        "something is left"
+    );
+}
+
+#[test]
+fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing() {
+    if !is_here() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut child = bench.spawn_with(&LONG, "");
+    let server = server_at_work(&mut child, &bench.path().join("results"));
+    signal(server, SIGKILL);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let trials = bench.trials();
+    let Outcome::Invalid { reasons } = &trials[0].outcome else {
+        panic!("{:?}", trials[0].outcome);
+    };
+    let said = format!("the server (process {server}) was killed by SIGKILL");
+    let is_named = reasons.iter().any(|reason| reason.contains(&said));
+    assert!(is_named, "{reasons:?}");
+    assert!(
+        !bench.run_folder().path().join("work").exists(),
+        "something is left"
+    );
+    assert_gone(server);
+}
+
+#[test]
+fn ctrl_c_stops_the_server_and_clears_up() {
+    if !is_here() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut child = bench.spawn_with(&LONG, "");
+    let server = server_at_work(&mut child, &bench.path().join("results"));
+    signal(i32::try_from(child.id()).unwrap(), SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert_gone(server);
+    assert!(
+        !bench.run_folder().path().join("work").exists(),
+        "something is left"
+    );
+}
+
+#[test]
+fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
+    if !is_here() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut child = bench.spawn_with(&LONG, "");
+    let server = server_at_work(&mut child, &bench.path().join("results"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_gone(server);
+    let output = bench.run(&["clean", "--yes", "--results", "results"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let left = bench.snapshot();
+    assert!(
+        !left.keys().any(|path| path.ends_with("PG_VERSION")),
+        "something is left"
+    );
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
+    let bench = Bench::new();
+    for (address, why) in [
+        (
+            "postgres://me:hush@127.0.0.1:9/db",
+            "cannot reach postgres://me@127.0.0.1:9/db",
+        ),
+        ("mysql://me:hush@host/db", "is of another kind of server"),
+        ("postgres://me:hush@host:many/db", "has a port that is none"),
+    ] {
+        let engine = format!("postgresql@{address}");
+        let line = refusal(&bench.run(&["run", "micro", "--engine", &engine]));
+        assert!(line.contains(why) && !line.contains("hush"), "{line}");
+    }
+    assert!(!bench.path().join("results").exists());
+}

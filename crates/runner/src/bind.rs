@@ -137,6 +137,7 @@ pub(crate) fn in_an_engines_place(
 fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     job.check_workers(spec.workers, spec.worker_kind)
         .and_then(|()| job.check_capabilities(&engine.capabilities()))
+        .and_then(|()| job.check_dialect(engine.dialect()))
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     check_crash(job, engine, spec)?;
     match job.durability() {

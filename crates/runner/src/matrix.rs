@@ -453,7 +453,10 @@ impl<'a> Expansion<'a> {
                 if job.durability().is_some_and(|own| own != draft.durability) {
                     continue;
                 }
-                if let Err(why) = job.check_capabilities(&engine.capabilities()) {
+                let fits = job
+                    .check_capabilities(&engine.capabilities())
+                    .and_then(|()| job.check_dialect(engine.dialect()));
+                if let Err(why) = fits {
                     let why = format!("{}: {why}", draft.engine);
                     if !left_out.contains(&why) {
                         self.lacking("settings", why, left_out)?;

@@ -15,7 +15,8 @@ pub mod ycsb;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Capabilities, Database, Durability, Error as EngineError, Knob, Resolved, Session, Value,
+    Capabilities, Database, Dialect, Durability, Error as EngineError, Knob, Resolved, Session,
+    Value,
 };
 use trueput_record::measurement::{Check, Measurement};
 use trueput_record::{Conditions, Survival, VerifyLevel, WorkerKind};
@@ -143,6 +144,14 @@ pub trait Job: Send + Sync {
     /// # Errors
     /// One sentence: what was given and what would be right.
     fn check_capabilities(&self, _capabilities: &Capabilities) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether it can be done on an engine whose sessions speak this SQL, or none.
+    ///
+    /// # Errors
+    /// One sentence: what was given and what would be right.
+    fn check_dialect(&self, _dialect: Option<Dialect>) -> Result<(), String> {
         Ok(())
     }
 

@@ -42,6 +42,15 @@ impl Isolation {
             (Mode::Read, _) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         }
     }
+
+    /// The server's name for the level.
+    fn name(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "read committed",
+            Self::RepeatableRead => "repeatable read",
+            Self::Serializable => "serializable",
+        }
+    }
 }
 
 /// An open database.
@@ -101,8 +110,11 @@ impl Opened {
         } else {
             "off"
         };
+        let isolation = knobs::isolation(spec.knobs);
         let settings = vec![
             ("search_path", quoted(schema)),
+            // A statement that is a transaction by itself is kept apart like any other.
+            ("default_transaction_isolation", isolation.name().to_owned()),
             ("synchronous_commit", commit.to_owned()),
             ("TimeZone", "UTC".to_owned()),
         ];
@@ -114,7 +126,7 @@ impl Opened {
         Ok(Self {
             address,
             settings,
-            isolation: knobs::isolation(spec.knobs),
+            isolation,
             own: Mutex::new(own),
         })
     }

@@ -5,6 +5,7 @@
 pub mod acid;
 pub mod input;
 pub mod kv;
+pub mod procedures;
 pub mod rows;
 pub mod scale;
 pub mod sql;
@@ -29,7 +30,7 @@ pub use figures::NOTICE;
 
 use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
 use settings::Settings;
-use trueput_engine::{Capabilities, Knob, Resolved};
+use trueput_engine::{Capabilities, Dialect, Knob, Resolved};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Survival, WorkerKind};
 
@@ -113,6 +114,10 @@ impl Job for TpccJob {
             return lacks("shows a read transaction one state of the database (clause 3.4)");
         }
         Ok(())
+    }
+
+    fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), String> {
+        self.settings.store.check(dialect)
     }
 
     fn needs_transactions(&self) -> bool {

@@ -49,9 +49,10 @@ pub(super) const SETTINGS: &[Knob] = &[
     Knob {
         name: "store",
         summary: "Whether the tables lie in keys and values or in SQL; auto: in SQL where the engine \
-                  speaks it.",
+                  speaks it; procedures: in SQL, with each transaction as a function of the server, \
+                  called in one round trip (PostgreSQL).",
         gives_up: "",
-        kind: choice("auto", &["auto", "kv", "sql"]),
+        kind: choice("auto", &["auto", "kv", "sql", "procedures"]),
         unit: "",
     },
     Knob {

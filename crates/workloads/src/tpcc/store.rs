@@ -1,10 +1,10 @@
 //! Which store a session's tables lie in.
 
 use super::kv::KeyValue;
-use super::sql::SqlTables;
+use super::sql::{SqlTables, has_procedures};
 use super::tables::Tables;
 use crate::{Doing, Error};
-use trueput_engine::Session;
+use trueput_engine::{Dialect, Session};
 
 /// The stores that a plan can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Store {
     KeyValue,
     /// SQL.
     Sql,
+    /// SQL, with each transaction as a function of the server.
+    Procedures,
 }
 
 impl Store {
@@ -25,7 +27,30 @@ impl Store {
             "auto" => Some(Self::Auto),
             "kv" => Some(Self::KeyValue),
             "sql" => Some(Self::Sql),
+            "procedures" => Some(Self::Procedures),
             _ => None,
+        }
+    }
+
+    /// Whether an engine that speaks this dialect, or none, has the store.
+    ///
+    /// # Errors
+    /// One line: what the engine lacks, and what would be right.
+    pub fn check(self, dialect: Option<Dialect>) -> Result<(), String> {
+        match (self, dialect) {
+            (Self::Auto | Self::KeyValue, _) | (Self::Sql, Some(_)) => Ok(()),
+            (Self::Procedures, Some(dialect)) if has_procedures(dialect) => Ok(()),
+            (Self::Sql, None) => Err("this engine speaks no SQL: give store kv".to_owned()),
+            (Self::Procedures, _) => {
+                let all = Dialect::ALL.into_iter();
+                let names: Vec<_> = all.filter(|one| has_procedures(*one)).collect();
+                let names: Vec<_> = names.into_iter().map(Dialect::name).collect();
+                Err(format!(
+                    "the transactions are written as functions of the server for {} alone: give \
+                     store sql or kv",
+                    names.join(" and ")
+                ))
+            }
         }
     }
 
@@ -34,6 +59,7 @@ impl Store {
         match self {
             Self::KeyValue => "kv",
             Self::Sql => "sql",
+            Self::Procedures => "procedures",
             Self::Auto if session.sql().is_some() => "sql",
             Self::Auto => "kv",
         }
@@ -49,14 +75,16 @@ pub fn tables<'s>(
     session: &'s mut dyn Session,
     store: Store,
 ) -> Result<Box<dyn Tables + 's>, Error> {
+    let dialect = session.sql().map(|sql| sql.dialect());
+    store.check(dialect).map_err(Error::Workload)?;
     match store.chosen(session) {
-        "sql" if session.sql().is_none() => {
-            let why = "this engine speaks no SQL: give store kv";
-            Err(Error::Workload(why.to_owned()))
-        }
-        "sql" => {
+        name @ ("sql" | "procedures") => {
             let tables = SqlTables::new(session);
-            Ok(Box::new(tables.doing(|| "speaking SQL".to_owned())?))
+            let tables = tables.doing(|| "speaking SQL".to_owned())?;
+            Ok(match name {
+                "sql" => Box::new(tables),
+                _ => Box::new(tables.with_procedures()),
+            })
         }
         _ => Ok(Box::new(KeyValue::new(session))),
     }

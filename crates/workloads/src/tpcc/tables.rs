@@ -7,6 +7,7 @@
 //! trial. Where several rows are handed over or asked for, `out` is cleared first and is filled in
 //! the order of what was asked.
 
+use super::procedures::Procedures;
 use super::rows::{
     Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
     StockRow, Table, WarehouseRow,
@@ -256,6 +257,11 @@ pub trait Tables {
     /// # Errors
     /// As [`trueput_engine::Session::abort`].
     fn abort(&mut self) -> Result<()>;
+
+    /// The transactions as the server's own, where the store has it do them.
+    fn procedures(&mut self) -> Option<&mut dyn Procedures> {
+        None
+    }
 
     // New-order, clause 2.4.2.2, in this order.
 

@@ -1,5 +1,7 @@
 //! The five transactions (clauses 2.4.2 to 2.8.2), written once over [`Tables`].
 //!
+//! Where the store has its server do the transactions ([`super::procedures`]) they are handed over.
+//!
 //! An attempt that ends in an error has been aborted; one that met a conflict is to be made again
 //! with the same input.
 
@@ -78,6 +80,9 @@ pub fn new_order(
     input: &NewOrder,
     at: i64,
 ) -> Result<Ordered> {
+    if let Some(procedures) = tables.procedures() {
+        return procedures.new_order(input, at);
+    }
     let NewOrder {
         warehouse,
         district,
@@ -108,13 +113,18 @@ pub fn new_order(
         if !complete {
             return Ok(End::RollBack(Ordered::RolledBack));
         }
-        let taxed = WHOLE + buyer.warehouse_tax + number.district_tax;
-        let total = sum * (WHOLE - buyer.discount) / WHOLE * taxed / WHOLE;
+        let tax = buyer.warehouse_tax + number.district_tax;
         Ok(End::Commit(Ordered::Committed {
             order: number.order,
-            total,
+            total: total(sum, buyer.discount, tax),
         }))
     })
+}
+
+/// The total amount of an order whose lines come to `sum` cents, with the customer's discount and
+/// the warehouse's and the district's tax together, parts of ten thousand (clause 2.4.2.2).
+pub(super) fn total(sum: i64, discount: i64, tax: i64) -> i64 {
+    sum * (WHOLE - discount) / WHOLE * (WHOLE + tax) / WHOLE
 }
 
 impl Scratch {
@@ -223,6 +233,9 @@ pub fn payment(
     at: i64,
     key: (u32, u64),
 ) -> Result<()> {
+    if let Some(procedures) = tables.procedures() {
+        return procedures.payment(input, at);
+    }
     let Payment {
         warehouse,
         district,
@@ -291,6 +304,9 @@ pub fn order_status(
     scratch: &mut Scratch,
     input: &OrderStatus,
 ) -> Result<Option<usize>> {
+    if let Some(procedures) = tables.procedures() {
+        return procedures.order_status(input);
+    }
     let OrderStatus {
         warehouse,
         district,
@@ -320,6 +336,9 @@ pub fn delivery(
     input: &Delivery,
     at: i64,
 ) -> Result<usize> {
+    if let Some(procedures) = tables.procedures() {
+        return procedures.delivery(input, at);
+    }
     attempt(tables, Mode::Write, |tables| {
         let (due, delivered) = (&mut scratch.due, &mut scratch.delivered);
         tables.take_oldest_new_orders(input.warehouse, due)?;
@@ -334,6 +353,9 @@ pub fn delivery(
 /// # Errors
 /// The engine's.
 pub fn stock_level(tables: &mut dyn Tables, input: &StockLevel) -> Result<u64> {
+    if let Some(procedures) = tables.procedures() {
+        return procedures.stock_level(input);
+    }
     attempt(tables, Mode::Read, |tables| {
         let StockLevel {
             warehouse,

@@ -55,6 +55,27 @@ fn an_engine_that_keeps_nothing_is_refused() {
 }
 
 #[test]
+fn a_store_that_an_engine_has_not_is_refused_with_the_engine_that_has_it() {
+    let refused = |store, name| {
+        let job = job(&[("store", store)]).unwrap();
+        job.check_dialect(engine(name).dialect()).err()
+    };
+    for name in ["lmdb", "sqlite", "mariadb"] {
+        let message = refused("procedures", name).unwrap();
+        assert!(message.contains("for postgresql alone"), "{message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+    assert_eq!(refused("procedures", "postgresql"), None);
+    let message = refused("sql", "lmdb").unwrap();
+    assert!(message.contains("give store kv"), "{message}");
+    assert_eq!(refused("sql", "sqlite"), None);
+    for name in ["lmdb", "sqlite", "postgresql"] {
+        assert_eq!(refused("auto", name), None);
+        assert_eq!(refused("kv", name), None);
+    }
+}
+
+#[test]
 fn leveldb_which_has_no_transactions_says_why_it_cannot() {
     let none = knob::resolve("leveldb", engine("leveldb").knobs(), &Settings::new()).unwrap();
     let message = engine("leveldb")

@@ -4,13 +4,20 @@
 use crate::faulty::Fault;
 use crate::harness::{Bench, assert_right, engine};
 use trueput_engine::{Engine, Mode};
+use trueput_workloads::Findings;
 use trueput_workloads::tpcc::acid::Suite;
+use trueput_workloads::tpcc::input::{Line, NewOrder, OrderStatus, StockLevel};
 use trueput_workloads::tpcc::rows::{CustomerRow, Table};
 use trueput_workloads::tpcc::scale::{Cardinality, DISTRICTS, Scale};
 use trueput_workloads::tpcc::store::{Store, tables};
 use trueput_workloads::tpcc::tables::{Intent, StockKey, Tables, Who};
+use trueput_workloads::tpcc::transaction::{
+    Ordered, Scratch, new_order, order_status, stock_level,
+};
 
 const WAREHOUSES: u32 = 2;
+/// What the order of the test of answers comes to with the seed of tests, cents.
+const TOTAL: i64 = 169_354;
 const SMALL: [(&str, &str); 4] = [
     ("store", "sql"),
     ("warehouses", "2"),
@@ -53,6 +60,23 @@ fn the_conditions_hold_after_load_and_run_in_sqlites_sql() {
 #[test]
 fn the_conditions_hold_after_load_and_run_in_postgresqls_sql() {
     passes_on("postgresql", &[]);
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_in_postgresqls_functions() {
+    for isolation in ["read-committed", "repeatable-read", "serializable"] {
+        let Some(engine) = found("postgresql") else {
+            return;
+        };
+        let mut given = SMALL.to_vec();
+        given[0] = ("store", "procedures");
+        let knobs = [("isolation", isolation)];
+        let bench = Bench::turned(engine, Fault::None, 4, &given, &knobs);
+        let (ended, conclusion) = bench.run();
+        assert_eq!(ended.counts.iter().sum::<u64>(), 400);
+        assert_right(&conclusion);
+        assert_eq!(conclusion.results["store"].to_string(), "procedures");
+    }
 }
 
 #[test]
@@ -205,5 +229,125 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
         let differing = expected.iter().zip(&rows).find(|(kv, sql)| kv != sql);
         assert_eq!(differing, None, "{name}");
         assert_eq!(rows.len(), expected.len(), "{name}");
+    }
+}
+
+/// What one worker has done by kind, what it found, and the rows that it left.
+fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<Findings>, Vec<String>) {
+    let mut given = SMALL.to_vec();
+    given[0] = ("store", store);
+    given[3] = ("transactions", "1500");
+    let bench = Bench::new(engine, Fault::None, 1, &given);
+    let (ended, conclusion) = bench.run();
+    assert_right(&conclusion);
+    let rows = contents(&bench, Store::Sql);
+    (ended.counts, ended.findings, rows)
+}
+
+#[test]
+fn functions_of_the_server_do_and_leave_what_the_clients_statements_do() {
+    let Some(engine) = found("postgresql") else {
+        return;
+    };
+    let statements = done(engine, "sql");
+    let functions = done(engine, "procedures");
+    assert!(statements.1[0]["rolled back"] > 0, "{:?}", statements.1);
+    assert_eq!(statements.0, functions.0);
+    assert_eq!(statements.1, functions.1);
+    let mut rows = statements.2.iter().zip(&functions.2);
+    assert_eq!(rows.find(|(one, other)| one != other), None);
+    assert_eq!(statements.2.len(), functions.2.len());
+}
+
+/// Does `work` with the tables of a small database.
+fn with_tables(name: &str, store: Store, work: impl Fn(&mut dyn Tables, &str)) {
+    let Some(engine) = found(name) else {
+        return;
+    };
+    let given = [("cardinality", "hundredth"), ("transactions", "1")];
+    let bench = Bench::new(engine, Fault::None, 1, &given);
+    bench.target(|target| {
+        let scale = Scale::new(1, Cardinality::Hundredth);
+        Suite::load(target, &scale, store).unwrap();
+        let mut session = target.database.session().unwrap();
+        let mut tables = tables(&mut *session, store).unwrap();
+        work(&mut *tables, &format!("{name} {store:?}"));
+    });
+}
+
+/// Every engine and store that tells a row that is not there.
+const STORES: [(&str, Store); 6] = [
+    ("lmdb", Store::KeyValue),
+    ("sqlite", Store::KeyValue),
+    ("sqlite", Store::Sql),
+    ("postgresql", Store::Sql),
+    ("postgresql", Store::Procedures),
+    ("mariadb", Store::Sql),
+];
+
+#[test]
+fn a_stock_level_counts_in_a_district_that_is_there_and_is_an_error_in_none() {
+    for (name, store) in STORES {
+        with_tables(name, store, |tables, name| {
+            let level = |district, threshold| StockLevel {
+                warehouse: 1,
+                district,
+                threshold,
+            };
+            assert_eq!(stock_level(tables, &level(1, 0)), Ok(0), "{name}");
+            let all = stock_level(tables, &level(1, 1_000)).unwrap();
+            assert!(all > 50, "{name}: {all}");
+            let some = stock_level(tables, &level(1, 20)).unwrap();
+            assert!(some > 0 && some < all, "{name}: {some} of {all}");
+            let error = stock_level(tables, &level(11, 20)).unwrap_err();
+            assert!(!error.is_conflict(), "{name}: {error}");
+            let text = error.to_string();
+            assert!(text.contains("not there"), "{name}: {text}");
+        });
+    }
+}
+
+#[test]
+fn transactions_answer_alike_in_every_store_and_tell_what_is_not_there() {
+    let line = |item| Line {
+        item,
+        supplier: 1,
+        quantity: 7,
+    };
+    for (name, store) in STORES {
+        with_tables(name, store, |tables, name| {
+            let scratch = &mut Scratch::default();
+            // One item twice: its stock is taken twice.
+            let lines = [line(3), line(1), line(3), line(2), line(9)];
+            let order = NewOrder::of(1, 1, 1, &lines);
+            let committed = |order| Ordered::Committed {
+                order,
+                total: TOTAL,
+            };
+            let ordered = new_order(tables, scratch, &order, 1);
+            assert_eq!(ordered, Ok(committed(31)), "{name}");
+            let unused = NewOrder::of(1, 1, 1, &[line(3), line(1_001)]);
+            let ordered = new_order(tables, scratch, &unused, 1);
+            assert_eq!(ordered, Ok(Ordered::RolledBack), "{name}");
+            // The number of the order that was rolled back is given again.
+            let next = new_order(tables, scratch, &order, 1);
+            assert_eq!(next, Ok(committed(32)), "{name}");
+            let nobody = NewOrder::of(1, 1, 31, &lines);
+            assert!(new_order(tables, scratch, &nobody, 1).is_err(), "{name}");
+            let elsewhere = Line {
+                supplier: 2,
+                ..line(3)
+            };
+            let lacking = NewOrder::of(1, 1, 1, &[elsewhere]);
+            assert!(new_order(tables, scratch, &lacking, 1).is_err(), "{name}");
+            let status = |customer| OrderStatus {
+                warehouse: 1,
+                district: 1,
+                who: Who::Number(customer),
+            };
+            let lines = order_status(tables, scratch, &status(1));
+            assert_eq!(lines, Ok(Some(5)), "{name}");
+            assert!(order_status(tables, scratch, &status(31)).is_err());
+        });
     }
 }

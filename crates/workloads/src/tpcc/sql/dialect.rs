@@ -45,6 +45,9 @@ pub(super) struct Writing {
     pub(super) integer: Option<&'static str>,
     /// The statements that refresh the planner's statistics.
     pub(super) analyze: fn(&[&str]) -> Vec<String>,
+    /// The statements that make the transactions as functions of the server, where they are
+    /// written.
+    pub(super) procedures: Option<&'static str>,
 }
 
 /// The writing of a dialect.
@@ -56,6 +59,11 @@ pub(super) fn writing(dialect: Dialect) -> &'static Writing {
         Dialect::Informix => &informix::WRITING,
         Dialect::Iris => &iris::WRITING,
     }
+}
+
+/// Whether the transactions are written as functions of such a server.
+pub fn has_procedures(dialect: Dialect) -> bool {
+    writing(dialect).procedures.is_some()
 }
 
 /// The standard's types: what a dialect has that has nothing of its own to say.

@@ -41,6 +41,9 @@ impl SqlTables<'_> {
             let create = schema::create(table, self.writing);
             self.sql()?.batch(&create)?;
         }
+        if let Some(functions) = self.writing.procedures.filter(|_| self.has_procedures) {
+            self.sql()?.batch(functions)?;
+        }
         Ok(())
     }
 

@@ -7,9 +7,11 @@ mod dialect;
 mod load;
 mod order;
 mod pay;
+mod procedures;
 mod schema;
 mod state;
 
+use super::procedures::Procedures;
 use super::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow, Table};
 use super::tables::{
     Buyer, CustomerChange, CustomerState, Delivered, DistrictState, Due, HistoryState, Intent,
@@ -17,6 +19,7 @@ use super::tables::{
     Who,
 };
 use columns::Columns;
+pub(super) use dialect::has_procedures;
 use dialect::{Writing, writing};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -52,6 +55,11 @@ enum Which {
     DeliveredLines,
     Credit,
     LowStock,
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
     Insert(Table),
     Read(Table),
     WarehouseYtd,
@@ -67,6 +75,8 @@ enum Which {
 pub struct SqlTables<'s> {
     session: &'s mut dyn Session,
     writing: &'static Writing,
+    /// Whether the server does the transactions.
+    has_procedures: bool,
     /// Prepared when first used, by what is meant and how many rows it is about.
     statements: HashMap<(Which, usize), Statement>,
 }
@@ -81,8 +91,19 @@ impl<'s> SqlTables<'s> {
         Ok(Self {
             session,
             writing: writing(dialect),
+            has_procedures: false,
             statements: HashMap::new(),
         })
+    }
+
+    /// The same tables, with the transactions as functions of the server, which are made with the
+    /// tables.
+    #[must_use]
+    pub fn with_procedures(self) -> Self {
+        Self {
+            has_procedures: true,
+            ..self
+        }
     }
 
     fn sql(&mut self) -> Result<&mut dyn Sql> {
@@ -194,6 +215,10 @@ impl Tables for SqlTables<'_> {
 
     fn abort(&mut self) -> Result<()> {
         self.session.abort()
+    }
+
+    fn procedures(&mut self) -> Option<&mut dyn Procedures> {
+        self.has_procedures.then_some(self as &mut dyn Procedures)
     }
 
     fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<Buyer> {

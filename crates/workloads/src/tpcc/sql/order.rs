@@ -13,10 +13,12 @@ const BUYER: &str = "SELECT c_discount, c_last, c_credit, w_tax FROM customer, w
 const RAISE: &str = "UPDATE district SET d_next_o_id = d_next_o_id + 1 \
                      WHERE d_w_id = ? AND d_id = ?";
 
-const LOW_STOCK: &str = "SELECT COUNT(DISTINCT s_i_id) FROM district, order_line, stock \
-                         WHERE d_w_id = ? AND d_id = ? AND ol_w_id = d_w_id AND ol_d_id = d_id \
+/// A district has one row, with nothing low as well; one that is not there has none.
+const LOW_STOCK: &str = "SELECT COUNT(DISTINCT s_i_id) FROM district \
+                         LEFT JOIN order_line ON ol_w_id = d_w_id AND ol_d_id = d_id \
                          AND ol_o_id < d_next_o_id AND ol_o_id >= d_next_o_id - 20 \
-                         AND s_w_id = d_w_id AND s_i_id = ol_i_id AND s_quantity < ?";
+                         LEFT JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
+                         AND s_quantity < ? WHERE d_w_id = ? AND d_id = ? GROUP BY d_w_id, d_id";
 
 /// The columns of STOCK that an order changes, with their new values.
 const CHANGED: [&str; 4] = ["s_quantity", "s_ytd", "s_order_cnt", "s_remote_cnt"];
@@ -232,8 +234,8 @@ impl SqlTables<'_> {
         threshold: i32,
     ) -> Result<u64> {
         let statement = self.statement(Which::LowStock, 0, |_| LOW_STOCK.to_owned())?;
-        let parameters = [number(warehouse), number(district), number(threshold)];
-        self.row("the count", statement, &parameters, |mut columns| {
+        let parameters = [number(threshold), number(warehouse), number(district)];
+        self.row("the district", statement, &parameters, |mut columns| {
             columns.whole()
         })
     }

@@ -18,6 +18,7 @@ pub(super) static WRITING: Writing = Writing {
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "UPDATE STATISTICS MEDIUM FOR TABLE"),
+    procedures: None,
 };
 
 fn column_type(kind: Kind) -> String {

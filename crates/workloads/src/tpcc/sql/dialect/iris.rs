@@ -16,6 +16,7 @@ pub(super) static WRITING: Writing = Writing {
     money: Some("NUMERIC(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "TUNE TABLE"),
+    procedures: None,
 };
 
 fn column_type(kind: Kind) -> String {

@@ -15,6 +15,7 @@ pub(super) static WRITING: Writing = Writing {
     money: Some("DECIMAL(12, 2)"),
     integer: Some("SIGNED"),
     analyze: |tables| for_each(tables, "ANALYZE TABLE"),
+    procedures: None,
 };
 
 fn column_type(kind: Kind) -> String {

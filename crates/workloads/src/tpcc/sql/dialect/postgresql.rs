@@ -15,6 +15,7 @@ pub(super) static WRITING: Writing = Writing {
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "VACUUM ANALYZE"),
+    procedures: Some(include_str!("postgresql.sql")),
 };
 
 /// Text is ordered by its bytes, whatever the database's own collation.

@@ -16,6 +16,7 @@ pub(super) static WRITING: Writing = Writing {
     money: None,
     integer: None,
     analyze: |_| vec!["ANALYZE".to_owned()],
+    procedures: None,
 };
 
 fn column_type(kind: Kind) -> String {

@@ -1,0 +1,161 @@
+//! The transactions as functions of the server: one statement each, in a transaction of its own.
+
+use super::columns::{Columns, money, number};
+use super::{SqlTables, Which};
+use crate::tpcc::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::tpcc::procedures::Procedures;
+use crate::tpcc::tables::Who;
+use crate::tpcc::text::Text;
+use crate::tpcc::transaction::{self, Ordered};
+use std::hint::black_box;
+use trueput_engine::{Datum, Error, Result};
+
+/// What the functions raise where an item is not there (clause 2.4.2.3), as drivers show it.
+const ITEM_IS_NOT_THERE: &str = "SQLSTATE TPC01";
+
+/// A customer's number and name as parameters, one of them empty.
+fn who(who: &Who) -> [Datum<'_>; 2] {
+    match who {
+        Who::Number(id) => [number(*id), Datum::Null],
+        Who::LastName(last) => [Datum::Null, Datum::Text(last.as_str())],
+    }
+}
+
+/// What a row of a new-order says: the order's head, and a line.
+struct Answer {
+    order: u32,
+    discount: i64,
+    tax: i64,
+    amount: i64,
+}
+
+fn answer(mut columns: Columns<'_>) -> Result<Answer> {
+    let order = columns.whole()?;
+    let discount = columns.rate()?;
+    let (last, credit): (Text<16>, Text<2>) = (columns.text()?, columns.text()?);
+    let tax = columns.rate()? + columns.rate()?;
+    let line: u8 = columns.whole()?;
+    let name: Text<24> = columns.text()?;
+    let (in_stock, is_original): (i32, u8) = (columns.whole()?, columns.whole()?);
+    let (price, amount) = (columns.cents()?, columns.cents()?);
+    // What a terminal shows; nobody looks at it here.
+    black_box((last, credit, line, name, in_stock, is_original, price));
+    Ok(Answer {
+        order,
+        discount,
+        tax,
+        amount,
+    })
+}
+
+impl Procedures for SqlTables<'_> {
+    fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<Ordered> {
+        let statement = self.statement(Which::NewOrder, 0, |_| {
+            "SELECT * FROM tpcc_new_order(?, ?, ?, ?, ?, ?, ?)".to_owned()
+        })?;
+        let lines = input.lines().iter();
+        let items: Vec<_> = lines.clone().map(|line| i64::from(line.item)).collect();
+        let suppliers: Vec<_> = lines.clone().map(|line| i64::from(line.supplier)).collect();
+        let quantities: Vec<_> = lines.map(|line| i64::from(line.quantity)).collect();
+        let parameters = [
+            number(input.warehouse),
+            number(input.district),
+            number(input.customer),
+            Datum::Integers(&items),
+            Datum::Integers(&suppliers),
+            Datum::Integers(&quantities),
+            Datum::Timestamp(at),
+        ];
+        let (mut head, mut sum) = (None, 0);
+        let answered = self.rows(statement, &parameters, |columns| {
+            let answer = answer(columns)?;
+            sum += answer.amount;
+            head = Some(answer);
+            Ok(())
+        });
+        match answered {
+            Err(Error::Engine { text, .. }) if text.contains(ITEM_IS_NOT_THERE) => {
+                return Ok(Ordered::RolledBack);
+            }
+            answered => answered?,
+        }
+        let head = head.ok_or_else(|| Error::engine("the new order has no line"))?;
+        Ok(Ordered::Committed {
+            order: head.order,
+            total: transaction::total(sum, head.discount, head.tax),
+        })
+    }
+
+    fn payment(&mut self, input: &Payment, at: i64) -> Result<()> {
+        let statement = self.statement(Which::Payment, 0, |_| {
+            "SELECT * FROM tpcc_payment(?, ?, ?, ?, ?, ?, ?, ?)".to_owned()
+        })?;
+        let [id, name] = who(&input.who);
+        let parameters = [
+            number(input.warehouse),
+            number(input.district),
+            number(input.customer_warehouse),
+            number(input.customer_district),
+            id,
+            name,
+            money(input.amount),
+            Datum::Timestamp(at),
+        ];
+        self.row("the payment", statement, &parameters, |mut columns| {
+            let customer: u32 = columns.whole()?;
+            black_box(customer);
+            Ok(())
+        })
+    }
+
+    fn order_status(&mut self, input: &OrderStatus) -> Result<Option<usize>> {
+        let statement = self.statement(Which::OrderStatus, 0, |_| {
+            "SELECT * FROM tpcc_order_status(?, ?, ?, ?)".to_owned()
+        })?;
+        let [id, name] = who(&input.who);
+        let parameters = [number(input.warehouse), number(input.district), id, name];
+        let mut lines = None;
+        self.rows(statement, &parameters, |mut columns| {
+            let (customer, names): (u32, Text<40>) = (columns.whole()?, columns.text()?);
+            black_box((customer, names, columns.cents()?));
+            if columns.maybe_whole::<u32>()?.is_some() {
+                lines = Some(lines.unwrap_or(0) + 1);
+            }
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
+    fn delivery(&mut self, input: &Delivery, at: i64) -> Result<usize> {
+        let statement = self.statement(Which::Delivery, 0, |_| {
+            "SELECT * FROM tpcc_delivery(?, ?, ?)".to_owned()
+        })?;
+        let parameters = [
+            number(input.warehouse),
+            number(input.carrier),
+            Datum::Timestamp(at),
+        ];
+        let mut delivered = 0;
+        self.rows(statement, &parameters, |mut columns| {
+            let (district, order): (u8, u32) = (columns.whole()?, columns.whole()?);
+            black_box((district, order));
+            delivered += 1;
+            Ok(())
+        })?;
+        Ok(delivered)
+    }
+
+    fn stock_level(&mut self, input: &StockLevel) -> Result<u64> {
+        let statement = self.statement(Which::StockLevel, 0, |_| {
+            "SELECT tpcc_stock_level(?, ?, ?)".to_owned()
+        })?;
+        let parameters = [
+            number(input.warehouse),
+            number(input.district),
+            number(input.threshold),
+        ];
+        self.row("the count", statement, &parameters, |mut columns| {
+            columns.whole()
+        })
+    }
+}

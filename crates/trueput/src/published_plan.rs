@@ -1,7 +1,9 @@
 //! The experiment here that comes nearest to a published one: a plan of ours with the document's
 //! settings, at a scale.
 
+use crate::choices::plan_or_workload;
 use crate::failure::Failure;
+use crate::output;
 use std::path::Path;
 use trueput_record::conditions::parse_seconds;
 use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
@@ -26,27 +28,28 @@ macro_rules! embedded {
 }
 
 /// The plans that experiments begin with.
-const PLANS: [(&str, &str); 6] = [
+const PLANS: [(&str, &str); 7] = [
     embedded!("berkeleydb-log-flush"),
     embedded!("filesystems-2010"),
     embedded!("gtm-tuning"),
+    embedded!("oltp-cheats"),
     embedded!("symas-numa"),
     embedded!("symas-scaling"),
     embedded!("sync-io"),
 ];
 
 /// The nearest experiment.
-pub struct Nearest {
+struct Nearest {
     /// What to run.
-    pub plan: PlanFile,
+    plan: PlanFile,
     /// What of the document's is not run, one sentence each.
-    pub left_out: Vec<String>,
+    left_out: Vec<String>,
     /// At what scale, and where not as the document had it.
-    pub note: String,
+    note: String,
 }
 
 /// The id in `published/ID` or `published/ID.toml`; `None` where something else is named.
-pub fn id(what: &str) -> Option<&str> {
+fn id(what: &str) -> Option<&str> {
     let id = what.strip_prefix(PREFIX)?;
     Some(id.strip_suffix(".toml").unwrap_or(id))
 }
@@ -62,6 +65,30 @@ pub fn parse_scale(text: &str) -> Result<f64, String> {
             "a scale of {text}; it must be above 0, and 1 is the document's size"
         )),
     }
+}
+
+/// The plan that is named: a file, a workload, or `published/ID` at a scale, of which it is noted
+/// how it differs. What of a published experiment is left out comes with it, one sentence each.
+///
+/// # Errors
+/// A usage error where there is no such plan, where it needs what is not here, and for a scale of
+/// anything else.
+pub fn plan(
+    what: &str,
+    scale: Option<f64>,
+    registry: &Registry,
+) -> Result<(PlanFile, Vec<String>), Failure> {
+    let Some(id) = id(what) else {
+        return match scale {
+            None => Ok((plan_or_workload(what)?, Vec::new())),
+            Some(_) => Err(Failure::usage(format!(
+                "--scale is for published/ID, and '{what}' is none; see 'trueput published'"
+            ))),
+        };
+    };
+    let nearest = nearest(id, scale, registry)?;
+    output::note(&nearest.note);
+    Ok((nearest.plan, nearest.left_out))
 }
 
 /// What the experiment of a table needs and this machine has not; `None` where nothing is missing.
@@ -88,7 +115,7 @@ pub fn missing(published: &Published, registry: &Registry) -> Option<String> {
 ///
 /// # Errors
 /// A usage error where no table has that id, or its experiment needs what is not here.
-pub fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Nearest, Failure> {
+fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Nearest, Failure> {
     let published = named(id).map_err(Failure::usage)?;
     let experiment = &published.experiment;
     let scale = scale.unwrap_or(experiment.scale);
@@ -108,8 +135,9 @@ pub fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Near
             Failure::Other(format!("published/{id}.toml: {}: {why}", setting.name))
         })?;
     }
-    let left_out: Vec<_> = engines(&published)
-        .filter_map(|name| absent(&name, registry))
+    let wanted = plan.engines.iter();
+    let left_out: Vec<_> = wanted
+        .filter_map(|one| absent(&one.engine, registry))
         .collect();
     plan.engines
         .retain(|one| absent(&one.engine, registry).is_none());

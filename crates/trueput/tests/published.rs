@@ -207,6 +207,76 @@ fn an_experiment_runs_with_the_engines_that_are_here_and_names_the_others() {
     assert!(ended_well(&trials[0]), "{:?}", trials[0].outcome);
 }
 
+const CHEATS: &str = "published/informix-2010-oltp-cheats";
+
+#[test]
+fn the_three_cheats_run_step_by_step_at_a_scale() {
+    let bench = Bench::new();
+    let small = ["--engine", "sqlite", "--repeat", "1", "--warm-up", "0.2"];
+    let cardinality = ["--set", "cardinality=hundredth"];
+    let arguments: Vec<_> = ["run", CHEATS, "--scale", "0.001"]
+        .into_iter()
+        .chain(small)
+        .chain(cardinality)
+        .collect();
+    let output = bench.run(&arguments);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let trials = bench.trials();
+    let steps: Vec<_> = trials
+        .iter()
+        .map(|trial| trial.spec.step.as_ref().map_or("", |step| &step.name))
+        .collect();
+    let cheats = [
+        "buffered logging",
+        "no checkpoint within the run",
+        "primed cache",
+    ];
+    assert_eq!(steps[1..], cheats, "{steps:?}");
+    for trial in &trials {
+        assert!(ended_well(trial), "{:?}", trial.outcome);
+        assert_eq!(trial.spec.conditions.duration_s, Some(1.0));
+        assert_eq!(trial.spec.settings["pacing"].to_string(), "none");
+    }
+    // A debug build's trials are never ranked, and what is not ranked is set beside nothing.
+    let report = stdout(&output);
+    let rows = ["6,785", "7,032", "7,307", "buffered logging (LOGBUFF 256)"];
+    for part in rows {
+        assert_eq!(report.contains(part), !cfg!(debug_assertions), "{report}");
+    }
+}
+
+#[test]
+fn a_published_experiment_is_checked_as_it_would_run() {
+    let bench = Bench::new();
+    let check = |arguments: &[&str]| {
+        let all: Vec<_> = ["plan", "check"].iter().chain(arguments).copied().collect();
+        bench.run(&all)
+    };
+    let output = check(&[CHEATS, "--scale", "0.01", "--engine", "sqlite", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("oltp-cheats at scale 0.01; 1 is"), "{said}");
+    let checked: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let trials = checked["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4 * 3, "the base and three steps, three times");
+    assert!(
+        trials
+            .iter()
+            .all(|trial| trial["conditions"]["duration_s"] == 9.0)
+    );
+    let flush = check(&["published/berkeleydb-log-flush"]);
+    assert_eq!(flush.status.code(), Some(0), "{}", stderr(&flush));
+    assert!(stdout(&flush).contains("operations=1000"));
+    for wrong in [
+        &["published/symas-2014-lod"][..],
+        &["threen1", "--scale", "0.5"],
+        &[CHEATS, "--scale", "0"],
+    ] {
+        refusal(&check(wrong));
+    }
+    assert_eq!(bench.snapshot().len(), 0, "nothing was run");
+}
+
 #[test]
 fn what_an_experiment_needs_and_what_a_scale_is_are_told_in_one_line() {
     let bench = Bench::new();

@@ -1,7 +1,8 @@
 //! `trueput plan check`: expands a plan and shows its trials, without running any.
 
-use crate::choices::{Choices, plan_or_workload};
+use crate::choices::Choices;
 use crate::failure::Failure;
+use crate::published_plan::{self, parse_scale};
 use crate::{output, table};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -15,7 +16,8 @@ use trueput_runner::matrix::{self, Matrix};
 const EXAMPLES: &str = "\
 Examples:
   trueput plan check plans/first-look.toml
-  trueput plan check plans/first-look.toml --workers 1,2,4,8";
+  trueput plan check plans/first-look.toml --workers 1,2,4,8
+  trueput plan check published/informix-2010-oltp-cheats --scale 0.02";
 
 /// What `trueput plan` is given.
 #[derive(Debug, Args)]
@@ -34,9 +36,12 @@ enum Action {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct CheckArguments {
-    /// A plan file or a workload's name
-    #[arg(value_name = "PLAN.toml|WORKLOAD")]
+    /// A plan file, a workload's name, or published/ID for the nearest to a published experiment
+    #[arg(value_name = "PLAN.toml|WORKLOAD|published/ID")]
     what: String,
+    /// Of published/ID: the part of the document's size to run [default: one for a small machine]
+    #[arg(long, value_name = "PART", value_parser = parse_scale, allow_negative_numbers = true)]
+    scale: Option<f64>,
     /// Write JSON: every trial with every setting
     #[arg(long)]
     json: bool,
@@ -50,9 +55,10 @@ struct CheckArguments {
 /// A usage error for whatever is wrong with the plan.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let Action::Check(arguments) = &arguments.action;
-    let mut plan = plan_or_workload(&arguments.what)?;
+    let (mut plan, left_out) = published_plan::plan(&arguments.what, arguments.scale, registry)?;
     arguments.choices.apply(&mut plan)?;
-    let matrix = matrix::expand(&plan, registry)?;
+    let mut matrix = matrix::expand(&plan, registry)?;
+    matrix.left_out.extend(left_out);
     if arguments.json {
         output::json(&json!({ "trials": matrix.trials, "left_out": matrix.left_out }))?;
     } else {

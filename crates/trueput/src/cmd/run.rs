@@ -1,16 +1,14 @@
 //! `trueput run`: expands a plan, runs its trials, ends with the table.
 
-use crate::choices::{Choices, Places, plan_or_workload};
+use crate::choices::{Choices, Places};
 use crate::cli::EXIT_CODES;
 use crate::execute;
 use crate::failure::Failure;
-use crate::output;
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
 use trueput_runner::{Options, Registry, matrix};
 
@@ -66,28 +64,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
 }
 
-/// The plan that was named, and what of a published experiment it leaves out.
-fn plan(arguments: &Arguments, registry: &Registry) -> Result<(PlanFile, Vec<String>), Failure> {
-    let what = arguments.what.as_deref().unwrap_or_default();
-    let Some(id) = published_plan::id(what) else {
-        return match arguments.scale {
-            None => Ok((plan_or_workload(what)?, Vec::new())),
-            Some(_) => Err(Failure::usage(format!(
-                "--scale is for published/ID, and '{what}' is none; see 'trueput published'"
-            ))),
-        };
-    };
-    let nearest = published_plan::nearest(id, arguments.scale, registry)?;
-    output::note(&nearest.note);
-    Ok((nearest.plan, nearest.left_out))
-}
-
 fn create(
     arguments: &Arguments,
     options: &Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let (mut plan, left_out) = plan(arguments, registry)?;
+    let what = arguments.what.as_deref().unwrap_or_default();
+    let (mut plan, left_out) = published_plan::plan(what, arguments.scale, registry)?;
     arguments.choices.apply(&mut plan)?;
     arguments.repeats.apply(&mut plan, arguments.choices.repeat);
     let mut matrix = matrix::expand(&plan, registry)?;

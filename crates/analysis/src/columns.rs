@@ -52,22 +52,28 @@ pub fn harness(ranking: &Ranking) -> Table {
     fill(columns, &ranking.harness)
 }
 
-/// The plural of an operation's kind: `updates`.
+/// The plural of an operation's kind: `updates`, `flushes`.
 pub fn plural(kind: &str) -> String {
-    format!("{kind}s")
+    match kind.ends_with("sh") {
+        true => format!("{kind}es"),
+        false => format!("{kind}s"),
+    }
 }
 
+/// A column in which no cell has anything is left out.
 fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
-    let row = |(index, cell): (usize, &Cell)| {
-        columns
-            .iter()
-            .map(|column| (column.value)(index + 1, cell))
-            .collect()
-    };
-    let rows = cells.iter().enumerate().map(row).collect();
+    let filled = columns.into_iter().filter_map(|column| {
+        let values = cells.iter().enumerate();
+        let values = values.map(|(index, cell)| (column.value)(index + 1, cell));
+        let values: Vec<_> = values.collect();
+        let says_something = values.iter().any(|value| !value.is_empty());
+        (says_something || cells.is_empty()).then_some((column.column, values))
+    });
+    let (columns, values): (Vec<_>, Vec<_>) = filled.unzip();
+    let row = |index: usize| values.iter().map(|column| column[index].clone()).collect();
     Table {
-        rows,
-        columns: columns.into_iter().map(|column| column.column).collect(),
+        rows: (0..cells.len()).map(row).collect(),
+        columns,
     }
 }
 

@@ -271,7 +271,7 @@ fn survival(durability: Durability) -> String {
 
 fn footnotes(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
     let mut notes = certainty::sentences(ranking, noise);
-    notes.extend(ranking.cells.iter().filter_map(promise));
+    notes.extend(promises(&ranking.cells));
     notes.extend(libraries(&ranking.builds));
     notes.extend(answers(&ranking.cells));
     notes.extend(verification(&ranking.cells));
@@ -279,11 +279,28 @@ fn footnotes(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
     notes
 }
 
+/// How each contender keeps the level; those that keep it alike are told together.
+fn promises(cells: &[Cell]) -> Vec<String> {
+    let mut told = Vec::<(String, Vec<String>)>::new();
+    for cell in cells {
+        let Some(how) = promise(cell) else {
+            continue;
+        };
+        let name = format!("{} ({})", cell.contender, cell.version);
+        match told.iter_mut().find(|(other, _)| *other == how) {
+            Some((_, names)) => names.push(name),
+            None => told.push((how, vec![name])),
+        }
+    }
+    let sentence = |(how, names): (String, Vec<String>)| format!("{}: {how}", names.join(", "));
+    told.into_iter().map(sentence).collect()
+}
+
 fn promise(cell: &Cell) -> Option<String> {
     let Promise {
         mapped_to, window, ..
     } = cell.promise.as_ref()?;
-    let mut text = format!("{} ({}): {mapped_to}", cell.contender, cell.version);
+    let mut text = mapped_to.clone();
     if let Some(window) = window {
         text += &format!("; can be lost: {}", lost(window));
     }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use solve::Solution;
 
 pub use series::{Series, fits, series};
-pub use table::{sentences, table};
+pub use table::{sentences, table, unfitted};
 
 /// The least number of different worker counts from which the law is fitted.
 pub const FEWEST_POINTS: usize = 4;

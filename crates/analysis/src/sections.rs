@@ -272,8 +272,11 @@ fn scaling(rankings: &[Ranking]) -> Vec<Block> {
     let said = fits
         .iter()
         .flat_map(|(name, fit)| scaling::sentences(name, fit));
-    vec![
-        Block::Table(scaling::table(&fits)),
-        Block::List(said.collect()),
-    ]
+    let said = said.chain(scaling::unfitted(&fits)).collect();
+    let mut blocks = vec![Block::List(said)];
+    let table = scaling::table(&fits);
+    if !table.rows.is_empty() {
+        blocks.insert(0, Block::Table(table));
+    }
+    blocks
 }

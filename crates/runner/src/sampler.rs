@@ -9,7 +9,7 @@ use crate::host::placement;
 use crate::host::pressure::{Cpus, Processors, pressure, processors};
 use crate::host::process::{self, Cpu, Faults, Io, Memory, Switches, ThreadSwitches};
 use crate::host::tree::ProcessTree;
-use crate::host::waits::Looks;
+use crate::host::waits::{Looks, Watch};
 use crate::protocol::{Usage, difference};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -273,7 +273,7 @@ pub(crate) struct Sampler {
     scene: Scene,
     first: Counters,
     samples: Vec<Sample>,
-    looks: Looks,
+    watch: Watch,
     /// Before this the workers are not looked at again.
     look_due: Instant,
     /// What the machine did until the last worker had ended.
@@ -302,7 +302,7 @@ impl Sampler {
             first: scene.counters(),
             scene,
             samples: Vec::new(),
-            looks: Looks::default(),
+            watch: Watch::default(),
             look_due: Instant::now(),
             total: None,
             memory_due: Instant::now(),
@@ -333,7 +333,7 @@ impl Sampler {
         }
         let workers = self.processes.iter().map(|process| process.pid);
         let server = self.server.iter().flat_map(|server| server.tree.pids());
-        self.looks.look(workers.chain(server));
+        self.watch.look(workers.chain(server));
         self.look_due = began + BETWEEN_LOOKS.max(pause_after(began.elapsed()));
     }
 
@@ -400,7 +400,7 @@ impl Sampler {
                 kernel_s,
                 steal_s: (now.steal_s - then.steal_s).max(0.0),
             }),
-            looks: self.looks,
+            looks: self.watch.looks,
             run_delay_s: match self.server {
                 None => Some(self.processes.iter().map(Process::run_delay_s).sum()),
                 Some(_) => None,

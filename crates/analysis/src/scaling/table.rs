@@ -3,9 +3,10 @@
 use super::{Coefficient, Fit, Peak, Unfit};
 use crate::document::{Column, Table};
 use crate::units::{number, per_cent};
+use std::collections::BTreeMap;
 
 /// A row per series (an engine's reads over its readers, say): the coefficients with their
-/// intervals, how well the law fits, and where it peaks. A series without a fit says why.
+/// intervals, how well the law fits, and where it peaks. A series without a fit has none.
 #[must_use]
 pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
     let column = |title: &str, figures: bool, dispensable: u8| Column {
@@ -14,21 +15,15 @@ pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
         dispensable,
     };
     let row = |(name, fit): &(String, Result<Fit, Unfit>)| {
-        let figures = match fit {
-            Ok(fit) => [
-                with_interval(&fit.lambda),
-                with_interval(&fit.sigma),
-                with_interval(&fit.kappa),
-                format!("{:.4}", fit.r_squared),
-                peak(fit),
-            ],
-            Err(why) => {
-                let mut cells: [String; 5] = Default::default();
-                cells[4] = why.to_string();
-                cells
-            }
-        };
-        std::iter::once(name.clone()).chain(figures).collect()
+        let fit = fit.as_ref().ok()?;
+        Some(vec![
+            name.clone(),
+            with_interval(&fit.lambda),
+            with_interval(&fit.sigma),
+            with_interval(&fit.kappa),
+            format!("{:.4}", fit.r_squared),
+            peak(fit),
+        ])
     };
     Table {
         columns: vec![
@@ -39,16 +34,30 @@ pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
             column("R²", true, 2),
             column("peak", false, 0),
         ],
-        rows: series.iter().map(row).collect(),
+        rows: series.iter().filter_map(row).collect(),
     }
 }
 
-/// What the law says about a series, a sentence each.
+/// Why no law was fitted to some series, one sentence for each reason.
+#[must_use]
+pub fn unfitted(series: &[(String, Result<Fit, Unfit>)]) -> Vec<String> {
+    let mut names = BTreeMap::<String, Vec<&str>>::new();
+    for (name, fit) in series {
+        if let Err(why) = fit {
+            names.entry(why.to_string()).or_default().push(name);
+        }
+    }
+    let said = |(why, names): (String, Vec<&str>)| {
+        format!("No scaling law was fitted to {}: {why}.", names.join(", "))
+    };
+    names.into_iter().map(said).collect()
+}
+
+/// What the law says about a series, a sentence each; nothing where it was not fitted.
 #[must_use]
 pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
-    let fit = match fit {
-        Ok(fit) => fit,
-        Err(why) => return vec![format!("{name}: no scaling law was fitted: {why}.")],
+    let Ok(fit) = fit else {
+        return Vec::new();
     };
     let contention = match fit.sigma.may_be_zero() {
         true => "contention cannot be told from none".to_owned(),

@@ -1,11 +1,16 @@
 //! Whether any thread of some processes waits for I/O at this moment, as `/proc` shows it.
 
 use nix::libc::{SYS_io_getevents, SYS_io_uring_enter, c_long};
-use std::fs::{read_dir, read_to_string};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs::{File, read_dir, read_to_string};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 /// Threads beyond so many are not looked at: a look must stay cheap.
 const MOST_THREADS: usize = 64;
+
+/// More than a thread's name and state take in its `stat`.
+const BEGINNING: usize = 128;
 
 /// How often was looked, and what was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,15 +22,6 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// Looks at the processes' threads once.
-    pub fn look(&mut self, pids: impl Iterator<Item = u32>) {
-        let tasks =
-            pids.flat_map(|pid| read_dir(format!("/proc/{pid}/task")).into_iter().flatten());
-        let mut tasks = tasks.flatten().take(MOST_THREADS);
-        self.all += 1;
-        self.waiting += u64::from(tasks.any(|task| waits(&task.path())));
-    }
-
     /// The looks since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -40,10 +36,63 @@ impl Looks {
     }
 }
 
-/// A thread may end between the listing and the reading: then it waits no longer.
-fn waits(task: &Path) -> bool {
-    let stat = read_to_string(task.join("stat")).unwrap_or_default();
-    match state(&stat) {
+/// The threads that are looked at, each with its state held open.
+///
+/// Whoever looks has just been woken, often on the processor of a thread that waits. What that
+/// thread waits for may come within some tens of microseconds, and then it waits no longer: so the
+/// states are read at once, and the threads are listed afterwards, for the next look.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    threads: BTreeMap<PathBuf, File>,
+    /// What was found so far.
+    pub looks: Looks,
+}
+
+impl Watch {
+    /// Looks at the known threads once, then learns which threads the processes have.
+    pub fn look(&mut self, pids: impl Iterator<Item = u32>) {
+        if self.threads.is_empty() {
+            self.learn(pids);
+            self.see();
+        } else {
+            self.see();
+            self.learn(pids);
+        }
+    }
+
+    fn see(&mut self) {
+        let mut waiting = false;
+        self.threads.retain(|task, stat| {
+            let mut beginning = [0; BEGINNING];
+            // A thread that has ended cannot be read any more.
+            let Ok(length @ 1..) = stat.read_at(&mut beginning, 0) else {
+                return false;
+            };
+            waiting = waiting || waits(task, &String::from_utf8_lossy(&beginning[..length]));
+            true
+        });
+        self.looks.all += 1;
+        self.looks.waiting += u64::from(waiting);
+    }
+
+    fn learn(&mut self, pids: impl Iterator<Item = u32>) {
+        let tasks =
+            pids.flat_map(|pid| read_dir(format!("/proc/{pid}/task")).into_iter().flatten());
+        for task in tasks.flatten().take(MOST_THREADS) {
+            let task = task.path();
+            if self.threads.contains_key(&task) {
+                continue;
+            }
+            // It may have ended since it was listed.
+            if let Ok(stat) = File::open(task.join("stat")) {
+                self.threads.insert(task, stat);
+            }
+        }
+    }
+}
+
+fn waits(task: &Path, stat: &str) -> bool {
+    match state(stat) {
         Some('D') => true,
         Some('S') => {
             let call = read_to_string(task.join("syscall")).unwrap_or_default();
@@ -96,15 +145,15 @@ mod tests {
             .arg("60")
             .spawn()
             .unwrap();
-        let mut looks = Looks::default();
-        assert_eq!(looks.share(), None);
+        let mut watch = Watch::default();
+        assert_eq!(watch.looks.share(), None);
         std::thread::sleep(std::time::Duration::from_millis(50));
         for _ in 0..4 {
-            looks.look([child.id()].into_iter());
+            watch.look([child.id()].into_iter());
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(looks.share().unwrap() < 1.0, "{looks:?}");
+        assert!(watch.looks.share().unwrap() < 1.0, "{watch:?}");
     }
 
     #[test]
@@ -116,7 +165,7 @@ mod tests {
         }
         let file = std::fs::File::create(folder.path().join("file")).unwrap();
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let mut looks = Looks::default();
+        let mut watch = Watch::default();
         std::thread::scope(|scope| {
             use std::sync::atomic::Ordering::Relaxed;
             scope.spawn(|| {
@@ -128,11 +177,11 @@ mod tests {
                 }
             });
             for _ in 0..200 {
-                looks.look([std::process::id()].into_iter());
+                watch.look([std::process::id()].into_iter());
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             stop.store(true, Relaxed);
         });
-        assert!(looks.waiting > 0, "{looks:?}");
+        assert!(watch.looks.waiting > 0, "{watch:?}");
     }
 }

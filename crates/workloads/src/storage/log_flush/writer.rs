@@ -9,6 +9,7 @@ use super::group::Group;
 use super::{LogFlushJob, kinds};
 use crate::{Error, Findings, Meter, Task};
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The finding that says how many records a worker wrote, those of the warm-up included.
@@ -34,8 +35,19 @@ pub(super) fn run(job: &LogFlushJob, task: &mut Task<'_>) -> Result<Findings, Er
             alone.commit(&pen, sequence, &mut channel)
         })
     };
-    let written = written.map_err(|error| failed("committing to", &path, &error))?;
+    let written = written.map_err(|error| no_commit(&path, &error))?;
     Ok(Findings::from([(WRITTEN.to_owned(), written)]))
+}
+
+/// A growing log fills a small file system within seconds: then it is said what to do.
+fn no_commit(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Error::Workload(format!(
+            "committing to {}: {error}; give it more room, or write over it with file=recycled",
+            path.display()
+        )),
+        _ => failed("committing to", path, error),
+    }
 }
 
 /// Commits until the time is up or nothing is left, and says how often, the warm-up included.

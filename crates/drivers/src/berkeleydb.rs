@@ -6,6 +6,7 @@
 mod company;
 mod environment;
 mod knobs;
+mod observe;
 pub(crate) mod session;
 pub(crate) mod shim;
 
@@ -16,9 +17,10 @@ use environment::Environment;
 use shim::{Level, Loaded};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
-    Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, Observer, OpenSpec, Promise,
+    Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "Berkeley DB";
@@ -136,6 +138,17 @@ impl Engine for BerkeleyDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+        // A log in memory has no files.
+        let has_files = knobs::level(spec.durability, spec.knobs)? != Level::LogInMemory;
+        let log = match spec.knobs.text("log_directory") {
+            "log" => spec.directory.join("log"),
+            _ => spec.directory.to_owned(),
+        };
+        let marks = || Box::new(Marks::new(observe::reader(&log))) as Box<dyn Observer>;
+        has_files.then(marks)
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

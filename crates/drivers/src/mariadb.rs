@@ -3,6 +3,7 @@
 mod connection;
 mod database;
 mod knobs;
+mod observe;
 mod place;
 mod server;
 mod session;
@@ -17,10 +18,13 @@ use mysql::prelude::Queryable;
 use place::{Place, UsersServer};
 use server::Server;
 use session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+use settings::Storage;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Knob, OpenSpec,
-    Promise, Resolved, Result, Service, secret,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob,
+    Observer, OpenSpec, Promise, Resolved, Result, Service, secret,
 };
 
 /// The MariaDB driver.
@@ -160,6 +164,30 @@ impl Engine for MariaDb {
                 program: self.program().unwrap_or_else(|_| PathBuf::from("mariadbd")),
             })),
         }
+    }
+
+    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<Happening>> {
+        self.service()?;
+        match Storage::of(spec.knobs) {
+            Storage::Innodb => None,
+            Storage::Rocksdb => {
+                let data = place::holder(spec.directory)?.join(place::DATA);
+                crate::rocksdb::events::since(&data.join("#rocksdb"), since)
+            }
+        }
+    }
+
+    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+        self.service()?;
+        if Storage::of(spec.knobs) != Storage::Innodb {
+            return None;
+        }
+        let log = match spec.knobs.text("log_directory") {
+            "log" => place::LOG,
+            _ => place::DATA,
+        };
+        let reader = observe::reader(&place::holder(spec.directory)?.join(log));
+        Some(Box::new(Marks::new(reader)))
     }
 
     fn dialect(&self) -> Option<Dialect> {

@@ -1,7 +1,7 @@
 //! RocksDB, through its C API: one column family, and transactions of three kinds.
 
 mod database;
-mod events;
+pub(crate) mod events;
 mod knobs;
 mod session;
 mod settings;

@@ -3,6 +3,7 @@
 
 mod build;
 mod connection;
+mod observe;
 mod session;
 mod setup;
 mod sql;
@@ -16,9 +17,10 @@ use setup::Setup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Info, Kind, Knob, OpenSpec,
-    Promise, Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Info, Kind, Knob, Observer,
+    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -260,6 +262,12 @@ impl Engine for Sqlite {
             control,
             counters,
         }))
+    }
+
+    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+        let (journal_mode, _) = setup::journal(spec.durability, spec.knobs).ok()?;
+        let reader = observe::reader(&spec.directory.join(setup::FILE));
+        (journal_mode == "wal").then(|| Box::new(Marks::new(reader)) as Box<dyn Observer>)
     }
 
     fn dialect(&self) -> Option<Dialect> {

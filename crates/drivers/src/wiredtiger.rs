@@ -5,6 +5,7 @@
 mod config;
 mod database;
 mod knobs;
+mod observe;
 mod session;
 mod shim;
 
@@ -14,9 +15,10 @@ use config::Plan;
 use database::Opened;
 use shim::Api;
 use std::path::{Path, PathBuf};
+use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
-    Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Knob, Observer, OpenSpec, Promise,
+    Resolved, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -118,6 +120,15 @@ impl Engine for WiredTiger {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+        let home = spec.directory.to_owned();
+        let log = match spec.knobs.text("log_directory") {
+            "log" => home.join("log"),
+            _ => home.clone(),
+        };
+        Some(Box::new(Marks::new(observe::reader(home, log))))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

@@ -1,10 +1,12 @@
 //! The Berkeley DB driver does what it promises.
 
+#[path = "support/observe.rs"]
+mod observe;
 mod support;
 
 use support::{CRASH_COMMITS, crash, keeps_the_contract, open, read, write};
 use trueput_drivers::BerkeleyDb;
-use trueput_engine::{Durability, Engine, Error, Mode, Value, knob};
+use trueput_engine::{Durability, Engine, Error, Happening, Mode, Value, knob};
 
 static ENGINE: BerkeleyDb = BerkeleyDb::new();
 const LEVELS: [Durability; 4] = [
@@ -260,4 +262,28 @@ fn a_killed_process_loses_what_was_in_the_logs_buffer() {
     }
     let found = crash(&ENGINE, Durability::Buffered, &[]);
     assert!(found > 0 && found < CRASH_COMMITS, "{found}");
+}
+
+#[test]
+fn checkpoints_and_log_switches_are_seen_from_outside() {
+    if !is_here() {
+        return;
+    }
+    for place in ["beside", "log"] {
+        let given = [
+            ("checkpoint_log", Value::Integer(0)),
+            ("log_directory", place.into()),
+        ];
+        for level in [Durability::Sync, Durability::Async] {
+            observe::a_checkpoint_is_seen(&ENGINE, level, &given);
+        }
+        let small = [
+            given[0].clone(),
+            given[1].clone(),
+            ("log_file_size", Value::Integer(1 << 20)),
+            ("log_buffer", Value::Integer(256 << 10)),
+        ];
+        let [written, ..] = observe::seen(&ENGINE, Durability::Async, &small, 300);
+        assert_eq!(written, [Happening::LOG_SWITCH], "{place}");
+    }
 }

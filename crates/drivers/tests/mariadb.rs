@@ -5,6 +5,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "support/observe.rs"]
+mod observe;
 #[path = "support/sql.rs"]
 mod sql;
 mod support;
@@ -13,9 +15,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sql::Sample;
 use std::path::Path;
+use std::time::SystemTime;
 use support::{Place, open, read, settings, write};
 use trueput_drivers::MariaDb;
-use trueput_engine::{Datum, Dialect, Direction, Durability, Engine, KeyRange, Mode, Value, knob};
+use trueput_engine::{
+    Datum, Dialect, Direction, Durability, Engine, Happening, KeyRange, Mode, OpenSpec, Value, knob,
+};
 
 static MARIADB: MariaDb = MariaDb::new();
 
@@ -325,4 +330,48 @@ fn what_is_no_server_is_refused() {
     );
     let other = MARIADB.at(Path::new("/bin/true")).err().unwrap();
     assert!(other.to_string().contains("no MariaDB server"), "{other}");
+}
+
+#[test]
+fn innodbs_checkpoints_are_seen_from_outside() {
+    if is_missing() {
+        return;
+    }
+    for place in ["beside", "log"] {
+        let given = [("log_directory", place.into())];
+        observe::a_checkpoint_is_seen(&MARIADB, Durability::Async, &given);
+    }
+    let small = [("innodb_log_file_size", Value::Integer(16 << 20))];
+    let [written, ..] = observe::seen(&MARIADB, Durability::Async, &small, 4_000);
+    assert_eq!(written, [Happening::CHECKPOINT, Happening::LOG_SWITCH]);
+}
+
+#[test]
+fn myrocks_tells_of_its_flushes_in_its_log_and_innodb_of_nothing() {
+    if is_missing() {
+        return;
+    }
+    for (given, is_told) in [(vec![rocksdb()], true), (vec![], false)] {
+        let place = Place::of(&MARIADB, Durability::Async, &given);
+        let knobs = knob::resolve("mariadb", MARIADB.knobs(), &settings(&given)).unwrap();
+        let spec = OpenSpec {
+            directory: place.path(),
+            durability: Durability::Async,
+            knobs: &knobs,
+            sessions: 1,
+        };
+        let database = MARIADB.open(&spec).unwrap();
+        write(&*database, b"key", b"value");
+        let before = SystemTime::now();
+        if !is_told {
+            assert_eq!(MARIADB.events(&spec, before), None);
+            continue;
+        }
+        assert_eq!(MARIADB.events(&spec, before), Some(Vec::new()));
+        database.checkpoint().unwrap();
+        let told = MARIADB.events(&spec, before).unwrap();
+        let kinds: Vec<_> = told.iter().map(|happening| happening.kind).collect();
+        assert!(kinds.contains(&Happening::FLUSH), "{kinds:?}");
+        assert!(MARIADB.observer(&spec).is_none());
+    }
 }

@@ -1,11 +1,13 @@
 //! The SQLite driver does what it promises.
 
+#[path = "support/observe.rs"]
+mod observe;
 mod support;
 
 use std::time::{Duration, Instant};
 use support::{CRASH_COMMITS, crash, get, open, read, write};
 use trueput_drivers::Sqlite;
-use trueput_engine::{Database, Durability, Engine, Error, Mode, Value};
+use trueput_engine::{Database, Durability, Engine, Error, Happening, Mode, OpenSpec, Value, knob};
 
 static SQLITE: Sqlite = Sqlite::new();
 
@@ -309,4 +311,24 @@ fn a_killed_process_loses_no_acknowledged_commit_at_any_level_that_promises_it()
             "{durability}"
         );
     }
+}
+
+#[test]
+fn checkpoints_and_logs_that_begin_anew_are_seen_from_outside() {
+    let never = ("wal_autocheckpoint", Value::Integer(0));
+    observe::a_checkpoint_is_seen(&SQLITE, Durability::Sync, &[never]);
+    let often = ("wal_autocheckpoint", Value::Integer(10));
+    let [written, ..] = observe::seen(&SQLITE, Durability::Async, &[often], 100);
+    assert_eq!(written, [Happening::CHECKPOINT, Happening::LOG_SWITCH]);
+    // A rollback journal has neither.
+    let folder = tempfile::tempdir().unwrap();
+    let given = support::settings(&[("journal_mode", "delete".into())]);
+    let knobs = knob::resolve("sqlite", SQLITE.knobs(), &given).unwrap();
+    let spec = OpenSpec {
+        directory: folder.path(),
+        durability: Durability::Sync,
+        knobs: &knobs,
+        sessions: 1,
+    };
+    assert!(SQLITE.observer(&spec).is_none());
 }

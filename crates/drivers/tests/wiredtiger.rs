@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[path = "support/observe.rs"]
+mod observe;
 mod support;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use support::{CRASH_COMMITS, crash_told, get, keeps_the_contract, open, read, write};
 use trueput_drivers::WiredTiger;
-use trueput_engine::{Database, Direction, Durability, Engine, Error, KeyRange, Mode, Value};
+use trueput_engine::{
+    Database, Direction, Durability, Engine, Error, Happening, KeyRange, Mode, Value,
+};
 
 static WIREDTIGER: WiredTiger = WiredTiger::new();
 const TABLES: [&str; 2] = ["btree", "lsm"];
@@ -425,6 +429,24 @@ fn a_kill_while_the_table_is_made_leaves_a_database_that_opens() {
                 assert_eq!(read(database.as_ref(), b"key").unwrap(), b"value");
             }
             drop(whole);
+        }
+    }
+}
+
+#[test]
+fn checkpoints_and_log_switches_are_seen_from_outside() {
+    for engine in builds() {
+        let small = [
+            ("checkpoint_wait", Value::Integer(0)),
+            ("checkpoint_log_size", Value::Integer(0)),
+            ("log_file_max", Value::Integer(1 << 20)),
+        ];
+        for kind in ["beside", "log"] {
+            let mut given = small.to_vec();
+            given.push(("log_directory", kind.into()));
+            observe::a_checkpoint_is_seen(engine.as_ref(), Durability::Async, &given);
+            let [written, ..] = observe::seen(engine.as_ref(), Durability::Async, &given, 300);
+            assert_eq!(written, [Happening::LOG_SWITCH], "{kind}");
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod key;
 pub mod knob;
 pub mod native;
 pub mod null;
+pub mod observe;
 pub mod reference;
 pub mod secret;
 pub mod service;
@@ -24,6 +25,7 @@ pub use happening::Happening;
 pub use knob::{Kind, Knob, Resolved};
 pub use native::Native;
 pub use null::Null;
+pub use observe::Observer;
 pub use service::Service;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
@@ -124,6 +126,12 @@ pub trait Engine: Send + Sync {
     /// counters: checkpoints, flushes, compactions. `None` where it does not tell. It is asked after
     /// the measured time, and costs nothing within it.
     fn events(&self, _spec: &OpenSpec<'_>, _since: SystemTime) -> Option<Vec<Happening>> {
+        None
+    }
+
+    /// What looks, about once a second from another process, at its doings in the database of that
+    /// folder, which is open; `None` where that tells nothing, or [`Engine::events`] tells it.
+    fn observer(&self, _spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
         None
     }
 

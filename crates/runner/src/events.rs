@@ -3,7 +3,7 @@
 use crate::bind::Bound;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use trueput_engine::{Happening, OpenSpec};
+use trueput_engine::{Happening, Observer, OpenSpec};
 use trueput_record::TrialSpec;
 use trueput_record::recovery::EngineEvent;
 
@@ -13,24 +13,61 @@ const MOST: usize = 10_000;
 /// The most characters that are kept of an engine's words.
 const CHARACTERS: usize = 160;
 
+/// What was seen of an engine's doings while its workers were measured.
+pub(crate) struct Observed {
+    observer: Option<Box<dyn Observer>>,
+    seen: Vec<Happening>,
+}
+
+impl Observed {
+    /// Notes where an engine's doings stand in the database of that folder.
+    pub fn begin(bound: &Bound, spec: &TrialSpec, directory: &Path) -> Self {
+        Self {
+            observer: bound.engine.observer(&opened(bound, spec, directory)),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Looks once more.
+    pub fn look(&mut self) {
+        if let Some(observer) = self.observer.as_mut().filter(|_| self.seen.len() < MOST) {
+            self.seen.extend(observer.look());
+        }
+    }
+
+    /// What was seen; `None` where there is nothing to look at.
+    pub fn end(self) -> Option<Vec<Happening>> {
+        self.observer.map(|_| self.seen)
+    }
+}
+
+fn opened<'a>(bound: &'a Bound, spec: &TrialSpec, directory: &'a Path) -> OpenSpec<'a> {
+    OpenSpec {
+        directory,
+        durability: spec.durability,
+        knobs: &bound.knobs,
+        sessions: 1,
+    }
+}
+
 /// What the engine of a trial tells of the `elapsed_s` seconds from `started_at` on (RFC 3339);
-/// `None` where it does not tell. It is asked after the measured time.
+/// `None` where it does not tell. It is asked after the measured time; what was `seen` within that
+/// joins it.
 pub(crate) fn events(
     bound: &Bound,
     spec: &TrialSpec,
     directory: &Path,
     (started_at, elapsed_s): (&str, f64),
+    seen: Option<Vec<Happening>>,
 ) -> Option<Vec<EngineEvent>> {
     let began: jiff::Timestamp = started_at.parse().ok()?;
     let began = SystemTime::from(began);
-    let open = OpenSpec {
-        directory,
-        durability: spec.durability,
-        knobs: &bound.knobs,
-        sessions: 1,
-    };
-    let told = bound.engine.events(&open, began)?;
-    Some(within(told, began, elapsed_s))
+    let told = bound.engine.events(&opened(bound, spec, directory), began);
+    if told.is_none() && seen.is_none() {
+        return None;
+    }
+    let all = told.into_iter().chain(seen).flatten().collect();
+    Some(within(all, began, elapsed_s))
 }
 
 /// Those of the interval, in their order.

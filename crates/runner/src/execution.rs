@@ -1,8 +1,10 @@
 //! The measured part of a trial, from the runner's side: start the workers, release them together,
 //! watch them, and gather what they measured.
 
+use crate::bind::Bound;
 use crate::context::{Context, Halt};
 use crate::crash::kill_server;
+use crate::events::Observed;
 use crate::host::cgroup::MemoryGroup;
 use crate::log_place::log_folder;
 use crate::phase::{TICK, start};
@@ -12,6 +14,7 @@ use crate::sampler::{Machine, Sample, Sampler, Served};
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use trueput_engine::Happening;
 use trueput_record::{TrialSpec, WorkerKind};
 
 /// A worker that says nothing for this long is worth a warning. It is not killed: storage does stall.
@@ -33,6 +36,8 @@ pub(crate) struct Ran {
     pub machine: Machine,
     /// What the engine's server used meanwhile; `None` where there is none.
     pub server: Option<Served>,
+    /// What was seen of the engine's own doings meanwhile; `None` where there is nothing to look at.
+    pub seen: Option<Vec<Happening>>,
     /// Whether the user stopped them.
     pub interrupted: bool,
     /// Processes that were killed with the database open, as the plan says; 0 where it does not.
@@ -49,6 +54,8 @@ pub(crate) struct Work<'a> {
     pub sessions: u32,
     /// How many units of work make the whole; 0 where it ends by its duration.
     pub total_units: u64,
+    /// What the trial is bound to.
+    pub bound: &'a Bound,
 }
 
 /// Runs the workers of a trial, in that control group where there is one, with the process `server`
@@ -87,7 +94,8 @@ pub(crate) fn execute(
     let (pids, natives) = (watch.pool.pids(), &watch.natives);
     let mut sampler = Sampler::new(&pids, natives, work.directory, log.as_deref());
     sampler.follow_server(server);
-    watch.follow(measured_from, &mut sampler)?;
+    let mut observed = Observed::begin(work.bound, spec, work.directory);
+    watch.follow(measured_from, &mut sampler, &mut observed)?;
     let killed = match spec.conditions.crash_and_recover && !watch.interrupted {
         // The server first: it must not put away what dead clients leave.
         true => server.map_or(0, kill_server) + watch.pool.len() as u32,
@@ -122,6 +130,7 @@ pub(crate) fn execute(
         samples,
         machine,
         server,
+        seen: observed.end(),
         interrupted,
         killed,
     })
@@ -214,7 +223,12 @@ impl<'a, 'b> Watch<'a, 'b> {
     }
 
     /// Follows the released workers, whose measured part began at `released`, until all have ended.
-    fn follow(&mut self, released: Instant, sampler: &mut Sampler) -> Result<(), Halt> {
+    fn follow(
+        &mut self,
+        released: Instant,
+        sampler: &mut Sampler,
+        observed: &mut Observed,
+    ) -> Result<(), Halt> {
         self.told.1 = released;
         self.parts
             .iter_mut()
@@ -233,6 +247,7 @@ impl<'a, 'b> Watch<'a, 'b> {
             let next = released + next_s;
             if now >= next {
                 sampler.sample();
+                observed.look();
                 self.tell_progress(next_s);
                 self.warn_of_silence();
                 continue;

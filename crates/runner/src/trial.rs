@@ -148,6 +148,7 @@ fn attempt_on(
         generation,
         sessions: bound.job.sessions(spec.workers),
         total_units: bound.job.total_units(),
+        bound,
     };
     let (ran, began) = execute_within(context, spec, &work, hosting)?;
     let totals = measure(bound, &ran, directory, trial)?;
@@ -386,7 +387,8 @@ fn measure(
     let (mut measurement, histograms) = assemble::measurement(&*bound.job, conditions, ran)?;
     measurement.database = database_size(directory)?;
     let interval = (ran.started_at.as_str(), measurement.elapsed_s);
-    measurement.events = events::events(bound, &trial.record.spec, directory, interval);
+    let (spec, seen) = (&trial.record.spec, ran.seen.clone());
+    measurement.events = events::events(bound, spec, directory, interval, seen);
     let shares = || {
         ran.executions
             .iter()

@@ -214,7 +214,7 @@ fn the_three_cheats_run_step_by_step_at_a_scale() {
     let bench = Bench::new();
     let small = ["--engine", "sqlite", "--repeat", "1", "--warm-up", "0.2"];
     let cardinality = ["--set", "cardinality=hundredth"];
-    let arguments: Vec<_> = ["run", CHEATS, "--scale", "0.001"]
+    let arguments: Vec<_> = ["run", CHEATS, "--scale", "0.004"]
         .into_iter()
         .chain(small)
         .chain(cardinality)
@@ -234,9 +234,18 @@ fn the_three_cheats_run_step_by_step_at_a_scale() {
     assert_eq!(steps[1..], cheats, "{steps:?}");
     for trial in &trials {
         assert!(ended_well(trial), "{:?}", trial.outcome);
-        assert_eq!(trial.spec.conditions.duration_s, Some(1.0));
+        assert_eq!(trial.spec.conditions.duration_s, Some(3.6));
         assert_eq!(trial.spec.settings["pacing"].to_string(), "none");
     }
+    let has_checkpoint: Vec<_> = trials
+        .iter()
+        .map(|trial| {
+            let events = trial.measurement.as_ref().unwrap().events.as_ref();
+            let mut events = events.unwrap().iter();
+            events.any(|event| event.kind == "checkpoint")
+        })
+        .collect();
+    assert_eq!(has_checkpoint, [true, true, false, false]);
     // A debug build's trials are never ranked, and what is not ranked is set beside nothing.
     let report = stdout(&output);
     let rows = ["6,785", "7,032", "7,307", "buffered logging (LOGBUFF 256)"];

@@ -17,6 +17,13 @@ pub(super) const SOCKET: &str = "server.sock";
 /// The schema that is ours, on every server.
 pub(super) const SCHEMA: &str = "trueput";
 
+/// The folder of the private instance to which a database's folder belongs: itself, or that which
+/// holds it.
+pub(super) fn holder(directory: &Path) -> Option<&Path> {
+    let mut folders = directory.ancestors().take(2);
+    folders.find(|folder| folder.join(MADE).exists())
+}
+
 /// A server to connect to, and the schema in it.
 #[derive(Clone)]
 pub(super) enum Place {

@@ -9,7 +9,7 @@ const MARK: &str = "EVENT_LOG_v1 ";
 
 /// Flushes and compactions of a database in this folder since then, from `LOG` and from the `LOG.old.…`
 /// that each opening leaves; `None` where there is no such file.
-pub(super) fn since(directory: &Path, since: SystemTime) -> Option<Vec<Happening>> {
+pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<Happening>> {
     let entries = std::fs::read_dir(directory).ok()?;
     let logs = entries.flatten().filter(|entry| {
         let name = entry.file_name();

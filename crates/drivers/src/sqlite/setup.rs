@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use trueput_engine::{Durability, Error, OpenSpec, Resolved, Result, Value};
 
 /// The database's file within its folder.
-const FILE: &str = "trueput.sqlite";
+pub(super) const FILE: &str = "trueput.sqlite";
 
 /// Several connections that open a new database at once stand in each other's way when they switch
 /// its journal mode and make its table, and not every such meeting asks the busy handler: so

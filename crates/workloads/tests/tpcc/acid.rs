@@ -1,6 +1,6 @@
 //! Atomicity and isolation (clauses 3.2 and 3.4) on the engines, and on databases that have not both.
 
-use crate::engines::found;
+use crate::engines::{OPTIMISTIC, found};
 use crate::faulty::Fault;
 use crate::harness::{Bench, engine};
 use trueput_engine::Engine;
@@ -9,8 +9,9 @@ use trueput_workloads::tpcc::acid::Suite;
 use trueput_workloads::tpcc::scale::{Cardinality, Scale};
 use trueput_workloads::tpcc::store::Store;
 
-fn checks(engine: &dyn Engine, fault: Fault) -> Vec<Check> {
-    let bench = Bench::new(engine, fault, 4, &[("cardinality", "hundredth")]);
+fn checks(engine: &dyn Engine, fault: Fault, knobs: &[(&str, &str)]) -> Vec<Check> {
+    let given = [("cardinality", "hundredth")];
+    let bench = Bench::turned(engine, fault, 4, &given, knobs);
     let scale = Scale::new(1, Cardinality::Hundredth);
     bench.target(|target| {
         let suite = Suite::load(target, &scale, Store::KeyValue).unwrap();
@@ -19,14 +20,14 @@ fn checks(engine: &dyn Engine, fault: Fault) -> Vec<Check> {
 }
 
 fn failed(fault: Fault) -> Vec<String> {
-    let checks = checks(engine("lmdb"), fault).into_iter();
+    let checks = checks(engine("lmdb"), fault, &[]).into_iter();
     let failed = checks.filter(|check| !check.passed);
     failed.map(|check| check.name).collect()
 }
 
-fn assert_passes(engine: &dyn Engine) {
+fn assert_passes(engine: &dyn Engine, knobs: &[(&str, &str)]) {
     let name = engine.info().name;
-    for check in checks(engine, Fault::None) {
+    for check in checks(engine, Fault::None, knobs) {
         assert!(check.passed, "{name}: {}: {}", check.name, check.detail);
     }
 }
@@ -34,13 +35,22 @@ fn assert_passes(engine: &dyn Engine) {
 #[test]
 fn engines_that_are_compiled_in_are_atomic_and_keep_transactions_apart() {
     for name in ["lmdb", "sqlite", "redb", "fjall"] {
-        assert_passes(engine(name));
+        assert_passes(engine(name), &[]);
     }
 }
 
 #[test]
 fn engines_that_are_found_are_atomic_and_keep_transactions_apart() {
-    found().for_each(assert_passes);
+    found().for_each(|engine| assert_passes(engine, &[]));
+}
+
+#[test]
+fn optimistic_transactions_are_atomic_and_kept_apart() {
+    for (name, knobs) in OPTIMISTIC {
+        if engine(name).build().is_ok() {
+            assert_passes(engine(name), knobs);
+        }
+    }
 }
 
 #[test]

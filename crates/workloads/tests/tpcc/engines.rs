@@ -130,6 +130,36 @@ fn conflicts_are_tried_again_with_the_same_input_and_lose_nothing() {
     assert_eq!(ended.counts.iter().sum::<u64>(), 400);
 }
 
+/// Engines whose transactions look for conflicts when they commit, with the knobs that have them do
+/// so.
+pub const OPTIMISTIC: [(&str, &[(&str, &str)]); 2] = [
+    ("fjall", &[("concurrency", "optimistic")]),
+    ("rocksdb", &[("transactions", "optimistic")]),
+];
+
+#[test]
+fn conflicts_of_optimistic_transactions_are_counted_and_lose_nothing() {
+    let given = [("cardinality", "hundredth"), ("transactions", "2000")];
+    for (name, knobs) in OPTIMISTIC {
+        let engine = engine(name);
+        if let Err(why) = engine.build() {
+            eprintln!("skipped: {why}");
+            continue;
+        }
+        let conflicts = |workers| {
+            let bench = Bench::turned(engine, Fault::None, workers, &given, knobs);
+            let (ended, conclusion) = bench.run();
+            assert_right(&conclusion);
+            assert_eq!(ended.counts.iter().sum::<u64>(), 2_000, "{name}");
+            ended.conflicts
+        };
+        let (of_one, of_many) = (conflicts(1), conflicts(8));
+        println!("{name}: {of_many} conflicts in 2,000 transactions of 8 workers");
+        assert_eq!(of_one, 0, "{name}");
+        assert!(of_many > 0, "{name}");
+    }
+}
+
 #[test]
 fn paced_terminals_key_in_and_think() {
     let given = [

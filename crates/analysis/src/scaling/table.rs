@@ -61,6 +61,9 @@ pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
     };
     let contention = match fit.sigma.may_be_zero() {
         true => "contention cannot be told from none".to_owned(),
+        false if fit.sigma.value >= 1.0 => {
+            "all of the work is done by one worker at a time, and more workers add to it".to_owned()
+        }
         false => format!(
             "{} of the work is done by one worker at a time",
             per_cent(fit.sigma.value)
@@ -71,7 +74,7 @@ pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
         Peak::OutOfReach => format!(
             "{name}: no peak is within reach: coherency cannot be told from 0 by what was measured \
              up to {} workers.",
-            number(fit.most_workers())
+            workers_of(fit.most_workers())
         ),
         Peak::At {
             workers,
@@ -81,13 +84,13 @@ pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
             let forecast = match beyond_measured {
                 true => format!(
                     ", a forecast: no more than {} were measured",
-                    number(fit.most_workers())
+                    workers_of(fit.most_workers())
                 ),
                 false => String::new(),
             };
             format!(
                 "{name}: the law peaks at {} workers with {}/s{forecast}.",
-                number(workers),
+                workers_of(workers),
                 number(per_s)
             )
         }
@@ -122,5 +125,13 @@ fn short(value: f64) -> String {
         format!("{value:.2e}")
     } else {
         number(value)
+    }
+}
+
+/// A number of workers: whole ones without a point.
+fn workers_of(workers: f64) -> String {
+    match workers.fract() == 0.0 {
+        true => format!("{workers}"),
+        false => number(workers),
     }
 }

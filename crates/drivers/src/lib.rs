@@ -9,6 +9,7 @@ mod lmdb;
 mod lsm;
 mod mariadb;
 mod mdbx;
+mod odbc;
 mod postgresql;
 mod promise;
 mod redb;
@@ -26,6 +27,7 @@ pub use leveldb::LevelDb;
 pub use lmdb::Lmdb;
 pub use mariadb::MariaDb;
 pub use mdbx::Mdbx;
+pub use odbc::Odbc;
 pub use postgresql::Postgresql;
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
@@ -45,6 +47,7 @@ static BERKELEYDB: BerkeleyDb = BerkeleyDb::new();
 static WIREDTIGER: WiredTiger = WiredTiger::new();
 static TOKUDB: TokuDb = TokuDb::new();
 static POSTGRESQL: Postgresql = Postgresql::new();
+static ODBC: Odbc = Odbc::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
     &LMDB,
@@ -60,6 +63,7 @@ static ENGINES: &[&dyn Engine] = &[
     &MARIADB,
     &GTM,
     &POSTGRESQL,
+    &ODBC,
 ];
 
 /// Every engine that this program can drive, the null engine first.

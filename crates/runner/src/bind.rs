@@ -159,8 +159,11 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
             "{name} keeps nothing that could come back after a crash: leave crash_and_recover out"
         ));
     }
-    let is_users = |build: &std::path::Path| build.to_string_lossy().contains("://");
-    if spec.build.as_deref().is_some_and(is_users) {
+    if spec
+        .build
+        .as_deref()
+        .is_some_and(trueput_engine::secret::is_address)
+    {
         return Err(format!(
             "this {name} is yours and is not killed: leave crash_and_recover out, or have a server \
              of the trial's own"

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::surroundings::Surroundings;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use trueput_engine::secret;
 use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind};
 
@@ -112,8 +113,9 @@ pub fn parse_name(text: &str) -> Result<String, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What to run (each overrides the plan's key)")]
 pub struct Choices {
-    /// Engines: NAME, NAME@LIBRARY, or 'present' for every one that is there
-    #[arg(long, value_name = "ENGINE", value_delimiter = ',')]
+    /// Engines, with commas between them: NAME, NAME@LIBRARY, NAME@ADDRESS, or 'present' for every
+    /// one that is there
+    #[arg(long, value_name = "ENGINE")]
     pub engine: Vec<String>,
     /// Durability levels: sync, async, buffered, process, none
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
@@ -159,7 +161,8 @@ impl Choices {
             plan.engines = self
                 .engine
                 .iter()
-                .map(|name| Contender::parse(name))
+                .flat_map(|names| secret::list(names))
+                .map(Contender::parse)
                 .collect();
             plan.origin.forget("engines");
         }

@@ -1,0 +1,274 @@
+//! A connection: its attributes, what it says of itself, and the end of its transactions.
+
+use super::manager::{self, Handle, Manager, NO_DATA, Return, is_success, until_nul};
+use super::source::{LOGIN_TIMEOUT_S, Source};
+use super::statement::Prepared;
+use std::ffi::CString;
+use std::ops::ControlFlow;
+use std::ptr::null_mut;
+use trueput_engine::{Datum, Error, Result};
+
+const AUTOCOMMIT: i32 = 102;
+const LOGIN_TIMEOUT: i32 = 103;
+const TXN_ISOLATION: i32 = 108;
+/// Of a statement: braces in it are no escapes of ODBC's.
+const NOSCAN: i32 = 2;
+const NTS: i32 = -3;
+const NO_PROMPT: u16 = 0;
+const COMMIT: i16 = 0;
+const ROLLBACK: i16 = 1;
+
+const DRIVER_NAME: u16 = 6;
+const DRIVER_VERSION: u16 = 7;
+const DBMS_NAME: u16 = 17;
+const DBMS_VERSION: u16 = 18;
+const TXN_CAPABLE: u16 = 46;
+const ISOLATION_OPTIONS: u16 = 72;
+
+/// Native numbers of errors that mean something, by what they mean.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Natives {
+    /// Another transaction was in the way.
+    pub(super) conflicts: &'static [i32],
+    /// There is no room.
+    pub(super) full: &'static [i32],
+}
+
+/// What a connection says of both ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) dbms: String,
+    pub(super) dbms_version: String,
+    pub(super) driver: String,
+    pub(super) driver_version: String,
+    /// A bit for each level of isolation that it has.
+    pub(super) isolations: u32,
+    /// Whether it has transactions.
+    pub(super) has_transactions: bool,
+}
+
+/// A connection.
+pub(super) struct Connection {
+    pub(super) manager: &'static Manager,
+    handle: Handle,
+    pub(super) natives: Natives,
+}
+
+// SAFETY: a connection may be used by any thread, by one at a time: ODBC asks drivers for that.
+unsafe impl Send for Connection {}
+
+impl Connection {
+    /// Connects; `more` is added to the connection string.
+    ///
+    /// # Errors
+    /// One line: no driver manager, no driver, or what the data source says.
+    pub(super) fn open(source: &Source, more: &str, natives: Natives) -> Result<Self> {
+        let manager = manager::manager()?;
+        let handle = manager.allocate(manager::CONNECTION, None)?;
+        let text = c_text(&source.whole(more))?;
+        let functions = &manager.functions;
+        let mut length = 0;
+        // SAFETY: the handle was just made; the string ends with a NUL; nothing is written to where
+        // no room is given. A driver that has no such timeout may refuse it.
+        let code = unsafe {
+            let timeout = LOGIN_TIMEOUT_S as Handle;
+            (functions.SetConnectAttr)(handle, LOGIN_TIMEOUT, timeout, 0);
+            (functions.DriverConnect)(
+                handle,
+                null_mut(),
+                text.as_ptr(),
+                NTS as i16,
+                null_mut(),
+                0,
+                &raw mut length,
+                NO_PROMPT,
+            )
+        };
+        if is_success(code) {
+            return Ok(Self {
+                manager,
+                handle,
+                natives,
+            });
+        }
+        let refusal = source.refusal(manager, &manager.said(manager::CONNECTION, handle, 1));
+        // SAFETY: the handle is of a connection that was not made.
+        unsafe { (functions.FreeHandle)(manager::CONNECTION, handle) };
+        Err(refusal)
+    }
+
+    /// What it says of both ends.
+    ///
+    /// # Errors
+    /// Whatever the driver says.
+    pub(super) fn told(&self) -> Result<Told> {
+        Ok(Told {
+            dbms: self.text_info(DBMS_NAME)?,
+            dbms_version: self.text_info(DBMS_VERSION)?,
+            driver: self.text_info(DRIVER_NAME)?,
+            driver_version: self.text_info(DRIVER_VERSION)?,
+            isolations: self.number_info(ISOLATION_OPTIONS)?,
+            // Two bytes, in the low end of the number.
+            has_transactions: self.number_info(TXN_CAPABLE)? & 0xFFFF != 0,
+        })
+    }
+
+    fn text_info(&self, which: u16) -> Result<String> {
+        let (mut buffer, mut length) = ([0_u8; 256], 0);
+        // SAFETY: the buffer is as long as is said.
+        let code = unsafe {
+            let room = buffer.len() as i16;
+            let into = buffer.as_mut_ptr().cast();
+            (self.manager.functions.GetInfo)(self.handle, which, into, room, &raw mut length)
+        };
+        self.check(code)?;
+        Ok(until_nul(&buffer))
+    }
+
+    fn number_info(&self, which: u16) -> Result<u32> {
+        let (mut number, mut length) = (0_u32, 0);
+        // SAFETY: the number has room for the two or four bytes that are written.
+        let code = unsafe {
+            let into = (&raw mut number).cast();
+            (self.manager.functions.GetInfo)(self.handle, which, into, 4, &raw mut length)
+        };
+        self.check(code)?;
+        Ok(number)
+    }
+
+    fn set(&self, attribute: i32, value: usize) -> Result<()> {
+        // SAFETY: these attributes are whole numbers, handed over in the pointer's place.
+        let code = unsafe {
+            let value = value as Handle;
+            (self.manager.functions.SetConnectAttr)(self.handle, attribute, value, 0)
+        };
+        self.check(code)
+    }
+
+    /// Whether each statement is a transaction.
+    ///
+    /// # Errors
+    /// Whatever the driver says.
+    pub(super) fn set_autocommit(&self, is_on: bool) -> Result<()> {
+        self.set(AUTOCOMMIT, usize::from(is_on))
+    }
+
+    /// Sets the isolation of the next transactions, by ODBC's bit for it.
+    ///
+    /// # Errors
+    /// Whatever the driver says.
+    pub(super) fn set_isolation(&self, bit: u32) -> Result<()> {
+        self.set(TXN_ISOLATION, bit as usize)
+    }
+
+    /// Ends the transaction.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where another was in the way; whatever the data source says.
+    pub(super) fn end(&self, commits: bool) -> Result<()> {
+        let how = if commits { COMMIT } else { ROLLBACK };
+        // SAFETY: the handle is a live connection's.
+        let code =
+            unsafe { (self.manager.functions.EndTran)(manager::CONNECTION, self.handle, how) };
+        self.check(code)
+    }
+
+    /// A new statement.
+    pub(super) fn statement(&self) -> Result<Handle> {
+        self.manager.allocate(manager::STATEMENT, Some(self.handle))
+    }
+
+    /// Sends a statement that has no parameters; rows that it gives are not looked at.
+    ///
+    /// # Errors
+    /// As [`Connection::end`].
+    pub(super) fn execute(&self, text: &str) -> Result<()> {
+        let text = c_text(text)?;
+        let handle = self.statement()?;
+        let functions = &self.manager.functions;
+        // SAFETY: the statement was just made; the text ends with a NUL. A driver may not know the
+        // attribute.
+        let code = unsafe {
+            (functions.SetStmtAttr)(handle, NOSCAN, 1 as Handle, 0);
+            (functions.ExecDirect)(handle, text.as_ptr(), NTS)
+        };
+        let done = match is_success(code) || code == NO_DATA {
+            true => Ok(()),
+            false => Err(self.error(manager::STATEMENT, handle)),
+        };
+        // SAFETY: the statement is used no more.
+        unsafe { (functions.FreeHandle)(manager::STATEMENT, handle) };
+        done
+    }
+
+    /// The first column of each row of a query, as text; an empty text where it has no value.
+    ///
+    /// # Errors
+    /// As [`Connection::end`].
+    pub(super) fn texts(&self, query: &str) -> Result<Vec<String>> {
+        let mut statement = Prepared::new(self, query, false)?;
+        let mut texts = Vec::new();
+        statement.query(self, &[], &mut |row| {
+            texts.push(match row.first() {
+                Some(Datum::Text(text)) => (*text).to_owned(),
+                Some(Datum::Integer(number)) => number.to_string(),
+                Some(Datum::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+                Some(Datum::Decimal { units, scale: 0 }) => units.to_string(),
+                _ => String::new(),
+            });
+            ControlFlow::Continue(())
+        })?;
+        Ok(texts)
+    }
+
+    fn check(&self, code: Return) -> Result<()> {
+        match is_success(code) {
+            true => Ok(()),
+            false => Err(self.error(manager::CONNECTION, self.handle)),
+        }
+    }
+
+    /// The contract's error for what a handle has to say.
+    #[cold]
+    pub(super) fn error(&self, kind: i16, handle: Handle) -> Error {
+        // The second record has the storage's own number, where it has one (Informix).
+        let [said, below] = [1, 2].map(|record| self.manager.said(kind, handle, record));
+        let is_one_of =
+            |numbers: &[i32]| numbers.contains(&said.native) || numbers.contains(&below.native);
+        let text = match said.state.as_str() {
+            "" | "HY000" => said.text,
+            state => format!("{} (SQLSTATE {state})", said.text),
+        };
+        // Class 40 of the standard is a transaction rolled back, for a deadlock among others; 55P03
+        // and 53100 are PostgreSQL's for a lock that was not had in time and for a full disk.
+        let state = said.state.as_str();
+        if state.starts_with("40") || state == "55P03" || is_one_of(self.natives.conflicts) {
+            return Error::Conflict(text);
+        }
+        if state == "53100" || is_one_of(self.natives.full) {
+            return Error::Full(text);
+        }
+        Error::Engine {
+            code: said.native.into(),
+            text,
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let functions = &self.manager.functions;
+        // SAFETY: the statements of this connection have gone before it. A transaction that is open
+        // keeps it from being closed, so it is ended first.
+        unsafe {
+            (functions.EndTran)(manager::CONNECTION, self.handle, ROLLBACK);
+            (functions.Disconnect)(self.handle);
+            (functions.FreeHandle)(manager::CONNECTION, self.handle);
+        }
+    }
+}
+
+/// A text for C.
+pub(super) fn c_text(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::Unsupported("a text with a NUL in it".to_owned()))
+}

@@ -1,0 +1,154 @@
+//! An open database: how to connect for a session, and a connection of its own.
+
+use super::connection::{Connection, Told};
+use super::dialect::{self, Keeping, Manner, REPEATABLE_READ};
+use super::knobs::{NAME, isolation, isolation_word};
+use super::schema;
+use super::session::OdbcSession;
+use super::source::Source;
+use crate::refuse;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use trueput_engine::{Database, Error, Mode, OpenSpec, Result, Session, Value};
+
+/// An open database.
+pub(super) struct OdbcDatabase {
+    source: Source,
+    manner: &'static Manner,
+    told: Told,
+    keeping: Keeping,
+    /// The isolation of write transactions.
+    isolation: u32,
+    /// For what is no session's.
+    own: Mutex<Connection>,
+}
+
+impl OdbcDatabase {
+    /// Connects, checks the level, and takes the schema that is ours.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a level that it has not as it is set; whatever it says.
+    pub(super) fn open(source: &Source, told: &Told, spec: &OpenSpec<'_>) -> Result<Self> {
+        let manner = dialect::told(Some(spec.knobs.text("dialect")), told)?;
+        let keeping = (manner.keeping)(spec.durability)
+            .ok_or_else(|| refuse::no_durability(NAME, spec.durability))?;
+        let isolation = isolation(spec.knobs, manner, told)?;
+        if !told.has_transactions {
+            return Err(Error::Unsupported(format!(
+                "{} has no transactions: an Informix database is made WITH LOG for them",
+                source.shown()
+            )));
+        }
+        let own = Connection::open(source, (manner.more)(told), manner.natives)?;
+        for statement in keeping.set {
+            own.execute(statement)?;
+        }
+        for (name, query, wanted) in keeping.asked {
+            let found = own.texts(query)?.into_iter().next().unwrap_or_default();
+            if !wanted.contains(&found.as_str()) {
+                return Err(Error::Unsupported(format!(
+                    "{} has {name} = {found}, durability '{}' needs {}",
+                    source.shown(),
+                    spec.durability,
+                    wanted.join(" or ")
+                )));
+            }
+        }
+        schema::take(&own, manner, source, spec.directory)?;
+        Ok(Self {
+            source: source.clone(),
+            manner,
+            told: told.clone(),
+            keeping,
+            isolation,
+            own: Mutex::new(own),
+        })
+    }
+
+    pub(super) fn manner(&self) -> &'static Manner {
+        self.manner
+    }
+
+    /// The isolation of a transaction. One that reads sees one state where that can be had.
+    pub(super) fn isolation(&self, mode: Mode) -> u32 {
+        match mode {
+            Mode::Write => self.isolation,
+            Mode::Read if self.manner.has_snapshots => self.isolation.max(REPEATABLE_READ),
+            Mode::Read => self.isolation,
+        }
+    }
+
+    /// A connection that is set as every session is.
+    fn connect(&self) -> Result<Connection> {
+        let more = (self.manner.more)(&self.told);
+        let connection = Connection::open(&self.source, more, self.manner.natives)?;
+        for statement in self.manner.setup.iter().chain(self.keeping.set) {
+            connection.execute(statement)?;
+        }
+        Ok(connection)
+    }
+
+    fn with_own<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        work(&self.own.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Database for OdbcDatabase {
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(OdbcSession::new(self, self.connect()?)?))
+    }
+
+    /// None: ODBC has no call for them.
+    fn counters(&self) -> Result<BTreeMap<String, Value>> {
+        Ok(BTreeMap::new())
+    }
+
+    fn settings(&self) -> Result<BTreeMap<String, Value>> {
+        let dialect = self.manner.dialect;
+        let run = match dialect::was_run(dialect) {
+            true => "",
+            false => " (written to its manuals and not run by this program's authors)",
+        };
+        let mut settings: BTreeMap<String, Value> = [
+            ("dbms", self.told.dbms.clone()),
+            ("dbms_version", self.told.dbms_version.clone()),
+            ("driver", self.told.driver.clone()),
+            ("driver_version", self.told.driver_version.clone()),
+            ("dialect", format!("{}{run}", dialect.name())),
+            ("isolation", isolation_word(self.isolation).to_owned()),
+            (
+                "connection_added",
+                (self.manner.more)(&self.told).to_owned(),
+            ),
+        ]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .collect();
+        for (name, query, _) in self.keeping.asked {
+            let found = self.with_own(|own| own.texts(query))?;
+            let found = found.into_iter().next().unwrap_or_default();
+            settings.insert((*name).to_owned(), Value::from(found));
+        }
+        Ok(settings)
+    }
+
+    /// By a statement of the dialect, where there is one and the user may send it. Without it the
+    /// data source writes when it does by itself; what was promised of commits holds.
+    fn checkpoint(&self) -> Result<()> {
+        let Some(statement) = self.manner.checkpoint else {
+            return Ok(());
+        };
+        match self.with_own(|own| own.execute(statement)) {
+            Err(Error::Engine { text, .. }) if is_not_permitted(&text) => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
+/// Whether the user may not send a statement: class 42 of the SQLSTATEs.
+fn is_not_permitted(text: &str) -> bool {
+    ["(SQLSTATE 42501)", "(SQLSTATE 42000)"]
+        .iter()
+        .any(|state| text.ends_with(state))
+}

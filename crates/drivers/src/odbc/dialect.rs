@@ -1,0 +1,314 @@
+//! What differs between the data sources, each in a file of its own: statements of the key-value
+//! table, settings of a session, isolation, the numbers of errors, and how a level is kept.
+
+mod informix;
+mod iris;
+mod mariadb;
+mod postgresql;
+mod sqlite;
+
+use super::connection::{Natives, Told};
+use super::statement::{Ways, Written};
+use crate::promise;
+use std::ops::Bound;
+use trueput_engine::{Dialect, Direction, Durability, Error, KeyRange, Result, Window};
+
+/// Bits of ODBC for levels of isolation.
+pub(super) const READ_COMMITTED: u32 = 2;
+pub(super) const REPEATABLE_READ: u32 = 4;
+pub(super) const SERIALIZABLE: u32 = 8;
+
+/// How many records a scan asks for at first, then, and from then on.
+pub(super) const BATCHES: [usize; 3] = [16, 128, 1024];
+
+/// The table that says that a schema is this program's.
+pub(super) const MARKER: &str = "trueput_marker";
+
+/// What a data source asks and is asked.
+pub(super) struct Manner {
+    pub(super) dialect: Dialect,
+    /// How `SQL_DBMS_NAME` begins, in lower case.
+    reported: &'static [&'static str],
+    /// The isolation where the plan leaves it to the driver.
+    pub(super) isolation: u32,
+    /// Whether a read transaction sees one state at its isolation.
+    pub(super) has_snapshots: bool,
+    /// Whether several write transactions run at once.
+    pub(super) has_writers: bool,
+    /// Statements that each session begins with.
+    pub(super) setup: &'static [&'static str],
+    /// What is added to a connection string.
+    pub(super) more: fn(&Told) -> &'static str,
+    pub(super) natives: Natives,
+    pub(super) ways: Ways,
+    pub(super) keys: Keys,
+    /// How a level is kept; `None` where the data source has it not.
+    pub(super) keeping: fn(Durability) -> Option<Keeping>,
+    /// Brings what is committed to storage, where a statement can.
+    pub(super) checkpoint: Option<&'static str>,
+    pub(super) schema: Schema,
+}
+
+/// The key-value table.
+pub(super) struct Keys {
+    /// The columns of the table `record`.
+    pub(super) columns: &'static str,
+    /// Keys and values are text: two hexadecimal digits for a byte.
+    pub(super) is_hex: bool,
+    pub(super) longest_key: usize,
+    pub(super) longest_value: usize,
+    pub(super) put: Put,
+    /// The statement by which a write transaction begins; it takes the lock of the database.
+    pub(super) begin_write: Option<&'static str>,
+    /// How a row is locked that a write transaction reads.
+    lock: Lock,
+    /// How a query ends after so many rows.
+    paging: Paging,
+}
+
+/// How a record is put, whether it is there or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Put {
+    /// By one statement: key, value.
+    One(&'static str),
+    /// By an update (value, key), and an insert (key, value) where that changed nothing.
+    UpdateOrInsert,
+}
+
+/// How a row is locked that a write transaction reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    /// By the isolation level, or by the database's own lock.
+    ByIsolation,
+    /// By `FOR UPDATE`.
+    ForUpdate,
+    /// By `FOR UPDATE` where the isolation is no more than read-committed.
+    ForUpdateWhereWeak,
+    /// By an update of the row to what it is.
+    ByUpdate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Paging {
+    Limit,
+    First,
+    Top,
+}
+
+/// A setting's name, the query that asks for it, and what it may be.
+pub(super) type Asked = (&'static str, &'static str, &'static [&'static str]);
+
+/// How a level of durability is kept.
+pub(super) struct Keeping {
+    /// Statements that each session begins with.
+    pub(super) set: &'static [&'static str],
+    /// Settings that must be so.
+    pub(super) asked: &'static [Asked],
+    /// In words, for the record.
+    pub(super) text: &'static str,
+    /// Until when a commit can be lost.
+    until: Option<&'static str>,
+    pub(super) source: &'static str,
+}
+
+impl Keeping {
+    /// What can be lost.
+    pub(super) fn window(&self) -> Option<Window> {
+        self.until.map(promise::until)
+    }
+}
+
+/// What is ours in a data source.
+pub(super) struct Schema {
+    /// Statements before anything is looked at; they change nothing that stays.
+    pub(super) enter: &'static [&'static str],
+    /// Statements that make a schema that is not there.
+    pub(super) make: &'static [&'static str],
+    /// What must be ours by its name, where this program cannot make it.
+    pub(super) check: Option<Check>,
+    /// The query for the names of the tables that are there.
+    pub(super) tables: &'static str,
+    /// The type of the mark in the table that says that the schema is ours.
+    pub(super) mark_type: &'static str,
+    /// What a statement needs that makes a table.
+    pub(super) table_end: &'static str,
+    /// A name as a statement has it.
+    pub(super) quoted: fn(&str) -> String,
+}
+
+/// A name that the user must have chosen for this program.
+pub(super) struct Check {
+    /// The query for it.
+    pub(super) query: &'static str,
+    /// What the user is to do where it is another.
+    pub(super) hint: &'static str,
+}
+
+impl Check {
+    /// Whether a schema or a database of that name is this program's.
+    pub(super) fn holds(name: &str) -> bool {
+        let name = name.trim().to_lowercase();
+        name == "trueput" || name.starts_with("trueput_")
+    }
+}
+
+/// Every manner.
+static ALL: [&Manner; 5] = [
+    &postgresql::MANNER,
+    &mariadb::MANNER,
+    &sqlite::MANNER,
+    &informix::MANNER,
+    &iris::MANNER,
+];
+
+/// The manner of a dialect.
+pub(super) fn of(dialect: Dialect) -> &'static Manner {
+    match dialect {
+        Dialect::Postgresql => &postgresql::MANNER,
+        Dialect::Mariadb => &mariadb::MANNER,
+        Dialect::Sqlite => &sqlite::MANNER,
+        Dialect::Informix => &informix::MANNER,
+        Dialect::Iris => &iris::MANNER,
+    }
+}
+
+/// The manner of a data source, by the dialect that a knob names, or by what it says that it is.
+///
+/// # Errors
+/// [`Error::Unsupported`] where it is none that is known.
+pub(super) fn told(knob: Option<&str>, told: &Told) -> Result<&'static Manner> {
+    if let Some(dialect) = knob.and_then(Dialect::named) {
+        return Ok(of(dialect));
+    }
+    let name = told.dbms.to_lowercase();
+    let is_it = |manner: &&&Manner| manner.reported.iter().any(|word| name.starts_with(word));
+    ALL.iter().find(is_it).copied().ok_or_else(|| {
+        Error::Unsupported(format!(
+            "the data source is '{}', whose SQL is not known here; where it is near one of \
+             postgresql, mariadb, sqlite, informix, iris, say so with the knob odbc.dialect",
+            told.dbms
+        ))
+    })
+}
+
+/// Whether this dialect was run by those who wrote it, or only written to the manuals.
+pub(super) fn was_run(dialect: Dialect) -> bool {
+    !matches!(dialect, Dialect::Informix | Dialect::Iris)
+}
+
+fn end(bound: &Bound<&[u8]>) -> usize {
+    match bound {
+        Bound::Unbounded => 0,
+        Bound::Included(_) => 1,
+        Bound::Excluded(_) => 2,
+    }
+}
+
+/// What the statement of a scan depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    ends: [usize; 2],
+    direction: Direction,
+    batch: usize,
+    locks: bool,
+}
+
+impl Shape {
+    /// How many there are.
+    pub(super) const COUNT: usize = 2 * 2 * 3 * 3 * BATCHES.len();
+
+    pub(super) fn of(
+        range: &KeyRange<'_>,
+        direction: Direction,
+        batch: usize,
+        locks: bool,
+    ) -> Self {
+        Self {
+            ends: [end(&range.lower), end(&range.upper)],
+            direction,
+            batch,
+            locks,
+        }
+    }
+
+    /// A number below [`Shape::COUNT`] of its own.
+    pub(super) fn number(self) -> usize {
+        let backward = usize::from(self.direction == Direction::Backward);
+        let first = usize::from(self.locks) * 2 + backward;
+        ((first * 3 + self.ends[0]) * 3 + self.ends[1]) * BATCHES.len() + self.batch
+    }
+}
+
+impl Manner {
+    /// Whether a read of a write transaction must lock its row at this isolation, by its query.
+    pub(super) fn locks(&self, isolation: u32) -> bool {
+        match self.keys.lock {
+            Lock::ForUpdate => true,
+            Lock::ForUpdateWhereWeak => isolation <= READ_COMMITTED,
+            Lock::ByIsolation | Lock::ByUpdate => false,
+        }
+    }
+
+    /// The statement that locks a row before it is read, where that takes one: key.
+    pub(super) fn touch(&self) -> Option<&'static str> {
+        (self.keys.lock == Lock::ByUpdate).then_some("UPDATE record SET v = v WHERE k = ?")
+    }
+
+    /// The query for a value: key.
+    pub(super) fn get(&self, locks: bool) -> String {
+        let lock = if locks { " FOR UPDATE" } else { "" };
+        format!("SELECT v FROM record WHERE k = ?{lock}")
+    }
+
+    /// The query of a scan: its lower and its upper end, as far as it has them.
+    pub(super) fn scan(&self, shape: Shape) -> String {
+        let count = BATCHES[shape.batch];
+        let lower = ["", "k >= ?", "k > ?"][shape.ends[0]];
+        let upper = ["", "k <= ?", "k < ?"][shape.ends[1]];
+        let conditions: Vec<_> = [lower, upper]
+            .into_iter()
+            .filter(|end| !end.is_empty())
+            .collect();
+        let condition = match conditions.is_empty() {
+            true => String::new(),
+            false => format!("WHERE {} ", conditions.join(" AND ")),
+        };
+        let order = match shape.direction {
+            Direction::Forward => "",
+            Direction::Backward => " DESC",
+        };
+        let (first, last) = match self.keys.paging {
+            Paging::Limit => (String::new(), format!(" LIMIT {count}")),
+            Paging::First => (format!("FIRST {count} "), String::new()),
+            Paging::Top => (format!("TOP {count} "), String::new()),
+        };
+        let lock = if shape.locks { " FOR UPDATE" } else { "" };
+        format!("SELECT {first}k, v FROM record {condition}ORDER BY k{order}{last}{lock}")
+    }
+
+    /// The statement that makes the key-value table.
+    pub(super) fn create(&self) -> String {
+        let (columns, end) = (self.keys.columns, self.schema.table_end);
+        format!("CREATE TABLE record ({columns}){end}")
+    }
+
+    /// A workload's statement as the driver takes it.
+    pub(super) fn written(&self, statement: &str) -> Written {
+        let first = statement.split_whitespace().next().unwrap_or_default();
+        let is_reading = ["select", "with", "values", "show", "explain"]
+            .iter()
+            .any(|word| first.eq_ignore_ascii_case(word));
+        match self.dialect {
+            Dialect::Postgresql => postgresql::unnumbered(statement, is_reading),
+            Dialect::Sqlite => sqlite::seen_as_query(statement, is_reading),
+            _ => Written {
+                text: statement.to_owned(),
+                order: None,
+                is_reading,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! SQLite, by Christian Werner's driver (sqliteodbc). Tested with 0.9998 of it.
+
+use super::{Keeping, Keys, Lock, Manner, Natives, Paging, Put, SERIALIZABLE, Schema};
+use crate::odbc::statement::{Ways, Written};
+use trueput_engine::{Dialect, Durability};
+
+pub(super) static MANNER: Manner = Manner {
+    dialect: Dialect::Sqlite,
+    reported: &["sqlite"],
+    isolation: SERIALIZABLE,
+    has_snapshots: true,
+    has_writers: false,
+    setup: &[],
+    more: |_| "",
+    natives: Natives {
+        // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_BUSY_SNAPSHOT.
+        conflicts: &[5, 6, 517],
+        full: &[13],
+    },
+    ways: Ways {
+        has_decimals: false,
+        // A column without a declared type is described by what its first row has, and a BLOB as
+        // of 255 bytes, whatever it has.
+        binds_columns: false,
+        fraction_digits: 6,
+    },
+    keys: Keys {
+        columns: "k BLOB PRIMARY KEY, v BLOB NOT NULL",
+        is_hex: false,
+        longest_key: 1 << 16,
+        longest_value: 16 << 20,
+        put: Put::One(
+            "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+        ),
+        // The driver begins transactions by itself, and not as ones that write: two that have read
+        // could not both go on. A write that changes nothing takes the lock.
+        begin_write: Some("UPDATE trueput_marker SET made = made WHERE 0"),
+        lock: Lock::ByIsolation,
+        paging: Paging::Limit,
+    },
+    keeping,
+    checkpoint: Some("PRAGMA wal_checkpoint(TRUNCATE)"),
+    schema: Schema {
+        enter: &[],
+        make: &[],
+        check: None,
+        tables: "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') \
+                 AND name NOT LIKE 'sqlite_%'",
+        mark_type: "VARCHAR(40)",
+        table_end: "",
+        quoted: |name| format!("\"{}\"", name.replace('"', "\"\"")),
+    },
+};
+
+fn keeping(durability: Durability) -> Option<Keeping> {
+    (durability == Durability::Sync).then_some(Keeping {
+        set: &["PRAGMA journal_mode=wal", "PRAGMA synchronous=FULL"],
+        asked: &[
+            ("journal_mode", "PRAGMA journal_mode", &["wal"]),
+            ("synchronous", "PRAGMA synchronous", &["2"]),
+        ],
+        text: "journal_mode=wal, synchronous=FULL",
+        until: None,
+        source: "https://sqlite.org/pragma.html#pragma_synchronous",
+    })
+}
+
+/// A statement that gives the rows that it has changed, written so that the driver sees a query: it
+/// goes by the first word, and shows no rows of an `UPDATE … RETURNING`.
+pub(super) fn seen_as_query(statement: &str, is_reading: bool) -> Written {
+    let returns = statement.to_ascii_uppercase().contains(" RETURNING ");
+    let text = match returns && !is_reading {
+        true => format!("WITH no_rows AS (SELECT 1) {statement}"),
+        false => statement.to_owned(),
+    };
+    Written {
+        text,
+        order: None,
+        is_reading,
+    }
+}

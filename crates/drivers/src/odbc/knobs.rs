@@ -1,0 +1,114 @@
+//! The knobs: what the data source is, and how its transactions are kept apart.
+
+use super::connection::Told;
+use super::dialect::{Manner, READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE};
+use trueput_engine::{Error, Kind, Knob, Resolved, Result};
+
+pub(super) const NAME: &str = "odbc";
+
+/// Isolation by its word and its bit.
+const LEVELS: [(&str, u32); 3] = [
+    ("read-committed", READ_COMMITTED),
+    ("repeatable-read", REPEATABLE_READ),
+    ("serializable", SERIALIZABLE),
+];
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "dialect",
+        summary: "How statements are written; auto goes by what the driver says that its server is.",
+        gives_up: "",
+        kind: Kind::Choice {
+            default: "auto",
+            choices: &[
+                "auto",
+                "postgresql",
+                "mariadb",
+                "sqlite",
+                "informix",
+                "iris",
+            ],
+        },
+        unit: "",
+    },
+    Knob {
+        name: "isolation",
+        summary: "The isolation of write transactions; auto is repeatable-read, serializable with \
+                  SQLite, read-committed with IRIS.",
+        gives_up: "read-committed: repeated reads. Stronger than auto: more conflicts",
+        kind: Kind::Choice {
+            default: "auto",
+            choices: &["auto", "read-committed", "repeatable-read", "serializable"],
+        },
+        unit: "",
+    },
+];
+
+/// The isolation of write transactions, by its bit.
+///
+/// # Errors
+/// [`Error::Unsupported`] where the driver has it not, or it would lose updates.
+pub(super) fn isolation(knobs: &Resolved, manner: &Manner, told: &Told) -> Result<u32> {
+    let word = knobs.text("isolation");
+    let asked = LEVELS.iter().find(|(name, _)| *name == word);
+    let bit = asked.map_or(manner.isolation, |(_, bit)| *bit);
+    // What is weaker than its own must be made up for by locks, where rows can be locked.
+    let is_kept = bit >= manner.isolation || manner.locks(bit);
+    if is_kept && told.isolations & bit != 0 {
+        return Ok(bit);
+    }
+    let can = |(_, bit): &&(&str, u32)| {
+        told.isolations & bit != 0 && (*bit >= manner.isolation || manner.locks(*bit))
+    };
+    let has: Vec<_> = LEVELS.iter().filter(can).map(|(name, _)| *name).collect();
+    Err(Error::Unsupported(format!(
+        "odbc.isolation {} cannot be had from {}; there is {}",
+        isolation_word(bit),
+        told.dbms,
+        has.join(", ")
+    )))
+}
+
+/// The word for an isolation.
+pub(super) fn isolation_word(bit: u32) -> &'static str {
+    let found = LEVELS.iter().find(|(_, of)| *of == bit);
+    found.map_or("unknown", |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dialect;
+    use super::*;
+    use trueput_engine::{Dialect, Value, knob};
+
+    fn chosen(word: &str, dialect: Dialect, isolations: u32) -> Result<u32> {
+        let given = [("isolation".to_owned(), Value::from(word))].into();
+        let knobs = knob::resolve(NAME, KNOBS, &given).unwrap();
+        let told = Told {
+            dbms: "It".to_owned(),
+            dbms_version: String::new(),
+            driver: String::new(),
+            driver_version: String::new(),
+            isolations,
+            has_transactions: true,
+        };
+        isolation(&knobs, dialect::of(dialect), &told)
+    }
+
+    #[test]
+    fn an_isolation_is_one_that_the_driver_has_and_that_loses_no_update() {
+        assert_eq!(chosen("auto", Dialect::Postgresql, 15), Ok(REPEATABLE_READ));
+        assert_eq!(
+            chosen("read-committed", Dialect::Postgresql, 15),
+            Ok(READ_COMMITTED)
+        );
+        assert_eq!(chosen("auto", Dialect::Sqlite, 8), Ok(SERIALIZABLE));
+        assert_eq!(chosen("auto", Dialect::Iris, 3), Ok(READ_COMMITTED));
+        assert_eq!(chosen("auto", Dialect::Informix, 15), Ok(REPEATABLE_READ));
+        let refused = chosen("read-committed", Dialect::Informix, 15).unwrap_err();
+        let expected = "unsupported: odbc.isolation read-committed cannot be had from It; \
+                        there is repeatable-read, serializable";
+        assert_eq!(refused.to_string(), expected);
+        assert!(chosen("serializable", Dialect::Iris, 3).is_err());
+    }
+}

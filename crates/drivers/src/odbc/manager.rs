@@ -1,0 +1,248 @@
+//! The driver manager, unixODBC, by the functions of ODBC 3 that are used here.
+//!
+//! It is loaded when it is first needed, as engines are, so that this program builds and runs on a
+//! machine without it. The crates `odbc-sys` and `odbc-api` bind `libodbc` when the program is
+//! linked and have no feature for less, so the few functions and constants that are needed are
+//! declared here, after unixODBC's `sql.h` and `sqlext.h`.
+
+use crate::library::{self, Library, PerFile, Search, symbols};
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use trueput_engine::{Error, Result};
+
+/// What functions answer.
+pub(super) type Return = i16;
+/// A handle of any kind.
+pub(super) type Handle = *mut c_void;
+/// A length that can also say that there is no value.
+pub(super) type Length = isize;
+
+pub(super) const NO_DATA: Return = 100;
+pub(super) const SUCCESS_WITH_INFO: Return = 1;
+
+const ENVIRONMENT: i16 = 1;
+pub(super) const CONNECTION: i16 = 2;
+pub(super) const STATEMENT: i16 = 3;
+
+const ODBC_VERSION: i32 = 200;
+const ODBC_3: usize = 3;
+
+const FIRST: u16 = 2;
+const NEXT: u16 = 1;
+
+symbols! {
+    /// The functions, by their names after `SQL`.
+    #[allow(non_snake_case, reason = "the names of ODBC")]
+    Functions {
+        AllocHandle: fn(i16, Handle, *mut Handle) -> Return,
+        FreeHandle: fn(i16, Handle) -> Return,
+        SetEnvAttr: fn(Handle, i32, Handle, i32) -> Return,
+        SetConnectAttr: fn(Handle, i32, Handle, i32) -> Return,
+        SetStmtAttr: fn(Handle, i32, Handle, i32) -> Return,
+        DriverConnect: fn(
+            Handle, Handle, *const c_char, i16, *mut c_char, i16, *mut i16, u16
+        ) -> Return,
+        Disconnect: fn(Handle) -> Return,
+        GetInfo: fn(Handle, u16, *mut c_void, i16, *mut i16) -> Return,
+        GetDiagRec: fn(
+            i16, Handle, i16, *mut c_char, *mut i32, *mut c_char, i16, *mut i16
+        ) -> Return,
+        Drivers: fn(
+            Handle, u16, *mut c_char, i16, *mut i16, *mut c_char, i16, *mut i16
+        ) -> Return,
+        EndTran: fn(i16, Handle, i16) -> Return,
+        ExecDirect: fn(Handle, *const c_char, i32) -> Return,
+        Prepare: fn(Handle, *const c_char, i32) -> Return,
+        Execute: fn(Handle) -> Return,
+        NumParams: fn(Handle, *mut i16) -> Return,
+        NumResultCols: fn(Handle, *mut i16) -> Return,
+        DescribeCol: fn(
+            Handle, u16, *mut c_char, i16, *mut i16, *mut i16, *mut usize, *mut i16, *mut i16
+        ) -> Return,
+        BindParameter: fn(
+            Handle, u16, i16, i16, i16, usize, i16, *mut c_void, Length, *mut Length
+        ) -> Return,
+        BindCol: fn(Handle, u16, i16, *mut c_void, Length, *mut Length) -> Return,
+        GetData: fn(Handle, u16, i16, *mut c_void, Length, *mut Length) -> Return,
+        Fetch: fn(Handle) -> Return,
+        FreeStmt: fn(Handle, u16) -> Return,
+        RowCount: fn(Handle, *mut Length) -> Return
+    }
+}
+
+/// The driver manager with this process's environment.
+pub(super) struct Manager {
+    pub(super) functions: Functions,
+    environment: Handle,
+    /// It is not unloaded, for the functions lie in it.
+    _library: Library,
+}
+
+// SAFETY: an environment may be used by several threads; ODBC asks drivers and the manager for that.
+unsafe impl Send for Manager {}
+// SAFETY: as above.
+unsafe impl Sync for Manager {}
+
+/// What a function had to say when it did not succeed.
+pub(super) struct Said {
+    /// The SQLSTATE.
+    pub(super) state: String,
+    /// The number that the data source gave.
+    pub(super) native: i32,
+    /// In one line.
+    pub(super) text: String,
+}
+
+/// Whether a function succeeded, warnings or not.
+pub(super) fn is_success(code: Return) -> bool {
+    code == 0 || code == SUCCESS_WITH_INFO
+}
+
+/// The driver manager of this machine.
+///
+/// # Errors
+/// One line that names the package, where there is none.
+pub(super) fn manager() -> Result<&'static Manager> {
+    static LOADED: PerFile<Manager> = PerFile::new();
+    static FOUND: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
+    let search = Search {
+        installed: &[],
+        system: "libodbc.so",
+    };
+    let path = FOUND.get_or_init(|| search.run().into_iter().next());
+    let path = path.as_ref().ok_or_else(|| {
+        Error::engine("no unixODBC on this machine (libodbc.so.2): install the package unixodbc")
+    })?;
+    LOADED.get(path, |path| {
+        let library = library::load(path, "unixODBC")?;
+        let functions = Functions::load(&library, "SQL")?;
+        let mut environment = null_mut();
+        // SAFETY: the arguments are of the types that ODBC has for these calls, and the handle that
+        // is set was just made.
+        let code = unsafe {
+            let made = (functions.AllocHandle)(ENVIRONMENT, null_mut(), &raw mut environment);
+            let version = ODBC_3 as Handle;
+            match is_success(made) {
+                true => (functions.SetEnvAttr)(environment, ODBC_VERSION, version, 0),
+                false => made,
+            }
+        };
+        match is_success(code) {
+            true => Ok(Manager {
+                functions,
+                environment,
+                _library: library,
+            }),
+            false => Err(Error::engine("unixODBC gives no environment of ODBC 3")),
+        }
+    })
+}
+
+impl Manager {
+    /// A new handle of that kind.
+    ///
+    /// # Errors
+    /// What the holder of the new handle says.
+    pub(super) fn allocate(&self, kind: i16, holder: Option<Handle>) -> Result<Handle> {
+        let (of_kind, holder) = match holder {
+            Some(connection) => (CONNECTION, connection),
+            None => (ENVIRONMENT, self.environment),
+        };
+        let mut handle = null_mut();
+        // SAFETY: the holder is a live handle of the kind under which such handles are made.
+        let code = unsafe { (self.functions.AllocHandle)(kind, holder, &raw mut handle) };
+        match is_success(code) {
+            true => Ok(handle),
+            false => Err(Error::engine(self.said(of_kind, holder, 1).text)),
+        }
+    }
+
+    /// What the last call on a handle had to say, by the number of the record from 1.
+    pub(super) fn said(&self, kind: i16, handle: Handle, record: i16) -> Said {
+        let (mut state, mut text) = ([0_u8; 6], [0_u8; 1024]);
+        let (mut native, mut length) = (0, 0);
+        // SAFETY: the buffers are as long as is said, and the handle is a live one of that kind.
+        let code = unsafe {
+            (self.functions.GetDiagRec)(
+                kind,
+                handle,
+                record,
+                state.as_mut_ptr().cast(),
+                &raw mut native,
+                text.as_mut_ptr().cast(),
+                text.len() as i16,
+                &raw mut length,
+            )
+        };
+        match is_success(code) {
+            true => Said {
+                state: until_nul(&state),
+                native,
+                text: one_line(&until_nul(&text)),
+            },
+            false => Said {
+                state: String::new(),
+                native: 0,
+                text: "the driver failed and did not say why".to_owned(),
+            },
+        }
+    }
+
+    /// The names of the drivers that this machine has, as a connection string has them.
+    pub(super) fn drivers(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut direction = FIRST;
+        loop {
+            let (mut name, mut attributes) = ([0_u8; 256], [0_u8; 1024]);
+            let (mut length, mut other) = (0, 0);
+            // SAFETY: the buffers are as long as is said.
+            let code = unsafe {
+                (self.functions.Drivers)(
+                    self.environment,
+                    direction,
+                    name.as_mut_ptr().cast(),
+                    name.len() as i16,
+                    &raw mut length,
+                    attributes.as_mut_ptr().cast(),
+                    attributes.len() as i16,
+                    &raw mut other,
+                )
+            };
+            if !is_success(code) {
+                return names;
+            }
+            names.push(until_nul(&name));
+            direction = NEXT;
+        }
+    }
+}
+
+/// The text in a buffer of C.
+pub(super) fn until_nul(buffer: &[u8]) -> String {
+    let end = buffer.iter().position(|byte| *byte == 0);
+    String::from_utf8_lossy(&buffer[..end.unwrap_or(buffer.len())]).into_owned()
+}
+
+/// A driver's message in one line. psqlodbc adds what it was doing itself, behind a semicolon.
+fn one_line(text: &str) -> String {
+    let text = text.split_once(";\n").map_or(text, |(text, _)| text);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_without_what_the_driver_adds() {
+        let said = "ERROR: relation \"nowhere\" does not exist;\nError while preparing parameters";
+        assert_eq!(one_line(said), "ERROR: relation \"nowhere\" does not exist");
+        assert_eq!(
+            one_line("refused\n\tIs it running?\n"),
+            "refused Is it running?"
+        );
+        assert_eq!(until_nul(b"42P01\0\0"), "42P01");
+    }
+}

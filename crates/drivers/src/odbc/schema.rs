@@ -1,0 +1,204 @@
+//! What is ours in a user's data source: one schema, which this program has made and marked.
+//!
+//! Its mark and that of the database's folder are the same as long as the schema holds that
+//! database; another folder's database begins with what is in the schema dropped.
+
+use super::connection::Connection;
+use super::dialect::{Check, MARKER, Manner};
+use super::source::Source;
+use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
+use trueput_engine::{Dialect, Error, Result};
+
+/// The file in a database's folder that has its mark.
+const MARK_FILE: &str = "odbc-schema";
+/// How the comment on a schema of PostgreSQL begins, as the driver `postgresql` writes it too.
+const COMMENT: &str = "made by trueput for ";
+
+/// What lies in the place of our schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// Ours, with its mark.
+    Ours(String),
+    /// Somebody else's.
+    Foreign,
+}
+
+/// Checks that what lies in the place of our schema is ours, or that nothing does.
+///
+/// # Errors
+/// [`Error::Unsupported`] where it is another's, or where it must be made by the user.
+pub(super) fn check(connection: &Connection, manner: &Manner, source: &Source) -> Result<()> {
+    found(connection, manner, source).map(drop)
+}
+
+/// Takes the schema for the database in `directory`: as it is where it holds that database,
+/// otherwise emptied or made; and the key-value table in it.
+///
+/// # Errors
+/// As [`check`]; whatever the data source says.
+pub(super) fn take(
+    connection: &Connection,
+    manner: &Manner,
+    source: &Source,
+    directory: &Path,
+) -> Result<()> {
+    let file = directory.join(MARK_FILE);
+    let own = std::fs::read_to_string(&file).ok();
+    let found = found(connection, manner, source)?;
+    if let (Some(own), Found::Ours(mark)) = (&own, &found)
+        && own == mark
+    {
+        return Ok(());
+    }
+    match found {
+        Found::Ours(_) => empty(connection, manner)?,
+        _ => all(connection, manner.schema.make)?,
+    }
+    let mark = new_mark();
+    for statement in marking(manner, &mark) {
+        connection.execute(&statement)?;
+    }
+    all(connection, manner.setup)?;
+    connection.execute(&manner.create())?;
+    std::fs::write(&file, mark)
+        .map_err(|error| Error::engine(format!("{}: {error}", file.display())))
+}
+
+fn all(connection: &Connection, statements: &[&str]) -> Result<()> {
+    statements
+        .iter()
+        .try_for_each(|statement| connection.execute(statement))
+}
+
+/// What lies in the place of our schema, and is nobody else's.
+fn found(connection: &Connection, manner: &Manner, source: &Source) -> Result<Found> {
+    let shown = source.shown();
+    all(connection, manner.schema.enter)?;
+    if let Some(check) = &manner.schema.check {
+        let name = connection.texts(check.query)?.into_iter().next();
+        let name = name.unwrap_or_default();
+        if !Check::holds(&name) {
+            let (name, hint) = (name.trim(), check.hint);
+            return Err(Error::Unsupported(format!("{shown} is '{name}': {hint}")));
+        }
+    }
+    let found = match manner.dialect {
+        Dialect::Postgresql => by_comment(connection)?,
+        _ => by_table(connection, manner)?,
+    };
+    match found {
+        Found::Foreign => Err(Error::Unsupported(format!(
+            "{shown} has {} that this program did not make, and leaves alone: name another {}",
+            match manner.dialect {
+                Dialect::Postgresql => "a schema 'trueput'",
+                Dialect::Mariadb => "tables in 'trueput'",
+                _ => "tables",
+            },
+            match manner.dialect {
+                Dialect::Sqlite => "file",
+                Dialect::Mariadb => "server",
+                _ => "database",
+            },
+        ))),
+        found => Ok(found),
+    }
+}
+
+fn by_comment(connection: &Connection) -> Result<Found> {
+    let query = "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
+                 WHERE nspname = 'trueput'";
+    let comment = connection.texts(query)?.into_iter().next();
+    Ok(match comment {
+        None => Found::Nothing,
+        Some(comment) => match comment.strip_prefix(COMMENT) {
+            Some(mark) => Found::Ours(mark.to_owned()),
+            None => Found::Foreign,
+        },
+    })
+}
+
+fn by_table(connection: &Connection, manner: &Manner) -> Result<Found> {
+    let tables = connection.texts(manner.schema.tables)?;
+    if tables.is_empty() {
+        return Ok(Found::Nothing);
+    }
+    let is_marker = |table: &&String| table.trim().eq_ignore_ascii_case(MARKER);
+    let Some(marker) = tables.iter().find(is_marker) else {
+        return Ok(Found::Foreign);
+    };
+    let name = (manner.schema.quoted)(marker.trim());
+    let marks = connection.texts(&format!("SELECT made FROM {name}"))?;
+    let mark = marks.first().map(|mark| mark.trim().to_owned());
+    Ok(Found::Ours(mark.unwrap_or_default()))
+}
+
+/// Drops what is in the schema.
+fn empty(connection: &Connection, manner: &Manner) -> Result<()> {
+    let tables = connection.texts(manner.schema.tables)?;
+    for table in tables {
+        let name = (manner.schema.quoted)(table.trim());
+        connection.execute(&format!("DROP TABLE {name}"))?;
+    }
+    if manner.dialect == Dialect::Postgresql {
+        let routines = "SELECT p.oid::regprocedure::text FROM pg_proc p \
+                        JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'trueput'";
+        // Names that are not on the search path come with their schema.
+        connection.execute("SET search_path TO pg_catalog")?;
+        for routine in connection.texts(routines)? {
+            connection.execute(&format!("DROP ROUTINE {routine} RESTRICT"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The statements that mark a schema, which is empty, as ours.
+fn marking(manner: &Manner, mark: &str) -> Vec<String> {
+    if manner.dialect == Dialect::Postgresql {
+        return vec![format!("COMMENT ON SCHEMA trueput IS '{COMMENT}{mark}'")];
+    }
+    let name = (manner.schema.quoted)(MARKER);
+    let (of_type, end) = (manner.schema.mark_type, manner.schema.table_end);
+    vec![
+        format!("CREATE TABLE {name} (made {of_type}){end}"),
+        format!("INSERT INTO {name} (made) VALUES ('{mark}')"),
+    ]
+}
+
+/// A mark that no other database has: each hasher of the standard library is seeded at random.
+fn new_mark() -> String {
+    let random = || std::hash::RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dialect;
+    use super::*;
+
+    #[test]
+    fn a_schema_is_marked_as_each_dialect_can() {
+        let marked = |dialect| marking(dialect::of(dialect), "abc");
+        assert_eq!(
+            marked(Dialect::Postgresql),
+            ["COMMENT ON SCHEMA trueput IS 'made by trueput for abc'"]
+        );
+        assert_eq!(
+            marked(Dialect::Informix),
+            [
+                "CREATE TABLE trueput_marker (made VARCHAR(40)) LOCK MODE ROW",
+                "INSERT INTO trueput_marker (made) VALUES ('abc')"
+            ]
+        );
+        assert_eq!(
+            marked(Dialect::Iris)[0],
+            "CREATE TABLE trueput_marker (made VARCHAR(40))"
+        );
+        assert_eq!(
+            marked(Dialect::Mariadb)[1],
+            "INSERT INTO trueput.`trueput_marker` (made) VALUES ('abc')"
+        );
+        assert_ne!(new_mark(), new_mark());
+    }
+}

@@ -1,0 +1,417 @@
+//! A session: a connection, a table of keys and values, and statements prepared over both.
+
+use super::connection::Connection;
+use super::database::OdbcDatabase;
+use super::dialect::{BATCHES, Manner, Put, Shape};
+use super::hex;
+use super::statement::{Prepared, Written};
+use crate::refuse;
+use std::ops::{Bound, ControlFlow};
+use trueput_engine::{
+    Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
+};
+
+const UPDATE: &str = "UPDATE record SET v = ? WHERE k = ?";
+const INSERT: &str = "INSERT INTO record (k, v) VALUES (?, ?)";
+const DELETE: &str = "DELETE FROM record WHERE k = ?";
+
+/// Statements of the key-value table other than scans, prepared when first used.
+#[derive(Debug, Clone, Copy)]
+enum Own {
+    Get,
+    GetLocked,
+    Touch,
+    Put,
+    Insert,
+    Delete,
+    BeginWrite,
+}
+
+/// How many [`Own`] are.
+const OWN: usize = 7;
+
+/// One worker's way into a database. Its statements stand before the connection, so that they go
+/// first.
+pub(super) struct OdbcSession<'d> {
+    pub(super) open: Option<Mode>,
+    /// A call within the transaction has failed: it can only be aborted.
+    has_failed: bool,
+    /// The isolation that the connection is set to.
+    isolation: u32,
+    own: [Option<Prepared>; OWN],
+    scans: Box<[Option<Prepared>]>,
+    /// What [`Sql::prepare`] has prepared, in turn.
+    pub(super) prepared: Vec<Prepared>,
+    pub(super) connection: Connection,
+    database: &'d OdbcDatabase,
+    /// Keys and values in hexadecimal digits, where the table has them so.
+    texts: [String; 2],
+    bytes: [Vec<u8>; 2],
+}
+
+impl<'d> OdbcSession<'d> {
+    /// Takes over a connection.
+    ///
+    /// # Errors
+    /// Whatever the driver says.
+    pub(super) fn new(database: &'d OdbcDatabase, connection: Connection) -> Result<Self> {
+        let isolation = database.isolation(Mode::Write);
+        connection.set_isolation(isolation)?;
+        connection.set_autocommit(false)?;
+        Ok(Self {
+            open: None,
+            has_failed: false,
+            isolation,
+            own: std::array::from_fn(|_| None),
+            scans: (0..Shape::COUNT).map(|_| None).collect(),
+            prepared: Vec::new(),
+            connection,
+            database,
+            texts: Default::default(),
+            bytes: Default::default(),
+        })
+    }
+
+    pub(super) fn manner(&self) -> &'static Manner {
+        self.database.manner()
+    }
+
+    /// Does `work` in the open transaction, or in one of its own where none is open.
+    pub(super) fn transacted<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let done = work(self);
+        match self.open {
+            Some(_) => self.has_failed |= done.is_err(),
+            None => self
+                .connection
+                .end(done.is_ok())
+                .or_else(|error| match &done {
+                    Ok(_) => Err(error),
+                    // The first error is the one to tell.
+                    Err(_) => Ok(()),
+                })?,
+        }
+        done
+    }
+
+    fn need_write(&self) -> Result<()> {
+        match self.open {
+            Some(Mode::Write) => Ok(()),
+            Some(Mode::Read) => Err(refuse::write_in_read()),
+            None => Err(refuse::no_transaction()),
+        }
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        let longest = self.manner().keys.longest_key;
+        match key.len() > longest {
+            true => Err(Error::Unsupported(format!(
+                "a key of {} bytes; keys have up to {longest}",
+                key.len()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// A statement of the key-value table, and the connection to execute it on.
+    fn own(&mut self, which: Own) -> Result<(&mut Prepared, &Connection)> {
+        let (manner, connection) = (self.database.manner(), &self.connection);
+        let slot = &mut self.own[which as usize];
+        let prepared = match slot {
+            Some(prepared) => prepared,
+            None => {
+                let text = match which {
+                    Own::Get => manner.get(false),
+                    Own::GetLocked => manner.get(true),
+                    Own::Touch => manner.touch().unwrap_or_default().to_owned(),
+                    Own::BeginWrite => manner.keys.begin_write.unwrap_or_default().to_owned(),
+                    Own::Insert => INSERT.to_owned(),
+                    Own::Delete => DELETE.to_owned(),
+                    Own::Put => match manner.keys.put {
+                        Put::One(text) => text.to_owned(),
+                        Put::UpdateOrInsert => UPDATE.to_owned(),
+                    },
+                };
+                slot.insert(prepare(connection, manner, text)?)
+            }
+        };
+        Ok((prepared, connection))
+    }
+
+    /// Executes a statement of the key-value table, and says how many rows it changed.
+    fn run(&mut self, which: Own, values: &[&[u8]]) -> Result<u64> {
+        let is_hex = self.manner().keys.is_hex;
+        let mut texts = std::mem::take(&mut self.texts);
+        let done = self.own(which).and_then(|(prepared, connection)| {
+            let mut data = [Datum::Null; 2];
+            data_of(values, is_hex, &mut texts, &mut data);
+            prepared.execute(connection, &data[..values.len()])
+        });
+        self.texts = texts;
+        done
+    }
+
+    fn look_up(&mut self, which: Own, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let is_hex = self.manner().keys.is_hex;
+        let mut texts = std::mem::take(&mut self.texts);
+        let mut bytes = std::mem::take(&mut self.bytes);
+        let shown = self.own(which).and_then(|(prepared, connection)| {
+            let mut data = [Datum::Null; 2];
+            data_of(&[key], is_hex, &mut texts, &mut data);
+            let mut told = Ok(());
+            let shown = prepared.query(connection, &data[..1], &mut |row| {
+                told = bytes_of(row.first(), &mut bytes[0]).map(&mut *visitor);
+                ControlFlow::Break(())
+            })?;
+            told.map(|()| shown)
+        });
+        (self.texts, self.bytes) = (texts, bytes);
+        shown.map(|shown| shown > 0)
+    }
+
+    /// Shows one batch of a scan: how many records it had, and whether the visitor broke. The last
+    /// one's key is in `last`.
+    fn scan_batch(
+        &mut self,
+        range: &KeyRange<'_>,
+        (direction, batch): (Direction, usize),
+        last: &mut Vec<u8>,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<(usize, bool)> {
+        let manner = self.manner();
+        let locks = self.open == Some(Mode::Write) && manner.locks(self.isolation);
+        let shape = Shape::of(range, direction, batch, locks);
+        let slot = &mut self.scans[shape.number()];
+        let prepared = match slot {
+            Some(prepared) => prepared,
+            None => slot.insert(prepare(&self.connection, manner, manner.scan(shape))?),
+        };
+        let ends = [range.lower, range.upper].into_iter().filter_map(key_of);
+        let (mut keys, mut count) = ([b"".as_slice(); 2], 0);
+        for end in ends {
+            keys[count] = end;
+            count += 1;
+        }
+        let mut data = [Datum::Null; 2];
+        data_of(
+            &keys[..count],
+            manner.keys.is_hex,
+            &mut self.texts,
+            &mut data,
+        );
+        let (mut broke, mut told) = (false, Ok(()));
+        let [key_bytes, value_bytes] = &mut self.bytes;
+        let shown = prepared.query(&self.connection, &data[..count], &mut |row| {
+            let record = bytes_of(row.first(), key_bytes)
+                .and_then(|key| Ok((key, bytes_of(row.get(1), value_bytes)?)));
+            match record {
+                Ok((key, value)) => {
+                    last.clear();
+                    last.extend_from_slice(key);
+                    let flow = visitor(key, value);
+                    broke = flow.is_break();
+                    flow
+                }
+                Err(error) => {
+                    told = Err(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        told.map(|()| (usize::try_from(shown).unwrap_or(usize::MAX), broke))
+    }
+
+    fn scan_all(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let (mut shown, mut batch) = (0, 0);
+        let (mut after, mut last) = (Vec::new(), Vec::new());
+        let mut rest = range;
+        while !rest.is_empty() {
+            let how = (direction, batch);
+            let (of_batch, broke) = self.scan_batch(&rest, how, &mut last, visitor)?;
+            shown += of_batch as u64;
+            if broke || of_batch < BATCHES[batch] {
+                break;
+            }
+            std::mem::swap(&mut after, &mut last);
+            rest = match direction {
+                Direction::Forward => KeyRange {
+                    lower: Bound::Excluded(&after),
+                    ..range
+                },
+                Direction::Backward => KeyRange {
+                    upper: Bound::Excluded(&after),
+                    ..range
+                },
+            };
+            batch = (batch + 1).min(BATCHES.len() - 1);
+        }
+        Ok(shown)
+    }
+
+    fn put_record(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.manner().keys.put != Put::UpdateOrInsert {
+            return self.run(Own::Put, &[key, value]).map(drop);
+        }
+        match self.run(Own::Put, &[value, key])? {
+            0 => self.run(Own::Insert, &[key, value]).map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A statement of the key-value table.
+fn prepare(connection: &Connection, manner: &Manner, text: String) -> Result<Prepared> {
+    let written = Written {
+        text,
+        order: None,
+        is_reading: false,
+    };
+    Prepared::of(connection, &written, manner.ways)
+}
+
+fn key_of(bound: Bound<&[u8]>) -> Option<&[u8]> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
+    }
+}
+
+/// Keys and values as parameters.
+fn data_of<'v>(
+    values: &[&'v [u8]],
+    is_hex: bool,
+    texts: &'v mut [String; 2],
+    data: &mut [Datum<'v>; 2],
+) {
+    for ((value, text), datum) in values.iter().zip(texts).zip(data) {
+        *datum = match is_hex {
+            true => {
+                hex::write(value, text);
+                Datum::Text(text)
+            }
+            false => Datum::Bytes(value),
+        };
+    }
+}
+
+/// A key or a value out of its column.
+fn bytes_of<'r>(datum: Option<&Datum<'r>>, room: &'r mut Vec<u8>) -> Result<&'r [u8]> {
+    match datum {
+        Some(Datum::Bytes(bytes)) => Ok(bytes),
+        Some(Datum::Text(text)) => hex::read(text, room),
+        other => Err(Error::engine(format!("a record has {other:?} in it"))),
+    }
+}
+
+impl Session for OdbcSession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        let isolation = self.database.isolation(mode);
+        if isolation != self.isolation {
+            self.connection.set_isolation(isolation)?;
+            self.isolation = isolation;
+        }
+        if mode == Mode::Write && self.manner().keys.begin_write.is_some() {
+            let begun = self.run(Own::BeginWrite, &[]);
+            if let Err(error) = begun {
+                // The first error is the one to tell.
+                let _ = self.connection.end(false);
+                return Err(error);
+            }
+        }
+        self.open = Some(mode);
+        self.has_failed = false;
+        Ok(())
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let mode = self.open.ok_or_else(refuse::no_transaction)?;
+        self.check_key(key)?;
+        let is_write = mode == Mode::Write;
+        let locks = is_write && self.manner().locks(self.isolation);
+        self.transacted(|session| {
+            if is_write && session.manner().touch().is_some() {
+                session.run(Own::Touch, &[key])?;
+            }
+            session.look_up(if locks { Own::GetLocked } else { Own::Get }, key, visitor)
+        })
+    }
+
+    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        if self.open.is_some() {
+            return Err(refuse::already_open());
+        }
+        self.check_key(key)?;
+        self.transacted(|session| session.look_up(Own::Get, key, visitor))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.need_write()?;
+        self.check_key(key)?;
+        let longest = self.manner().keys.longest_value;
+        if value.len() > longest {
+            return Err(Error::Unsupported(format!(
+                "a value of {} bytes; values have up to {longest}",
+                value.len()
+            )));
+        }
+        self.transacted(|session| session.put_record(key, value))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.need_write()?;
+        self.check_key(key)?;
+        self.transacted(|session| session.run(Own::Delete, &[key]).map(drop))
+    }
+
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        if self.open.is_none() {
+            return Err(refuse::no_transaction());
+        }
+        self.transacted(|session| session.scan_all(range, direction, visitor))
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.open.take().ok_or_else(refuse::no_transaction)?;
+        if self.has_failed {
+            // A server that has given the transaction up would roll it back in silence.
+            self.connection.end(false)?;
+            return Err(Error::engine(
+                "the transaction had failed and was rolled back",
+            ));
+        }
+        self.connection.end(true).inspect_err(|_| {
+            // The first error is the one to tell.
+            let _ = self.connection.end(false);
+        })
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.open.take().ok_or_else(refuse::no_transaction)?;
+        self.connection.end(false)
+    }
+
+    fn sql(&mut self) -> Option<&mut dyn Sql> {
+        Some(self)
+    }
+}
+
+impl Drop for OdbcSession<'_> {
+    fn drop(&mut self) {
+        if self.open.is_some() {
+            // Closing the connection rolls back what this could not.
+            let _: Result<()> = self.abort();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A data source by its connection string, and what can be wrong with it.
+
+use super::manager::{Manager, Said};
+use std::path::Path;
+use trueput_engine::{Error, Result, secret};
+
+/// The form of a connection string, for messages.
+const FORM: &str =
+    "odbc@DSN=NAME, or 'odbc@Driver={PostgreSQL Unicode};Server=HOST;UID=USER;PWD=…'";
+
+/// How long a data source may take to answer a connection, seconds.
+pub(super) const LOGIN_TIMEOUT_S: usize = 30;
+
+/// What to install for a driver, by a word of its name.
+const PACKAGES: [(&str, &str); 6] = [
+    ("postgres", "the package odbc-postgresql"),
+    ("maria", "the package odbc-mariadb"),
+    ("mysql", "the package odbc-mariadb"),
+    ("sqlite", "the package libsqliteodbc"),
+    ("informix", "IBM's Informix Client SDK"),
+    ("iris", "InterSystems' ODBC driver, which comes with IRIS"),
+];
+
+/// A data source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Source {
+    /// The connection string without passwords.
+    shown: String,
+}
+
+impl Source {
+    /// Reads a connection string. Its passwords may have been taken out of it already.
+    ///
+    /// # Errors
+    /// One line that never repeats a password.
+    pub(super) fn new(text: &str) -> Result<Self> {
+        let shown = secret::keep(Path::new(text)).display().to_string();
+        let source = Self { shown };
+        let named = ["driver", "dsn", "filedsn"];
+        match named.iter().any(|name| source.attribute(name).is_some()) {
+            true => Ok(source),
+            false => Err(Error::Unsupported(format!(
+                "odbc: '{}' names neither a driver nor a data source; a data source is {FORM}",
+                source.shown
+            ))),
+        }
+    }
+
+    /// The connection string without passwords.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// The connection string to connect with; `more` is added where it is not empty.
+    pub(super) fn whole(&self, more: &str) -> String {
+        let secrets = secret::of(&self.shown).unwrap_or_default();
+        let parts = [self.shown.trim_end_matches(';'), &secrets, more];
+        let some: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        some.join(";")
+    }
+
+    /// The value of an attribute, without braces; the name is in lower case.
+    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
+        secret::attributes(&self.shown).find_map(|attribute| {
+            let (key, value) = attribute.split_once('=')?;
+            let is_it = key.trim().eq_ignore_ascii_case(name);
+            is_it.then(|| value.trim().trim_start_matches('{').trim_end_matches('}'))
+        })
+    }
+
+    /// A message without the passwords that were given, should a driver repeat them.
+    pub(super) fn without_secrets(&self, text: String) -> String {
+        let secrets = secret::of(&self.shown).unwrap_or_default();
+        secret::attributes(&secrets).fold(text, |text, attribute| {
+            let value = attribute.split_once('=').map_or("", |(_, value)| value);
+            let value = value.trim().trim_start_matches('{').trim_end_matches('}');
+            match value.is_empty() || !text.contains(value) {
+                true => text,
+                false => text.replace(value, "…"),
+            }
+        })
+    }
+
+    /// What is said of a connection that failed.
+    #[cold]
+    pub(super) fn refusal(&self, manager: &Manager, said: &Said) -> Error {
+        let shown = &self.shown;
+        let has_no_driver = said.text.contains("Can't open lib") || said.state == "IM003";
+        if has_no_driver {
+            let driver = self.attribute("driver");
+            let name = driver
+                .or_else(|| said.text.split('\'').nth(1))
+                .unwrap_or("?");
+            let here = match manager.drivers() {
+                none if none.is_empty() => "none is installed".to_owned(),
+                some => format!("there are {}", some.join(", ")),
+            };
+            return Error::engine(format!(
+                "no ODBC driver '{name}' on this machine: install {}; {here}",
+                package(name)
+            ));
+        }
+        if said.state == "IM002" {
+            let name = self.attribute("dsn").unwrap_or(shown);
+            return Error::engine(format!(
+                "no ODBC data source '{name}' is known here: it must stand in odbc.ini (see \
+                 `odbcinst -j`), or name its driver: {FORM}"
+            ));
+        }
+        let text = self.without_secrets(said.text.clone());
+        Error::engine(format!("cannot connect to {shown}: {text}"))
+    }
+}
+
+/// The refusal of an engine that was given no data source.
+pub(super) fn unnamed() -> Error {
+    Error::engine(format!("a data source must be named: {FORM}"))
+}
+
+/// What has the driver of that name.
+fn package(driver: &str) -> &'static str {
+    let name = driver.to_lowercase();
+    let known = PACKAGES.iter().find(|(word, _)| name.contains(word));
+    known.map_or("it from its vendor", |(_, package)| package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_taken_out_and_put_back() {
+        let source = Source::new("Driver={X};PWD={s;1};Server=h;").unwrap();
+        assert_eq!(source.shown(), "Driver={X};Server=h;");
+        assert_eq!(source.whole("A=1"), "Driver={X};Server=h;PWD={s;1};A=1");
+        let again = Source::new(source.shown()).unwrap();
+        assert_eq!(again.whole(""), "Driver={X};Server=h;PWD={s;1}");
+        let said = again.without_secrets("login 's;1' refused".to_owned());
+        assert_eq!(said, "login '…' refused");
+        assert_eq!(source.attribute("driver"), Some("X"));
+        assert_eq!(source.attribute("server"), Some("h"));
+    }
+
+    #[test]
+    fn what_names_no_driver_is_refused_without_its_password() {
+        let refused = Source::new("Server=h;Password=geheim")
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains("'Server=h'"), "{refused}");
+        assert!(refused.contains("odbc@DSN=NAME"), "{refused}");
+        assert!(!refused.contains("geheim"), "{refused}");
+    }
+
+    #[test]
+    fn a_driver_is_told_to_come_from_its_package() {
+        for (driver, what) in [
+            ("PostgreSQL Unicode", "odbc-postgresql"),
+            ("psqlodbcw.so: PostgreSQL", "odbc-postgresql"),
+            ("MariaDB Unicode", "odbc-mariadb"),
+            ("SQLite3", "libsqliteodbc"),
+            ("IBM INFORMIX ODBC DRIVER", "Client SDK"),
+            ("InterSystems IRIS ODBC35", "InterSystems"),
+            ("Firebird", "vendor"),
+        ] {
+            assert!(package(driver).contains(what), "{driver}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The SQL of a session.
+
+use super::batch;
+use super::session::OdbcSession;
+use super::statement::Prepared;
+use crate::refuse;
+use trueput_engine::sql::{RowVisitor, Statement};
+use trueput_engine::{Datum, Dialect, Mode, Result, Sql};
+
+impl OdbcSession<'_> {
+    /// Whether a statement that changes rows may be sent.
+    fn check_may_write(&self, statement: Statement) -> Result<()> {
+        let prepared = self.prepared.get(statement.0);
+        let prepared = prepared.ok_or_else(refuse::no_statement)?;
+        match self.open == Some(Mode::Read) && !prepared.is_reading {
+            true => Err(refuse::write_in_read()),
+            false => Ok(()),
+        }
+    }
+
+    fn batch_of(&self, statements: &str) -> Result<()> {
+        batch::statements(statements)
+            .into_iter()
+            .try_for_each(|statement| self.connection.execute(statement))
+    }
+}
+
+impl Sql for OdbcSession<'_> {
+    fn dialect(&self) -> Dialect {
+        self.manner().dialect
+    }
+
+    fn batch(&mut self, statements: &str) -> Result<()> {
+        match self.open {
+            Some(Mode::Read) => Err(refuse::write_in_read()),
+            Some(Mode::Write) => self.transacted(|session| session.batch_of(statements)),
+            None => {
+                // Each is a transaction: some are refused in one (VACUUM, PRAGMA).
+                self.connection.set_autocommit(true)?;
+                let done = self.batch_of(statements);
+                self.connection.set_autocommit(false)?;
+                done
+            }
+        }
+    }
+
+    fn prepare(&mut self, statement: &str) -> Result<Statement> {
+        let manner = self.manner();
+        let written = manner.written(statement);
+        let prepared =
+            self.transacted(|session| Prepared::of(&session.connection, &written, manner.ways))?;
+        self.prepared.push(prepared);
+        Ok(Statement(self.prepared.len() - 1))
+    }
+
+    fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
+        self.check_may_write(statement)?;
+        self.transacted(|session| {
+            session.prepared[statement.0].execute(&session.connection, parameters)
+        })
+    }
+
+    fn query(
+        &mut self,
+        statement: Statement,
+        parameters: &[Datum<'_>],
+        visitor: &mut RowVisitor<'_>,
+    ) -> Result<u64> {
+        self.check_may_write(statement)?;
+        self.transacted(|session| {
+            session.prepared[statement.0].query(&session.connection, parameters, visitor)
+        })
+    }
+}

@@ -1,0 +1,338 @@
+//! A prepared statement with its parameters and columns in buffers that stay where they are.
+
+use super::column::Column;
+use super::connection::{Connection, c_text};
+use super::manager::{self, Handle, Manager, NO_DATA, Return, is_success};
+use super::parameter::Slot;
+use crate::refuse;
+use std::ptr::null_mut;
+use trueput_engine::sql::RowVisitor;
+use trueput_engine::{Datum, Error, Result};
+
+const NTS: i32 = -3;
+const CLOSE: u16 = 0;
+/// Rows of so many columns need no memory of their own.
+const COLUMNS: usize = 32;
+
+/// What a dialect's driver is to be given and asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ways {
+    /// Decimals and moments have types; otherwise they are whole numbers.
+    pub(super) has_decimals: bool,
+    /// Columns are what they are described as before the statement is executed; otherwise they are
+    /// described anew after it, and fetched one by one.
+    pub(super) binds_columns: bool,
+    /// Digits behind a moment's second.
+    pub(super) fraction_digits: u8,
+}
+
+impl Ways {
+    /// Those of the standard.
+    pub(super) const STANDARD: Self = Self {
+        has_decimals: true,
+        binds_columns: true,
+        fraction_digits: 6,
+    };
+}
+
+/// A statement as a driver takes it: parameters are `?`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    /// For each `?`, which parameter it is, from 0; `None` where they stand in turn.
+    pub(super) order: Option<Vec<usize>>,
+    /// Whether it changes nothing.
+    pub(super) is_reading: bool,
+}
+
+/// A prepared statement.
+pub(super) struct Prepared {
+    manager: &'static Manager,
+    handle: Handle,
+    ways: Ways,
+    slots: Box<[Slot]>,
+    order: Option<Vec<usize>>,
+    /// How many parameters it is given.
+    given: usize,
+    columns: Box<[Column]>,
+    pub(super) is_reading: bool,
+}
+
+impl Prepared {
+    /// Prepares a statement of this driver's own, whose parameters are `?`, in the standard's ways
+    /// or with columns fetched one by one.
+    ///
+    /// # Errors
+    /// Whatever the data source says.
+    pub(super) fn new(connection: &Connection, text: &str, binds_columns: bool) -> Result<Self> {
+        let written = Written {
+            text: text.to_owned(),
+            order: None,
+            is_reading: false,
+        };
+        let ways = Ways {
+            binds_columns,
+            ..Ways::STANDARD
+        };
+        Self::of(connection, &written, ways)
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// Whatever the data source says.
+    pub(super) fn of(connection: &Connection, written: &Written, ways: Ways) -> Result<Self> {
+        let text = c_text(&written.text)?;
+        let mut prepared = Self {
+            manager: connection.manager,
+            handle: connection.statement()?,
+            ways,
+            slots: Box::default(),
+            order: written.order.clone(),
+            given: 0,
+            columns: Box::default(),
+            is_reading: written.is_reading,
+        };
+        let (handle, functions) = (prepared.handle, &connection.manager.functions);
+        // SAFETY: the statement was just made, and the text ends with a NUL.
+        prepared.check(connection, unsafe {
+            (functions.Prepare)(handle, text.as_ptr(), NTS)
+        })?;
+        let (mut parameters, mut columns) = (0, 0);
+        // SAFETY: both are asked of a statement that is prepared. A driver that puts off preparing
+        // does it for the second question.
+        unsafe {
+            let code = (functions.NumParams)(handle, &raw mut parameters);
+            prepared.check(connection, code)?;
+            let code = (functions.NumResultCols)(handle, &raw mut columns);
+            prepared.check(connection, code)?;
+        }
+        let parameters = usize::try_from(parameters).unwrap_or(0);
+        prepared.slots = (0..parameters).map(|_| Slot::default()).collect();
+        let of_order = |order: &Vec<usize>| order.iter().map(|index| index + 1).max();
+        let numbered = prepared.order.as_ref().map(of_order);
+        prepared.given = numbered.map_or(parameters, Option::unwrap_or_default);
+        prepared.columns = (0..columns).map(|_| Column::default()).collect();
+        prepared.describe(connection)?;
+        if ways.binds_columns {
+            prepared.bind_columns(connection)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Whether it gives rows.
+    pub(super) fn is_query(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// Learns what the columns hold.
+    fn describe(&mut self, connection: &Connection) -> Result<()> {
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            let (mut of_type, mut size) = (0, 0);
+            let (mut name, mut digits, mut nullable) = (0, 0, 0);
+            // SAFETY: the column is one of the statement's; no room is given for its name.
+            let code = unsafe {
+                (self.manager.functions.DescribeCol)(
+                    self.handle,
+                    number(index),
+                    null_mut(),
+                    0,
+                    &raw mut name,
+                    &raw mut of_type,
+                    &raw mut size,
+                    &raw mut digits,
+                    &raw mut nullable,
+                )
+            };
+            if !is_success(code) {
+                return Err(connection.error(manager::STATEMENT, self.handle));
+            }
+            column.is_of(of_type, size);
+        }
+        Ok(())
+    }
+
+    /// Binds the columns before the first that has no known size: those after it must be fetched
+    /// in turn.
+    fn bind_columns(&mut self, connection: &Connection) -> Result<()> {
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            let Some(place) = column.place() else {
+                break;
+            };
+            // SAFETY: the buffer lies on the heap for as long as the statement does, and is as long
+            // as is said.
+            let code = unsafe {
+                (self.manager.functions.BindCol)(
+                    self.handle,
+                    number(index),
+                    place.c_type,
+                    place.at,
+                    place.room,
+                    place.indicator,
+                )
+            };
+            if !is_success(code) {
+                return Err(connection.error(manager::STATEMENT, self.handle));
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, connection: &Connection, code: Return) -> Result<()> {
+        match is_success(code) || code == NO_DATA {
+            true => Ok(()),
+            false => Err(connection.error(manager::STATEMENT, self.handle)),
+        }
+    }
+
+    /// Puts the parameters into their buffers, and binds those whose buffer is another one now.
+    fn bind(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<()> {
+        refuse::check_parameters(self.given, given)?;
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let datum = match &self.order {
+                Some(order) => order.get(index).and_then(|index| given.get(*index)),
+                None => given.get(index),
+            };
+            let datum = *datum.ok_or_else(refuse::no_statement)?;
+            if !slot.put(datum, self.ways)? {
+                continue;
+            }
+            let place = slot.place(self.ways);
+            // SAFETY: the buffer lies on the heap for as long as the statement does, or until the
+            // parameter is bound anew, and is as long as is said.
+            let code = unsafe {
+                (self.manager.functions.BindParameter)(
+                    self.handle,
+                    number(index),
+                    1,
+                    place.c_type,
+                    place.sql_type,
+                    place.size,
+                    place.digits,
+                    place.at,
+                    place.room,
+                    place.indicator,
+                )
+            };
+            if !is_success(code) {
+                slot.forget();
+                return Err(connection.error(manager::STATEMENT, self.handle));
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes it; whether there is anything to fetch.
+    fn run(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<bool> {
+        self.bind(connection, given)?;
+        // SAFETY: the statement is prepared, and every parameter is bound to a buffer that is there.
+        let code = unsafe { (self.manager.functions.Execute)(self.handle) };
+        self.check(connection, code).inspect_err(|_| self.close())?;
+        Ok(code != NO_DATA)
+    }
+
+    /// Executes it, and says how many rows it changed.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where another transaction was in the way; whatever the data source says.
+    pub(super) fn execute(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<u64> {
+        if self.is_query() {
+            return Err(Error::Unsupported("execute of a query".to_owned()));
+        }
+        let changed = match self.run(connection, given)? {
+            false => 0,
+            true => {
+                let mut rows = 0;
+                // SAFETY: the statement was executed.
+                let code = unsafe { (self.manager.functions.RowCount)(self.handle, &raw mut rows) };
+                self.check(connection, code)?;
+                rows.max(0)
+            }
+        };
+        self.close();
+        Ok(changed.unsigned_abs() as u64)
+    }
+
+    /// Executes it, and shows its rows.
+    ///
+    /// # Errors
+    /// As [`Prepared::execute`].
+    pub(super) fn query(
+        &mut self,
+        connection: &Connection,
+        given: &[Datum<'_>],
+        visitor: &mut RowVisitor<'_>,
+    ) -> Result<u64> {
+        let has_rows = self.run(connection, given)?;
+        let shown = match has_rows && self.is_query() {
+            true => self.show(connection, visitor),
+            false => Ok(0),
+        };
+        self.close();
+        shown
+    }
+
+    fn show(&mut self, connection: &Connection, visitor: &mut RowVisitor<'_>) -> Result<u64> {
+        if !self.ways.binds_columns {
+            self.describe(connection)?;
+        }
+        let mut shown = 0;
+        loop {
+            // SAFETY: the statement was executed and has rows; bound buffers are there.
+            let code = unsafe { (self.manager.functions.Fetch)(self.handle) };
+            if code == NO_DATA {
+                return Ok(shown);
+            }
+            self.check(connection, code)?;
+            self.get_unbound(connection)?;
+            shown += 1;
+            let (mut few, mut many);
+            let row: &mut [Datum<'_>] = if self.columns.len() <= COLUMNS {
+                few = [Datum::Null; COLUMNS];
+                &mut few[..self.columns.len()]
+            } else {
+                many = vec![Datum::Null; self.columns.len()];
+                &mut many
+            };
+            for (datum, column) in row.iter_mut().zip(&self.columns) {
+                *datum = column.datum()?;
+            }
+            if visitor(row).is_break() {
+                return Ok(shown);
+            }
+        }
+    }
+
+    /// Fetches what is not bound of the row that the statement stands on.
+    fn get_unbound(&mut self, connection: &Connection) -> Result<()> {
+        let (handle, get) = (self.handle, self.manager.functions.GetData);
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            let got = column.get(|c_type, at, room, indicator| {
+                // SAFETY: the statement stands on a row, and the buffer is as long as is said.
+                unsafe { get(handle, number(index), c_type, at, room, indicator) }
+            });
+            if !got {
+                return Err(connection.error(manager::STATEMENT, handle));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a query, whether its rows were fetched or not.
+    fn close(&self) {
+        // SAFETY: the statement is a live one; without rows nothing is done.
+        unsafe { (self.manager.functions.FreeStmt)(self.handle, CLOSE) };
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // SAFETY: the statement is used no more. It goes before its connection does.
+        unsafe { (self.manager.functions.FreeHandle)(manager::STATEMENT, self.handle) };
+    }
+}
+
+/// The number of a parameter or column, from 1.
+fn number(index: usize) -> u16 {
+    u16::try_from(index + 1).unwrap_or(u16::MAX)
+}

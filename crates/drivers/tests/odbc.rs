@@ -1,0 +1,282 @@
+//! The same program over PostgreSQL, MariaDB and SQLite through their ODBC drivers: the contract,
+//! SQL, what is ours in a data source and what is not, and what is said where something is wrong.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "support/odbc.rs"]
+mod odbc;
+#[path = "support/sql.rs"]
+mod sql;
+mod support;
+
+use odbc::Origin;
+use sql::Sample;
+use std::path::Path;
+use support::{open, read, settings, write};
+use trueput_drivers::Odbc;
+use trueput_engine::{Datum, Dialect, Durability, Engine, Mode, Value, conformance, knob, secret};
+
+static ODBC: Odbc = Odbc::new();
+
+const POSTGRESQL: Sample = Sample {
+    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BYTEA, \
+              at TIMESTAMP",
+    parameter: |number| format!("${number}"),
+    lock: " FOR UPDATE",
+    amount: Datum::Decimal {
+        units: 1234,
+        scale: 2,
+    },
+    moment: Datum::Timestamp(sql::MOMENT),
+    unknown_table: "\"nowhere\" does not exist",
+};
+
+const MARIADB: Sample = Sample {
+    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BLOB, \
+              at DATETIME(6)",
+    parameter: |_| "?".to_owned(),
+    unknown_table: "nowhere' doesn't exist",
+    ..POSTGRESQL
+};
+
+const SQLITE: Sample = Sample {
+    columns: "id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, data BLOB, at INTEGER",
+    parameter: |_| "?".to_owned(),
+    lock: "",
+    amount: Datum::Integer(1234),
+    moment: Datum::Integer(sql::MOMENT),
+    unknown_table: "no such table: nowhere",
+};
+
+/// The contract at every level that the data source promises, with this isolation.
+fn keeps_the_contract(origin: &Origin, isolation: &str) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let given = settings(&[("isolation", isolation.into())]);
+    let knobs = knob::resolve("odbc", engine.knobs(), &given).unwrap();
+    let mut levels = 0;
+    for level in Durability::ALL {
+        if engine.promise(level).is_none() || !origin.is_set_for(level) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let checks = conformance::run(&*engine, folder.path(), level, &knobs);
+        let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+        assert!(
+            checks.len() > 20 && failed.is_empty(),
+            "{level}: {failed:?}"
+        );
+        levels += 1;
+    }
+    assert!(levels > 0);
+}
+
+fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    assert_eq!(engine.dialect(), Some(dialect));
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
+    sql::speaks_sql(&*database, sample);
+    let told = database.settings().unwrap();
+    assert_eq!(told["dialect"].to_string(), dialect.name());
+    assert!(told.contains_key("driver_version"));
+}
+
+/// What was written for a folder is there for that folder, and gone for another.
+fn holds_one_database(origin: &Origin) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let version = engine.build().unwrap().version;
+    assert!(version.contains(" by "), "{version}");
+    assert!(engine.service().is_none());
+    let folder = tempfile::tempdir().unwrap();
+    let at = |folder: &Path| open(&*engine, folder, Durability::Sync, &[]).unwrap();
+    let database = at(folder.path());
+    write(&*database, b"key", b"value");
+    database.checkpoint().unwrap();
+    drop(database);
+    let again = at(folder.path());
+    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    drop(again);
+    let other = tempfile::tempdir().unwrap();
+    assert_eq!(read(&*at(other.path()), b"key"), None);
+    assert!(engine.build().is_ok());
+}
+
+/// A commit after an error is refused, and the session goes on.
+fn goes_on_after_an_error(origin: &Origin) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    session.put(b"key", b"value").unwrap();
+    assert!(
+        session
+            .sql()
+            .unwrap()
+            .prepare("SELECT * FROM nowhere")
+            .is_err()
+    );
+    assert!(!session.commit().unwrap_err().is_conflict());
+    session.begin(Mode::Read).unwrap();
+    assert_eq!(support::get(session.as_mut(), b"key"), None);
+    session.commit().unwrap();
+}
+
+fn does_all(origin: Option<Origin>, dialect: Dialect, sample: &Sample, isolations: &[&str]) {
+    let Some(origin) = origin else {
+        return;
+    };
+    for isolation in isolations {
+        keeps_the_contract(&origin, isolation);
+    }
+    speaks_sql(&origin, dialect, sample);
+    holds_one_database(&origin);
+    goes_on_after_an_error(&origin);
+}
+
+#[test]
+fn postgresql_keeps_the_contract_and_speaks_sql() {
+    let isolations = ["auto", "read-committed", "serializable"];
+    let origin = Origin::postgresql();
+    does_all(origin, Dialect::Postgresql, &POSTGRESQL, &isolations);
+}
+
+#[test]
+fn mariadb_keeps_the_contract_and_speaks_sql() {
+    let isolations = ["auto", "read-committed"];
+    does_all(Origin::mariadb(), Dialect::Mariadb, &MARIADB, &isolations);
+}
+
+#[test]
+fn sqlite_keeps_the_contract_and_speaks_sql() {
+    does_all(Origin::sqlite(), Dialect::Sqlite, &SQLITE, &["auto"]);
+}
+
+#[test]
+fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
+    let Some(origin) = Origin::sqlite() else {
+        return;
+    };
+    let foreign = origin.sqlite_with("CREATE TABLE thesis (years INTEGER)");
+    let engine = ODBC.at(Path::new(&foreign)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let refusals = [
+        engine.build().map(drop),
+        open(&*engine, folder.path(), Durability::Sync, &[]).map(drop),
+    ];
+    for refused in refusals {
+        let why = refused.unwrap_err().to_string();
+        assert!(
+            why.contains("did not make") && why.contains("another file"),
+            "{why}"
+        );
+    }
+    origin.sqlite_with("INSERT INTO thesis VALUES (10)");
+}
+
+#[test]
+fn a_schema_of_anothers_is_refused_and_left_alone() {
+    let Some(origin) = Origin::postgresql() else {
+        return;
+    };
+    origin.as_owner("CREATE SCHEMA trueput; CREATE TABLE trueput.thesis (years int)");
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let refused = open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
+    let why = refused.unwrap_err().to_string();
+    assert!(why.contains("schema 'trueput'"), "{why}");
+    origin.as_owner("INSERT INTO trueput.thesis VALUES (10)");
+}
+
+#[test]
+fn a_level_that_the_server_is_not_set_for_is_refused() {
+    let Some(origin) = Origin::mariadb() else {
+        return;
+    };
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let refused = open(&*engine, folder.path(), Durability::Buffered, &[]).map(drop);
+    let why = refused.unwrap_err().to_string();
+    assert!(why.contains("innodb_flush_log_at_trx_commit = 1"), "{why}");
+    assert!(engine.promise(Durability::Async).is_none());
+    let knobs = [("dialect", Value::from("informix"))];
+    let other = open(&*engine, folder.path(), Durability::Sync, &knobs).map(drop);
+    assert!(other.is_err(), "its statements are not MariaDB's");
+}
+
+#[test]
+fn a_wrong_password_is_one_line_without_it() {
+    let Some(origin) = Origin::mariadb() else {
+        return;
+    };
+    origin.as_owner("CREATE USER me@localhost IDENTIFIED BY 's3cret'");
+    let source = origin.source().replace("UID=root", "UID=me;PWD={s3crets}");
+    let shown = secret::keep(Path::new(&source));
+    assert!(!shown.display().to_string().contains("s3crets"));
+    let refused = ODBC.at(&shown).unwrap().build().unwrap_err().to_string();
+    assert!(refused.contains("Access denied for user 'me'"), "{refused}");
+    assert!(
+        !refused.contains("s3crets") && !refused.contains('\n'),
+        "{refused}"
+    );
+    let nowhere = "Driver={MariaDB Unicode};Server=127.0.0.1;Port=1;UID=me;PWD=s3crets";
+    let refused = ODBC
+        .at(Path::new(nowhere))
+        .unwrap()
+        .build()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.starts_with("cannot connect to Driver={MariaDB"),
+        "{refused}"
+    );
+    assert!(
+        !refused.contains("s3crets") && !refused.contains('\n'),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_has_it() {
+    let said = |source: &str| {
+        let built = ODBC.at(Path::new(source)).and_then(|engine| engine.build());
+        built.unwrap_err().to_string()
+    };
+    let no_driver = said("Server=somewhere;UID=me");
+    assert!(no_driver.contains("names neither a driver"), "{no_driver}");
+    let unnamed = ODBC.build().unwrap_err().to_string();
+    assert!(unnamed.contains("odbc@DSN=NAME"), "{unnamed}");
+    if !odbc::has_manager() {
+        let missing = said("DSN=mine");
+        assert!(
+            missing.contains("install the package unixodbc"),
+            "{missing}"
+        );
+        return;
+    }
+    for (driver, package) in [
+        ("PostgreSQL of nowhere", "odbc-postgresql"),
+        ("MariaDB of nowhere", "odbc-mariadb"),
+        ("SQLite of nowhere", "libsqliteodbc"),
+        ("IBM INFORMIX ODBC DRIVER", "Informix Client SDK"),
+        ("InterSystems IRIS ODBC of nowhere", "InterSystems"),
+    ] {
+        let missing = said(&format!("Driver={{{driver}}};Server=h;UID=me;PWD=geheim"));
+        assert!(
+            missing.contains(driver) && missing.contains(package),
+            "{missing}"
+        );
+        assert!(
+            !missing.contains("geheim") && !missing.contains('\n'),
+            "{missing}"
+        );
+    }
+    let unknown = said("DSN=of_nowhere;PWD=geheim");
+    assert!(
+        unknown.contains("'of_nowhere'") && unknown.contains("odbc.ini"),
+        "{unknown}"
+    );
+}

@@ -205,6 +205,8 @@ struct Counters {
     kernel_threads_s: Option<f64>,
     /// CPU of the runner itself, seconds.
     runner_cpu_s: f64,
+    /// CPU of its children that have ended and are buried, from their beginning, seconds.
+    buried_cpu_s: f64,
 }
 
 /// What of the machine is looked at.
@@ -245,7 +247,10 @@ impl Scene {
     }
 
     fn counters(&mut self) -> Counters {
-        let runner = process::cpu_and_faults(std::process::id()).unwrap_or_default();
+        let cpu_s =
+            |seen: Option<(Cpu, Faults)>| seen.map_or(0.0, |(cpu, _)| cpu.user_s + cpu.system_s);
+        let runner_cpu_s = cpu_s(process::cpu_and_faults(std::process::id()));
+        let with_buried_s = cpu_s(process::cpu_and_faults_with_ended(std::process::id()));
         let threads = self.kernel_threads.as_mut();
         Counters {
             device: self.disk.as_ref().and_then(Disk::counters),
@@ -259,7 +264,8 @@ impl Scene {
             pressure: pressure(),
             processors: processors(&self.cpus),
             kernel_threads_s: threads.and_then(|threads| threads.used_s(&self.cpus)),
-            runner_cpu_s: runner.0.user_s + runner.0.system_s,
+            runner_cpu_s,
+            buried_cpu_s: (with_buried_s - runner_cpu_s).max(0.0),
         }
     }
 }
@@ -390,7 +396,8 @@ impl Sampler {
         let since = |now: Option<Device>, then: Option<Device>| Some(now?.since(&then?));
         let kernel = now.kernel_threads_s.zip(first.kernel_threads_s);
         let kernel_s = kernel.map(|(now, then)| (now - then).max(0.0));
-        let not_others_s = ours_s + kernel_s.unwrap_or_default();
+        let buried_s = now.buried_cpu_s - first.buried_cpu_s;
+        let not_others_s = ours_s + self.unseen_s(buried_s) + kernel_s.unwrap_or_default();
         Machine {
             device: since(now.device, first.device),
             log_device: since(now.log_device, first.log_device),
@@ -406,6 +413,16 @@ impl Sampler {
                 Some(_) => None,
             },
         }
+    }
+
+    /// What our processes used between the moment when they were last seen and their end, of the
+    /// `buried_s` seconds that those which ended since the release had used in all: that is no
+    /// neighbour's.
+    fn unseen_s(&self, buried_s: f64) -> f64 {
+        let is_gone = |one: &&Process| !Path::new(&format!("/proc/{}", one.pid)).exists();
+        let gone = self.processes.iter().filter(is_gone);
+        let seen = gone.map(|one| one.last.cpu.user_s + one.last.cpu.system_s);
+        (buried_s - seen.sum::<f64>()).max(0.0)
     }
 
     /// Adds up the proportional set sizes, unless the last time took so long that it is too early.
@@ -453,6 +470,30 @@ mod tests {
         assert!(samples[1].switches.voluntary >= samples[0].switches.voluntary);
         assert_eq!(samples[0].moment.database_allocated_bytes, Some(4096));
         assert!(machine.neighbours.is_some());
+    }
+
+    #[test]
+    fn what_a_process_used_after_it_was_last_seen_is_no_neighbour_s() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "read go; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done",
+            ])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut sampler = Sampler::new(&[child.id()], &[], folder.path(), None);
+        let first = sampler.first;
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        sampler.used();
+        let now = sampler.scene.counters();
+        let buried_s = now.buried_cpu_s - first.buried_cpu_s;
+        // Other tests of this process may bury children meanwhile: never less than this one's.
+        assert!(buried_s > 0.05, "{buried_s}");
+        assert!(sampler.unseen_s(buried_s) > 0.05, "{buried_s}");
+        assert_eq!(sampler.unseen_s(0.0), 0.0);
     }
 
     #[test]

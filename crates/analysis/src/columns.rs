@@ -52,11 +52,12 @@ pub fn harness(ranking: &Ranking) -> Table {
     fill(columns, &ranking.harness)
 }
 
-/// The plural of an operation's kind: `updates`, `flushes`.
+/// The plural of an operation's kind: `updates`, `flushes`, `deliveries`.
 pub fn plural(kind: &str) -> String {
-    match kind.ends_with("sh") {
-        true => format!("{kind}es"),
-        false => format!("{kind}s"),
+    match kind.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ if kind.ends_with("sh") || kind.ends_with('s') => format!("{kind}es"),
+        _ => format!("{kind}s"),
     }
 }
 

@@ -275,6 +275,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_kind_has_its_plural() {
+        for (one, several) in [
+            ("update", "updates"),
+            ("flush", "flushes"),
+            ("delivery", "deliveries"),
+            ("order-status", "order-statuses"),
+            ("rolled-back new-order", "rolled-back new-orders"),
+        ] {
+            assert_eq!(plural(one), several);
+        }
+    }
+
+    #[test]
     fn a_table_shows_the_number_of_a_version_and_no_less_where_there_are_two() {
         assert_eq!(short_version("3.54.1 2026-10-16 555e07ef"), "3.54.1");
         assert_eq!(short_version("LMDB 0.9.70: (December 19, 2015)"), "0.9.70");

@@ -139,7 +139,7 @@ fn does_all(origin: Option<Origin>, dialect: Dialect, sample: &Sample, isolation
 
 #[test]
 fn postgresql_keeps_the_contract_and_speaks_sql() {
-    let isolations = ["auto", "read-committed", "serializable"];
+    let isolations = ["auto", "serializable"];
     let origin = Origin::postgresql();
     does_all(origin, Dialect::Postgresql, &POSTGRESQL, &isolations);
 }

@@ -82,8 +82,6 @@ pub(super) enum Lock {
     ByIsolation,
     /// By `FOR UPDATE`.
     ForUpdate,
-    /// By `FOR UPDATE` where the isolation is no more than read-committed.
-    ForUpdateWhereWeak,
     /// By an update of the row to what it is.
     ByUpdate,
 }
@@ -240,13 +238,9 @@ impl Shape {
 }
 
 impl Manner {
-    /// Whether a read of a write transaction must lock its row at this isolation, by its query.
-    pub(super) fn locks(&self, isolation: u32) -> bool {
-        match self.keys.lock {
-            Lock::ForUpdate => true,
-            Lock::ForUpdateWhereWeak => isolation <= READ_COMMITTED,
-            Lock::ByIsolation | Lock::ByUpdate => false,
-        }
+    /// Whether a read of a write transaction must lock its row, by its query.
+    pub(super) fn locks(&self) -> bool {
+        self.keys.lock == Lock::ForUpdate
     }
 
     /// The statement that locks a row before it is read, where that takes one: key.

@@ -53,12 +53,12 @@ pub(super) fn isolation(knobs: &Resolved, manner: &Manner, told: &Told) -> Resul
     let asked = LEVELS.iter().find(|(name, _)| *name == word);
     let bit = asked.map_or(manner.isolation, |(_, bit)| *bit);
     // What is weaker than its own must be made up for by locks, where rows can be locked.
-    let is_kept = bit >= manner.isolation || manner.locks(bit);
+    let is_kept = bit >= manner.isolation || manner.locks();
     if is_kept && told.isolations & bit != 0 {
         return Ok(bit);
     }
     let can = |(_, bit): &&(&str, u32)| {
-        told.isolations & bit != 0 && (*bit >= manner.isolation || manner.locks(*bit))
+        told.isolations & bit != 0 && (*bit >= manner.isolation || manner.locks())
     };
     let has: Vec<_> = LEVELS.iter().filter(can).map(|(name, _)| *name).collect();
     Err(Error::Unsupported(format!(
@@ -99,9 +99,10 @@ mod tests {
     fn an_isolation_is_one_that_the_driver_has_and_that_loses_no_update() {
         assert_eq!(chosen("auto", Dialect::Postgresql, 15), Ok(REPEATABLE_READ));
         assert_eq!(
-            chosen("read-committed", Dialect::Postgresql, 15),
+            chosen("read-committed", Dialect::Mariadb, 15),
             Ok(READ_COMMITTED)
         );
+        assert!(chosen("read-committed", Dialect::Postgresql, 15).is_err());
         assert_eq!(chosen("auto", Dialect::Sqlite, 8), Ok(SERIALIZABLE));
         assert_eq!(chosen("auto", Dialect::Iris, 3), Ok(READ_COMMITTED));
         assert_eq!(chosen("auto", Dialect::Informix, 15), Ok(REPEATABLE_READ));

@@ -52,7 +52,7 @@ impl Slot {
                 self.indicator = NULL;
                 // What it was bound as is right for nothing too.
                 self.kind.get_or_insert(Kind::Text);
-                return Ok(self.is_elsewhere());
+                return Ok(self.is_elsewhere(ways));
             }
             Datum::Integer(number) => self.number(number),
             Datum::Decimal { units, .. } if !ways.has_decimals => self.number(units),
@@ -85,7 +85,7 @@ impl Slot {
             }
         };
         self.kind = Some(kind);
-        Ok(self.is_elsewhere())
+        Ok(self.is_elsewhere(ways))
     }
 
     fn number(&mut self, number: i64) -> Kind {
@@ -106,7 +106,7 @@ impl Slot {
     }
 
     /// Whether the value is not where it was bound.
-    fn is_elsewhere(&mut self) -> bool {
+    fn is_elsewhere(&mut self, ways: Ways) -> bool {
         const ROOM: usize = 64;
         if self.bytes.capacity() == 0 {
             self.bytes.reserve(ROOM);
@@ -117,7 +117,8 @@ impl Slot {
             Some(Kind::Decimal(_) | Kind::Text | Kind::Bytes) => self.bytes.capacity(),
         };
         let now = self.kind.map(|kind| (kind, room));
-        std::mem::replace(&mut self.bound, now) != now
+        let is_other = std::mem::replace(&mut self.bound, now) != now;
+        is_other || (room > 0 && ways.binds_each_time)
     }
 
     /// Forgets that it is bound.

@@ -178,7 +178,7 @@ impl<'d> OdbcSession<'d> {
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<(usize, bool)> {
         let manner = self.manner();
-        let locks = self.open == Some(Mode::Write) && manner.locks(self.isolation);
+        let locks = self.open == Some(Mode::Write) && manner.locks();
         let shape = Shape::of(range, direction, batch, locks);
         let slot = &mut self.scans[shape.number()];
         let prepared = match slot {
@@ -334,7 +334,7 @@ impl Session for OdbcSession<'_> {
         let mode = self.open.ok_or_else(refuse::no_transaction)?;
         self.check_key(key)?;
         let is_write = mode == Mode::Write;
-        let locks = is_write && self.manner().locks(self.isolation);
+        let locks = is_write && self.manner().locks();
         self.transacted(|session| {
             if is_write && session.manner().touch().is_some() {
                 session.run(Own::Touch, &[key])?;

@@ -22,6 +22,8 @@ pub(super) struct Ways {
     /// Columns are what they are described as before the statement is executed; otherwise they are
     /// described anew after it, and fetched one by one.
     pub(super) binds_columns: bool,
+    /// Text and bytes must be bound for each execution: the driver keeps their first length.
+    pub(super) binds_each_time: bool,
     /// Digits behind a moment's second.
     pub(super) fraction_digits: u8,
 }
@@ -31,6 +33,7 @@ impl Ways {
     pub(super) const STANDARD: Self = Self {
         has_decimals: true,
         binds_columns: true,
+        binds_each_time: false,
         fraction_digits: 6,
     };
 }

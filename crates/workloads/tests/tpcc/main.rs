@@ -13,5 +13,6 @@ mod conditions;
 mod engines;
 mod faulty;
 mod harness;
+mod odbc;
 mod settings;
 mod sql;

@@ -27,6 +27,7 @@ pub(super) static MANNER: Manner = Manner {
     ways: Ways {
         has_decimals: true,
         binds_columns: true,
+        binds_each_time: false,
         // DATETIME YEAR TO FRACTION(5).
         fraction_digits: 5,
     },

@@ -14,12 +14,12 @@ pub(super) static MANNER: Manner = Manner {
     has_snapshots: true,
     has_writers: true,
     setup: &[
-        "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
         "SET SESSION time_zone='+00:00', \
          SESSION sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
         "USE trueput",
     ],
-    more: |_| "",
+    // The connector refuses SET NAMES.
+    more: |_| "CHARSET=utf8mb4",
     natives: Natives {
         // A deadlock, a lock wait that timed out, a record that has changed since it was read.
         conflicts: &[1213, 1205, 1020],

@@ -38,7 +38,9 @@ pub(super) static MANNER: Manner = Manner {
             "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
         ),
         begin_write: None,
-        lock: Lock::ForUpdateWhereWeak,
+        // At read-committed updates were lost through psqlodbc, `FOR UPDATE` or not, so that it is
+        // refused.
+        lock: Lock::ByIsolation,
         paging: Paging::Limit,
     },
     keeping,

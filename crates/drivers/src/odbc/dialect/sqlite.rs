@@ -22,6 +22,7 @@ pub(super) static MANNER: Manner = Manner {
         // A column without a declared type is described by what its first row has, and a BLOB as
         // of 255 bytes, whatever it has.
         binds_columns: false,
+        binds_each_time: true,
         fraction_digits: 6,
     },
     keys: Keys {

@@ -78,6 +78,34 @@ fn the_contract_is_kept_at_every_isolation() {
 }
 
 #[test]
+fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
+    if !is_here() {
+        return;
+    }
+    let knobs = [("isolation", Value::from("read-committed"))];
+    let place = Place::of(&ENGINE, Durability::Process, &knobs);
+    let database = open(&ENGINE, place.path(), Durability::Process, &knobs).unwrap();
+    let mut first = database.session().unwrap();
+    first.begin(Mode::Write).unwrap();
+    assert_eq!(get(first.as_mut(), b"counter"), None);
+    std::thread::scope(|scope| {
+        let (found, finds) = std::sync::mpsc::channel();
+        scope.spawn(|| {
+            let mut second = database.session().unwrap();
+            second.begin(Mode::Write).unwrap();
+            found.send(get(second.as_mut(), b"counter")).unwrap();
+            second.commit().unwrap();
+            drop(found);
+        });
+        let early = finds.recv_timeout(std::time::Duration::from_millis(500));
+        assert!(early.is_err(), "it did not wait, and found {early:?}");
+        first.put(b"counter", b"1").unwrap();
+        first.commit().unwrap();
+        assert_eq!(finds.recv().unwrap().as_deref(), Some(b"1".as_slice()));
+    });
+}
+
+#[test]
 fn its_sessions_speak_sql() {
     if !is_here() {
         return;

@@ -13,6 +13,7 @@ use trueput_engine::{
 /// Statements that every session prepares, by their names.
 const GET: &str = "get";
 const GET_LOCKED: &str = "get-locked";
+const LOCK_MISSING: &str = "lock-missing";
 const PUT: &str = "put";
 const DELETE: &str = "delete";
 const BEGIN_WRITE: &str = "begin-write";
@@ -72,6 +73,10 @@ impl PostgresqlSession {
         for (name, text) in [
             (GET, select),
             (GET_LOCKED, &locked),
+            (
+                LOCK_MISSING,
+                "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))",
+            ),
             (PUT, put),
             (DELETE, "DELETE FROM record WHERE k = $1"),
             (BEGIN_WRITE, begin_write),
@@ -226,7 +231,16 @@ impl Session for PostgresqlSession {
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         let locks = self.mode()? == Mode::Write && self.isolation == Isolation::ReadCommitted;
-        self.value_of(if locks { GET_LOCKED } else { GET }, key, visitor)
+        if !locks {
+            return self.value_of(GET, key, visitor);
+        }
+        if self.value_of(GET_LOCKED, key, visitor)? {
+            return Ok(true);
+        }
+        // A row that is not there cannot be locked: two transactions would both find nothing, and
+        // the second to store would overwrite what it has not seen.
+        self.run(LOCK_MISSING, &[key], &mut ignore)?;
+        self.value_of(GET_LOCKED, key, visitor)
     }
 
     fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {

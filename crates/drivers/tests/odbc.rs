@@ -146,7 +146,7 @@ fn postgresql_keeps_the_contract_and_speaks_sql() {
 
 #[test]
 fn mariadb_keeps_the_contract_and_speaks_sql() {
-    let isolations = ["auto", "read-committed"];
+    let isolations = ["auto", "serializable"];
     does_all(Origin::mariadb(), Dialect::Mariadb, &MARIADB, &isolations);
 }
 

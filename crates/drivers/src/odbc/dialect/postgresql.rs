@@ -38,8 +38,6 @@ pub(super) static MANNER: Manner = Manner {
             "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
         ),
         begin_write: None,
-        // At read-committed updates were lost through psqlodbc, `FOR UPDATE` or not, so that it is
-        // refused.
         lock: Lock::ByIsolation,
         paging: Paging::Limit,
     },

@@ -18,6 +18,10 @@ const NAMES: [&str; 4] = [
     "google-chrome-stable",
 ];
 
+/// Waits until two frames have passed.
+const FRAMES: &str = "new Promise((done) => \
+    requestAnimationFrame(() => requestAnimationFrame(() => done(true))))";
+
 /// A browser with one page open.
 pub struct Browser {
     process: Child,
@@ -87,7 +91,8 @@ impl Browser {
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = if dark { "dark" } else { "light" };
-        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        let media = json!({"media": "screen", "features": features});
         self.call("Emulation.setEmulatedMedia", media);
         self.loaded = false;
         let address = format!("file://{}", file.display());
@@ -96,10 +101,19 @@ impl Browser {
             self.receive();
         }
         // Every chart is drawn, as before printing, and two frames pass.
-        self.evaluate(
-            "dispatchEvent(new Event('beforeprint')); new Promise((done) => \
-             requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
-        );
+        self.evaluate(&format!(
+            "dispatchEvent(new Event('beforeprint')); {FRAMES}"
+        ));
+    }
+
+    /// Lays the open page out as for a sheet of that width.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn print(&mut self, width: u32) {
+        let metrics =
+            json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        self.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
+        self.evaluate(FRAMES);
     }
 
     /// The value of an expression in the page, awaited where it is a promise.

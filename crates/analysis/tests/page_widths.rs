@@ -1,0 +1,150 @@
+//! That nothing of a page is cut off: on screens of three widths and on paper.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "support/browser.rs"]
+mod browser;
+mod support;
+
+use browser::Browser;
+use serde_json::{Value, json};
+use support::{report, spec, valid};
+use trueput_analysis::Report;
+use trueput_record::ceiling::{Ceilings, FlushCeiling, MemoryCeiling};
+use trueput_record::measurement::{OpenLoop, OperationSummary, ResponseSummary};
+use trueput_record::{Durability, TrialRecord, Value as Setting};
+
+/// The kinds of operation that tpcc has.
+const KINDS: [&str; 5] = [
+    "new-order",
+    "payment",
+    "order-status",
+    "delivery",
+    "stock-level",
+];
+
+/// A trial with something in every column: five kinds of operation, ceilings, an open loop.
+fn trial(cell: u32, engine: &str, repeat: u32) -> TrialRecord {
+    let mut spec = spec(cell, engine, Durability::Sync, repeat);
+    spec.workload = "tpcc".to_owned();
+    let map_size = Setting::Integer(1 << (30 + cell));
+    spec.knobs.insert("map_size".to_owned(), map_size);
+    let mut trial = valid(spec, 1_234_567.0 + f64::from(10_000 * cell + repeat));
+    trial.ceilings = Some(Ceilings {
+        flush: Some(FlushCeiling {
+            alone_per_s: 12_345.0,
+            grouped_per_s: 123_456.0,
+            grouped_flushes_per_s: 1_234.0,
+        }),
+        memory: MemoryCeiling {
+            dependent_reads_per_s: 9_299_854.0,
+            ..MemoryCeiling::default()
+        },
+        ..Ceilings::default()
+    });
+    let measurement = trial.measurement.as_mut().unwrap();
+    let like = measurement.operations[1].clone();
+    let operation = |kind: &str| OperationSummary {
+        kind: kind.to_owned(),
+        ..like.clone()
+    };
+    measurement.operations = KINDS.into_iter().chain(["read"]).map(operation).collect();
+    measurement.commits = Some(5 * like.count);
+    let response = |kind: &str| ResponseSummary {
+        kind: kind.to_owned(),
+        count: like.count,
+        latency: like.latency.clone(),
+    };
+    measurement.open_loop = Some(OpenLoop {
+        rate_per_s: 1_500_000.0,
+        issued: 5 * like.count,
+        responses: KINDS.map(response).to_vec(),
+        ..OpenLoop::default()
+    });
+    trial
+}
+
+fn many_columns() -> Report {
+    let cells = [(0, "lmdb"), (1, "lmdb"), (2, "berkeleydb"), (3, "rocksdb")];
+    let repeats = (1..=3).flat_map(|repeat| cells.map(|(cell, engine)| (cell, engine, repeat)));
+    let trials = repeats.map(|(cell, engine, repeat)| trial(cell, engine, repeat));
+    let mut report = report(trials.collect());
+    let headline = ("tpcc".to_owned(), KINDS[0].to_owned());
+    report.manifest.headlines = [headline].into();
+    report
+}
+
+/// What stands out to the right of the page and in no frame that scrolls, and by how much.
+const OUTSIDE: &str = "(() => {
+  const scrolls = (e) => !['visible', 'clip'].includes(getComputedStyle(e).overflowX);
+  const framed = (e) => e !== null && e !== document.body
+    && (scrolls(e) || framed(e.parentElement));
+  const over = (e) => Math.round(e.getBoundingClientRect().right - innerWidth);
+  const outside = [...document.querySelectorAll('body *')].filter((e) => over(e) > 0);
+  const told = outside.filter((e) => !framed(e.parentElement))
+    .map((e) => `${e.tagName} by ${over(e)}: ${e.textContent.slice(0, 40)}`);
+  const page = document.documentElement.scrollWidth - innerWidth;
+  return page > 0 ? [`the page by ${page}`, ...told.slice(0, 5)] : told.slice(0, 5);
+})()";
+
+/// What stands out at each width, and on A4 and Letter, drawn before at the width of a screen.
+fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, page).unwrap();
+    let mut seen = Vec::new();
+    for (what, width) in [("1280", 1280), ("760", 760), ("360", 360)] {
+        browser.open(&file, width, false);
+        seen.push((what, browser.evaluate(OUTSIDE)));
+    }
+    // The width of the sheet without Chromium's margins, at 96 points to the inch.
+    for (what, width) in [("A4", 718), ("Letter", 739), ("760 in print", 760)] {
+        browser.open(&file, 1280, false);
+        browser.print(width);
+        seen.push((what, browser.evaluate(OUTSIDE)));
+    }
+    seen.retain(|(_, outside)| *outside != json!([]));
+    seen
+}
+
+#[test]
+fn nothing_stands_out_of_the_page_on_a_screen_or_on_paper() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    assert_eq!(outside(&mut browser, &many_columns().page()), []);
+    assert_eq!(browser.complaints, [""; 0]);
+}
+
+#[test]
+fn what_stands_out_is_found() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let wide = "<p style=\"white-space: nowrap; max-width: none\">";
+    let page = many_columns().page();
+    let page = page.replace(
+        "</main>",
+        &format!("{wide}{}</p></main>", "wide ".repeat(900)),
+    );
+    let found = outside(&mut browser, &page);
+    let found: Vec<_> = found.into_iter().map(|(what, _)| what).collect();
+    let everywhere = ["1280", "760", "360", "A4", "Letter", "760 in print"];
+    assert_eq!(found, everywhere);
+}
+
+#[test]
+fn a_table_that_may_not_break_its_headings_is_too_wide_for_paper() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let style = "th.figure, td.figure { white-space: nowrap !important; }</style>";
+    let page = many_columns().page().replacen("</style>", style, 1);
+    let found = outside(&mut browser, &page);
+    assert!(found.iter().any(|(what, _)| *what == "A4"), "{found:?}");
+    let on_screen = |what: &str| ["1280", "760", "360"].contains(&what);
+    assert!(!found.iter().any(|(what, _)| on_screen(what)), "{found:?}");
+}

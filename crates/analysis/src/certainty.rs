@@ -2,16 +2,27 @@
 
 use crate::cells::Cell;
 use crate::inference::{Comparison, Noise, Verdict, compare_among};
-use crate::rankings::Ranking;
+use crate::rankings::{Ranking, why_unranked};
 use crate::units::per_cent;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 
-/// The comparison of a cell's repeats with the best one's, one of `comparisons`: in pairs where both
-/// have the same repeats, since a plan runs them by turns.
-pub(crate) fn against_best(
-    best: &[&TrialRecord],
-    other: &[&TrialRecord],
+/// The trials of a cell that count.
+pub(crate) fn counting<'a>(
+    trials: impl IntoIterator<Item = &'a TrialRecord>,
+    cell: u32,
+    headline: &str,
+) -> Vec<&'a TrialRecord> {
+    let counts =
+        |trial: &&TrialRecord| trial.spec.cell == cell && why_unranked(trial, headline).is_none();
+    trials.into_iter().filter(counts).collect()
+}
+
+/// The comparison of two cells' repeats, one of `comparisons` that are read together: in pairs where
+/// both have the same repeats, since a plan runs them by turns.
+pub(crate) fn between(
+    first: &[&TrialRecord],
+    second: &[&TrialRecord],
     headline: &str,
     comparisons: usize,
 ) -> Comparison {
@@ -21,21 +32,21 @@ pub(crate) fn against_best(
         };
         trials.iter().filter_map(of).collect()
     };
-    let (best, other) = (rates(best), rates(other));
-    let by_repeat: BTreeMap<u32, f64> = best.iter().copied().collect();
-    let pairs: Vec<(f64, f64)> = other
+    let (first, second) = (rates(first), rates(second));
+    let by_repeat: BTreeMap<u32, f64> = first.iter().copied().collect();
+    let pairs: Vec<(f64, f64)> = second
         .iter()
         .filter_map(|(repeat, rate)| Some((*by_repeat.get(repeat)?, *rate)))
         .collect();
-    let distinct: BTreeMap<u32, f64> = other.iter().copied().collect();
-    let told_apart = by_repeat.len() == best.len() && distinct.len() == other.len();
+    let distinct: BTreeMap<u32, f64> = second.iter().copied().collect();
+    let told_apart = by_repeat.len() == first.len() && distinct.len() == second.len();
     if told_apart && pairs.len() >= 3 {
         let (first, second): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         return compare_among(&first, &second, true, comparisons);
     }
     let alone =
         |rates: Vec<(u32, f64)>| rates.into_iter().map(|(_, rate)| rate).collect::<Vec<_>>();
-    compare_among(&alone(best), &alone(other), false, comparisons)
+    compare_among(&alone(first), &alone(second), false, comparisons)
 }
 
 /// What is to be said of a ranking's order; empty where nothing was repeated often enough or nothing
@@ -44,11 +55,7 @@ pub(crate) fn sentences(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String>
     let Some((best, others)) = ranking.cells.split_first() else {
         return Vec::new();
     };
-    let verdict = |cell: &&Cell| cell.against_best.map(|comparison| comparison.verdict);
-    let tied: Vec<&Cell> = others
-        .iter()
-        .filter(|cell| verdict(cell) == Some(Verdict::NoDifference))
-        .collect();
+    let tied = with_verdict(others, Verdict::NoDifference);
     let mut lines = Vec::new();
     if tied.is_empty() {
         lines.extend(leads(best, others));
@@ -62,6 +69,15 @@ pub(crate) fn sentences(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String>
         }
     }
     lines
+}
+
+/// The cells that came to this beside the best.
+pub(crate) fn with_verdict(cells: &[Cell], verdict: Verdict) -> Vec<&Cell> {
+    let came_to = |cell: &&Cell| {
+        cell.against_best
+            .is_some_and(|comparison| comparison.verdict == verdict)
+    };
+    cells.iter().filter(came_to).collect()
 }
 
 fn too_noisy(best: &Cell, tied: &[&Cell]) -> String {
@@ -86,12 +102,13 @@ fn too_noisy(best: &Cell, tied: &[&Cell]) -> String {
     )
 }
 
-/// The best and how far it is ahead of the second, where that is sure.
+/// The best and how far it is ahead of the second, where it is surely ahead of all.
 fn leads(best: &Cell, others: &[Cell]) -> Option<String> {
     let second = others.first()?;
     let comparison = second.against_best?;
     let ratio = comparison.ratio?;
-    (comparison.verdict == Verdict::Slower).then(|| {
+    let all = with_verdict(others, Verdict::Slower).len() == others.len();
+    all.then(|| {
         format!(
             "{} leads for certain: {} comes to {} of it ({} to {}, a {} interval of the repeats{}).",
             best.contender,

@@ -1,8 +1,9 @@
 //! What each knob did where trials differ by it: the rate, what it cost, and what it gives up.
 
 use crate::cells::Cell;
+use crate::certainty::{between, counting};
 use crate::document::{Block, Column, Table};
-use crate::inference::{Comparison, compare};
+use crate::inference::Comparison;
 use crate::rankings::Ranking;
 use crate::report::Report;
 use crate::units::{number, separate};
@@ -34,44 +35,46 @@ pub(crate) struct Effect {
     pub gives_up: String,
 }
 
-/// The rates of a cell's trials that count, by repeat.
-pub(crate) fn rates(report: &Report, ranking: &Ranking, cell: &Cell) -> Vec<f64> {
-    let not_ranked = |id: &str| ranking.unranked.iter().any(|trial| trial.id == id);
-    let trials = report
-        .trials
-        .iter()
-        .filter(|trial| trial.spec.cell == cell.cell);
-    let mut rates: Vec<_> = trials
-        .filter(|trial| !not_ranked(&trial.spec.id))
-        .filter_map(|trial| {
-            let operation = trial.measurement.as_ref()?.operation(&ranking.headline)?;
-            Some((trial.spec.repeat, operation.per_s))
-        })
-        .collect();
-    rates.sort_by_key(|(repeat, _)| *repeat);
-    rates.into_iter().map(|(_, per_s)| per_s).collect()
+/// Two cells of a ranking that differ in one knob alone, the base first.
+struct Turn<'a> {
+    ranking: &'a Ranking,
+    base: &'a Cell,
+    cell: &'a Cell,
+    knob: String,
 }
 
 /// Every effect that the run can tell, by ranking and knob.
 pub(crate) fn effects(report: &Report, rankings: &[Ranking]) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    for ranking in rankings {
-        let mut cells: Vec<&Cell> = ranking.cells.iter().collect();
-        cells.sort_by_key(|cell| cell.cell);
-        for (index, cell) in cells.iter().enumerate() {
-            // The first cell that differs by one knob alone is what the others are held against.
-            let mut seen = BTreeSet::new();
-            for base in &cells[..index] {
-                let Some(knob) = only_difference(base, cell) else {
-                    continue;
-                };
-                if seen.insert(knob.clone()) {
-                    effects.extend(effect(report, ranking, base, cell, knob));
-                }
+    let turns: Vec<_> = rankings.iter().flat_map(turns).collect();
+    let count = turns.len();
+    let effects = turns.into_iter();
+    effects
+        .filter_map(|turn| effect(report, turn, count))
+        .collect()
+}
+
+fn turns(ranking: &Ranking) -> Vec<Turn<'_>> {
+    let mut turns = Vec::new();
+    let mut cells: Vec<&Cell> = ranking.cells.iter().collect();
+    cells.sort_by_key(|cell| cell.cell);
+    for (index, &cell) in cells.iter().enumerate() {
+        // The first cell that differs by one knob alone is what the others are held against.
+        let mut seen = BTreeSet::new();
+        for &base in &cells[..index] {
+            let Some(knob) = only_difference(base, cell) else {
+                continue;
+            };
+            if seen.insert(knob.clone()) {
+                turns.push(Turn {
+                    ranking,
+                    base,
+                    cell,
+                    knob,
+                });
             }
         }
     }
-    effects
+    turns
 }
 
 /// The knob in which two cells differ, where they differ in nothing else.
@@ -89,14 +92,17 @@ fn only_difference(one: &Cell, other: &Cell) -> Option<String> {
     differing.next().is_none().then(|| knob.clone())
 }
 
-fn effect(
-    report: &Report,
-    ranking: &Ranking,
-    base: &Cell,
-    cell: &Cell,
-    knob: String,
-) -> Option<Effect> {
+/// One of `comparisons` effects that are read together.
+fn effect(report: &Report, turn: Turn<'_>, comparisons: usize) -> Option<Effect> {
+    let Turn {
+        ranking,
+        base,
+        cell,
+        knob,
+    } = turn;
     let (turned, from) = (cell.knobs.get(&knob)?, base.knobs.get(&knob)?);
+    let headline = &ranking.headline;
+    let trials = |cell: &Cell| counting(&report.trials, cell.cell, headline);
     let over = |figure: fn(&Cell) -> f64| figure(cell) / figure(base);
     let given_up = report
         .manifest
@@ -107,11 +113,7 @@ fn effect(
         engine: cell.engine.clone(),
         value: turned.clone(),
         base: from.clone(),
-        rate: compare(
-            &rates(report, ranking, base),
-            &rates(report, ranking, cell),
-            true,
-        ),
+        rate: between(&trials(base), &trials(cell), headline, comparisons),
         rate_ratio: over(|cell| cell.figures.headline_per_s.median),
         memory_ratio: over(|cell| cell.figures.peak_pss_bytes),
         database_ratio: over(|cell| cell.figures.database_allocated_bytes),

@@ -5,7 +5,7 @@
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::{self, Cell};
-use crate::certainty::against_best;
+use crate::certainty::{between, counting};
 use crate::contender::ContenderNames;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,10 +92,15 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
             first(&|other| other.workload == spec.workload && other.settings == spec.settings);
         (workload, spec.durability, settings, spec.workers)
     });
-    groups
-        .iter()
-        .map(|group| ranking(manifest, group))
-        .collect()
+    let rankings = groups.iter().map(|group| ranking(manifest, group));
+    let mut rankings: Vec<_> = rankings.collect();
+    // A reader goes through all of them, so their comparisons are read together.
+    let behind = |ranking: &Ranking| ranking.cells.len().saturating_sub(1);
+    let comparisons = rankings.iter().map(behind).sum();
+    for (ranking, group) in rankings.iter_mut().zip(&groups) {
+        hold_against_best(ranking, group, comparisons);
+    }
+    rankings
 }
 
 /// An interrupted trial that was run again later: the later line speaks for it.
@@ -133,20 +138,10 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     let (harness, mut cells): (Vec<_>, Vec<_>) =
         cells.partition(|cell| cell.engine == HARNESS_ENGINE);
     let rate = |cell: &Cell| cell.figures.headline_per_s.median;
-    let trials_of = |cell: &Cell| by_cell.get(&cell.cell).map_or(&[][..], Vec::as_slice);
     cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
-    let best = cells.first().map(rate);
-    let best_trials = cells.first().map_or(&[][..], trials_of);
-    let comparisons = cells.len().saturating_sub(1);
-    for cell in cells.iter_mut().skip(1) {
-        let own = by_cell.get(&cell.cell).map_or(&[][..], Vec::as_slice);
-        let compared = against_best(best_trials, own, &headline, comparisons);
-        cell.against_best = Some(compared);
-    }
+    let best = cells.first().map(rate).filter(|best| *best > 0.0);
     for cell in &mut cells {
-        cell.relative_to_best = best
-            .filter(|best| *best > 0.0)
-            .map(|best| rate(cell) / best);
+        cell.relative_to_best = best.map(|best| rate(cell) / best);
     }
     let notes: BTreeSet<_> = trials
         .iter()
@@ -163,6 +158,22 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         harness,
         builds: builds(trials, &names),
         unranked,
+    }
+}
+
+/// Compares each cell with the best; `comparisons` are read together.
+fn hold_against_best(ranking: &mut Ranking, trials: &[&TrialRecord], comparisons: usize) {
+    let Ranking {
+        cells, headline, ..
+    } = ranking;
+    let trials_of = |cell: &Cell| counting(trials.iter().copied(), cell.cell, headline);
+    let Some((best, others)) = cells.split_first_mut() else {
+        return;
+    };
+    let best = trials_of(best);
+    for cell in others {
+        let compared = between(&best, &trials_of(cell), headline, comparisons);
+        cell.against_best = Some(compared);
     }
 }
 

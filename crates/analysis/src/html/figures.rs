@@ -7,7 +7,7 @@ use crate::columns::plural;
 use crate::held;
 use crate::rankings::Ranking;
 use crate::scaling::{Series, series};
-use crate::units::number;
+use crate::units::{number, per_cent};
 use std::collections::BTreeSet;
 use trueput_record::recovery::EngineEvent;
 use trueput_record::{Durability, Measurement};
@@ -329,6 +329,12 @@ pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
         .filter(|effect| effect.rate_ratio.is_finite());
     let groups: Vec<_> = finite.map(group).collect();
     let column = |title: &str| Column::new(title, Unit::Number);
+    let level = effects
+        .iter()
+        .find_map(|effect| Some(effect.rate.ratio?.level));
+    let intervals = level.map_or_else(String::new, |level| {
+        format!(" Lines: intervals of {}.", per_cent(level))
+    });
     (!groups.is_empty()).then(|| Chart {
         kind: Kind::Ratios,
         title: "Rate after a knob was turned, over the rate before".to_owned(),
@@ -336,8 +342,7 @@ pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
             "The ratio of rates for each of {} turns of a knob.",
             groups.len()
         ),
-        note: "Right of 1 is faster. Lines: intervals of 95 %, where there are repeats enough."
-            .to_owned(),
+        note: format!("Right of 1 is faster.{intervals}"),
         group: "knob",
         columns: vec![column("ratio"), column("lower end"), column("upper end")],
         groups,

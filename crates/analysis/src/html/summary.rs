@@ -1,9 +1,10 @@
 //! What a run came to, in plain words: the first thing that a reader of the page sees.
 
+use crate::cells::Cell;
+use crate::certainty::with_verdict;
 use crate::columns::plural;
 use crate::document::Block;
-use crate::inference::{Verdict, compare};
-use crate::knobs::rates;
+use crate::inference::Verdict;
 use crate::narrate;
 use crate::rankings::Ranking;
 use crate::report::Report;
@@ -27,9 +28,7 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
     let labels = labels(rankings);
     let told = rankings.iter().zip(&labels);
     let told = told.filter(|(ranking, _)| !ranking.cells.is_empty());
-    let mut lines: Vec<_> = told
-        .map(|(one, label)| winner(report, one, label))
-        .collect();
+    let mut lines: Vec<_> = told.map(|(one, label)| winner(one, label)).collect();
     if lines.len() > MOST_LINES {
         let more = lines.split_off(MOST_LINES - 1).len();
         lines.push(format!("{more} more rankings stand below."));
@@ -100,36 +99,38 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
     rankings.iter().map(label).collect()
 }
 
-/// Who is fastest in a ranking, by how much, and whether the repeats can tell.
-fn winner(report: &Report, ranking: &Ranking, heading: &str) -> String {
+/// Who is fastest in a ranking, by how much, and whether the repeats can tell: of all contenders, by
+/// the rule that the ranking itself goes by.
+fn winner(ranking: &Ranking, heading: &str) -> String {
     let unit = plural(&ranking.headline);
-    let rate = |index: usize| {
-        let cell = ranking.cells.get(index)?;
-        Some((cell, cell.figures.headline_per_s.median))
-    };
-    let Some((best, best_per_s)) = rate(0) else {
+    let Some((best, others)) = ranking.cells.split_first() else {
         return format!("{heading}: no trial counts.");
     };
-    let told = format!("{} {unit}/s", number(best_per_s));
-    let Some((second, second_per_s)) = rate(1) else {
-        return format!("{heading}: {}, {told}, alone.", best.contender);
+    let per_s = |cell: &Cell| cell.figures.headline_per_s.median;
+    let (name, told) = (&best.contender, number(per_s(best)));
+    let told = format!("{told} {unit}/s");
+    let Some(second) = others.first() else {
+        return format!("{heading}: {name}, {told}, alone.");
     };
-    let ratio = best_per_s / second_per_s.max(f64::MIN_POSITIVE);
-    let sure = compare(
-        &rates(report, ranking, second),
-        &rates(report, ranking, best),
-        true,
-    );
-    let (name, other) = (&best.contender, &second.contender);
-    let times = format!("{ratio:.2} times the rate of {other}");
-    match sure.verdict {
-        Verdict::Faster => format!("{heading}: {name} is fastest, {told}, {times}."),
-        Verdict::TooFew => format!(
+    let ratio = per_s(best) / per_s(second).max(f64::MIN_POSITIVE);
+    let times = format!("{ratio:.2} times the rate of {}", second.contender);
+    if with_verdict(others, Verdict::Slower).len() == others.len() {
+        return format!("{heading}: {name} is fastest, {told}, {times}.");
+    }
+    match with_verdict(others, Verdict::NoDifference).as_slice() {
+        [] => format!(
             "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be sure."
         ),
-        Verdict::Slower | Verdict::NoDifference => format!(
-            "{heading}: {name} has the highest rate, {told}, but the repeats show no difference \
-             from {other}."
-        ),
+        [tied, more @ ..] => {
+            let more = match more.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            format!(
+                "{heading}: {name} has the highest rate, {told}, but the repeats show no \
+                 difference from {}{more}.",
+                tied.contender
+            )
+        }
     }
 }

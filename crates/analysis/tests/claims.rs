@@ -1,0 +1,142 @@
+//! That a report claims no more than the rule for differences allows, however much is read together.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use support::{report, spec, terminal, valid};
+use trueput_analysis::Report;
+use trueput_record::{Durability, TrialRecord, Value};
+
+/// Rates that scatter by a few hundredths, and the same in another order.
+const RATES: [f64; 5] = [1_980.0, 2_010.0, 2_050.0, 1_990.0, 2_030.0];
+const TURNED: [f64; 5] = [2_030.0, 1_990.0, 2_050.0, 2_010.0, 1_980.0];
+
+/// A lead that one comparison of five repeats claims and one of thirty does not.
+const SMALL: f64 = 1.05;
+
+/// A lead that one of thirty claims too.
+const LARGE: f64 = 1.25;
+
+const FASTEST: &str = "redb is fastest";
+const NO_DIFFERENCE: &str = "but the repeats show no difference from";
+const FOR_CERTAIN: &str = "leads for certain";
+const TOO_NOISY: &str = "Too noisy to tell which is fastest";
+
+/// A cell's trials, a repeat for each rate.
+fn cell(cell: u32, engine: &str, workers: u32, rates: &[f64]) -> Vec<TrialRecord> {
+    let trial = |(repeat, rate): (u32, &f64)| {
+        let mut spec = spec(cell, engine, Durability::Sync, repeat);
+        spec.workers = workers;
+        spec.id = format!("{cell}-r{repeat}");
+        valid(spec, *rate)
+    };
+    (1..).zip(rates).map(trial).collect()
+}
+
+/// So many rankings, in each of which redb leads lmdb by that factor.
+fn duels(rankings: u32, factor: f64) -> Report {
+    let duel = |workers: u32| {
+        let ahead = RATES.map(|rate| rate * factor);
+        let redb = cell(2 * workers, "redb", workers, &ahead);
+        [redb, cell(2 * workers + 1, "lmdb", workers, &TURNED)].concat()
+    };
+    report((1..=rankings).flat_map(duel).collect())
+}
+
+/// One ranking, best first.
+fn contest(contenders: &[(&str, &[f64])]) -> Report {
+    let cells = (0..).zip(contenders);
+    let trials = cells.flat_map(|(number, (engine, rates))| cell(number, engine, 4, rates));
+    report(trials.collect())
+}
+
+#[track_caller]
+fn says(report: &Report, page: &str, not: &str) {
+    let text = report.page();
+    assert!(text.contains(page), "'{page}' is not said");
+    assert!(!text.contains(not), "'{not}' is said");
+}
+
+#[test]
+fn a_lead_that_one_comparison_shows_is_not_claimed_of_thirty() {
+    let (alone, many) = (duels(1, SMALL), duels(30, SMALL));
+    says(&alone, FASTEST, NO_DIFFERENCE);
+    says(&many, NO_DIFFERENCE, FASTEST);
+    let (alone, many) = (terminal(&alone, 200), terminal(&many, 200));
+    assert!(alone.contains(FOR_CERTAIN) && !alone.contains(TOO_NOISY));
+    assert!(many.contains(TOO_NOISY) && !many.contains(FOR_CERTAIN));
+}
+
+#[test]
+fn a_large_lead_is_claimed_of_thirty() {
+    says(&duels(30, LARGE), FASTEST, NO_DIFFERENCE);
+}
+
+#[test]
+fn so_it_is_where_the_thirty_stand_in_one_ranking() {
+    let others: Vec<_> = (0..30).map(|number| format!("engine{number}")).collect();
+    let with = |factor: f64| {
+        let ahead = RATES.map(|rate| rate * factor);
+        let others = others.iter().map(|engine| (engine.as_str(), &TURNED[..]));
+        let contenders: Vec<_> = std::iter::once(("redb", &ahead[..]))
+            .chain(others)
+            .collect();
+        contest(&contenders)
+    };
+    says(&with(LARGE), FASTEST, NO_DIFFERENCE);
+    says(
+        &with(SMALL),
+        "no difference from engine0 and 29 more",
+        FASTEST,
+    );
+}
+
+#[test]
+fn nobody_is_fastest_while_a_third_may_be_as_fast() {
+    let second = RATES.map(|rate| rate / 2.0);
+    let third = [500.0, 4_000.0, 900.0, 3_000.0, 950.0];
+    let tied = contest(&[("redb", &RATES), ("lmdb", &second), ("sqlite", &third)]);
+    says(&tied, "no difference from sqlite", FASTEST);
+    assert!(!terminal(&tied, 200).contains(FOR_CERTAIN));
+}
+
+#[test]
+fn nobody_is_fastest_while_a_third_was_hardly_seen() {
+    let second = RATES.map(|rate| rate / 2.0);
+    let seen = contest(&[("redb", &RATES), ("lmdb", &second), ("sqlite", &[900.0])]);
+    says(&seen, "too few repeats to be sure", FASTEST);
+    assert!(!terminal(&seen, 200).contains(FOR_CERTAIN));
+}
+
+/// redb with so many values of a knob, each turn of which makes it faster by that factor.
+fn turned(values: u32, factor: f64) -> String {
+    let cells = (0..=values).flat_map(|value| {
+        let rates = match value {
+            0 => TURNED,
+            _ => RATES.map(|rate| rate * factor),
+        };
+        let mut trials = cell(value, "redb", 4, &rates);
+        for trial in &mut trials {
+            let map_size = Value::Integer(1 << (20 + value));
+            trial.spec.knobs.insert("map_size".to_owned(), map_size);
+        }
+        trials
+    });
+    let text = terminal(&report(cells.collect()), 200);
+    let start = text.find("What the knobs did").unwrap();
+    let section = &text[start..];
+    section[..section.find("redb has no durability").unwrap()].to_owned()
+}
+
+#[test]
+fn turns_of_a_knob_are_read_together_too() {
+    assert!(turned(1, SMALL).contains("faster"), "{}", turned(1, SMALL));
+    let many = turned(30, SMALL);
+    assert!(!many.contains("faster"), "{many}");
+    assert!(many.contains("no difference seen"), "{many}");
+    assert!(turned(30, LARGE).contains("faster"));
+}

@@ -5,6 +5,7 @@
 //! `docs/FORMAT.md` describes the files for people and for other programs.
 
 pub mod accounting;
+pub mod address;
 pub mod ceiling;
 pub mod conditions;
 pub mod durability;

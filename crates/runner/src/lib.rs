@@ -39,6 +39,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trueput_engine::Engine;
+use trueput_engine::secret::hidden;
 use trueput_record::suggest::did_you_mean;
 use trueput_workloads::Workload;
 
@@ -73,9 +74,13 @@ impl Registry {
                 .iter()
                 .map(|engine| engine.info().name)
                 .collect();
-            let hint = did_you_mean(name, names.iter().copied());
+            let hint = match name.contains("://") {
+                true => ": a server's address stands behind its engine and @".to_owned(),
+                false => did_you_mean(name, names.iter().copied()),
+            };
             format!(
-                "no engine '{name}'{hint}; the engines are {}",
+                "no engine '{}'{hint}; the engines are {}",
+                hidden(name),
                 names.join(", ")
             )
         })

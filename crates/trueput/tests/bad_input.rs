@@ -39,6 +39,10 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
             &["no engine 'lmbd'", "did you mean 'lmdb'"],
         ),
         (
+            &["run", "threen1", "--engine", "postgres://me:hush@host/db"],
+            &["no engine 'postgres://me'", "behind its engine and @"],
+        ),
+        (
             &["run", "threen2", "--engine", "lmdb"],
             &["no workload", "did you mean 'threen1'"],
         ),

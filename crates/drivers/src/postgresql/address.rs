@@ -81,17 +81,10 @@ impl Address {
         };
         let (host, port) = split_port(host).ok_or_else(|| wrong("has a port that is none"))?;
         let mut host = plain(host).ok_or_else(|| wrong("has a broken % escape"))?;
-        for option in options.split('&').filter(|option| !option.is_empty()) {
-            match option.split_once('=') {
-                Some(("host", folder)) => host = plain(folder).unwrap_or_default(),
-                Some(("sslmode", "disable" | "allow" | "prefer")) => {}
-                Some(("sslmode", _)) => return Err(wrong("wants TLS, which is not spoken here")),
-                _ => {
-                    return Err(wrong(&format!(
-                        "has the option '{option}', which is not known"
-                    )));
-                }
-            }
+        let secret = secret::options_of(url).unwrap_or_default();
+        let options = options.split('&').chain(secret.split('&'));
+        if let Some(folder) = folder_of(options).map_err(|why| wrong(&why))? {
+            host = folder;
         }
         let database = plain(database).ok_or_else(|| wrong("has a broken % escape"))?;
         let place = match host.as_str() {
@@ -120,6 +113,10 @@ impl Address {
     /// The password to answer with: the URL's, else that of the environment.
     pub fn password(&self) -> Option<String> {
         let given = secret::of(&self.shown).and_then(|password| plain(&password));
+        let options = secret::options_of(&self.shown).unwrap_or_default();
+        let mut options = options.split('&');
+        let option = options.find_map(|option| option.strip_prefix("password="));
+        let given = given.or_else(|| option.and_then(plain));
         given.or_else(|| std::env::var(PASSWORD).ok())
     }
 }
@@ -128,6 +125,26 @@ impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.shown)
     }
+}
+
+/// The folder of a socket that options name; or what is wrong with one of them.
+fn folder_of<'a>(
+    options: impl Iterator<Item = &'a str>,
+) -> std::result::Result<Option<String>, String> {
+    let mut found = None;
+    for option in options.filter(|option| !option.is_empty()) {
+        match option.split_once('=') {
+            Some(("host", folder)) => found = plain(folder),
+            Some(("sslmode", "disable" | "allow" | "prefer")) => {}
+            Some(("sslmode", _)) => return Err("wants TLS, which is not spoken here".to_owned()),
+            // It is asked for when the server wants it.
+            Some(("password", _)) => {}
+            // What stands behind a name may be secret.
+            Some((name, _)) => return Err(format!("has the option '{name}', which is not known")),
+            None => return Err("has an option without a value".to_owned()),
+        }
+    }
+    Ok(found)
 }
 
 /// A host and its port; `None` where that is no number. An address of IPv6 stands in brackets.
@@ -193,7 +210,7 @@ mod tests {
             ("mysql://host/db", "another kind of server"),
             ("postgres://host:many/db", "port"),
             ("postgres://host/db?sslmode=require", "TLS"),
-            ("postgres://host/db?magic=on", "'magic=on'"),
+            ("postgres://host/db?magic=on", "'magic'"),
             ("postgres://us%er@host/db", "escape"),
         ] {
             let error = Address::parse(url).unwrap_err().to_string();
@@ -210,5 +227,16 @@ mod tests {
         let address = parsed(shown.to_str().unwrap());
         assert_eq!(address.password().as_deref(), Some("s p"));
         assert_eq!(address.to_string(), "postgres://it@host/addressed");
+        let shown = secret::keep(Path::new("postgres://it@host/option?password=hu%20sh"));
+        let address = parsed(shown.to_str().unwrap());
+        assert_eq!(address.password().as_deref(), Some("hu sh"));
+        assert_eq!(address.to_string(), "postgres://it@host/option");
+        let shown = secret::keep(Path::new("postgres://it@host/unknown?sslpassword=hush"));
+        let refused = Address::parse(shown.to_str().unwrap()).unwrap_err();
+        let why = refused.to_string();
+        assert!(
+            why.contains("'sslpassword'") && !why.contains("hush"),
+            "{why}"
+        );
     }
 }

@@ -1,0 +1,35 @@
+//! The addresses of users' servers, which stand where else a library's file is named.
+
+use std::path::Path;
+
+/// Whether a build is the address of a server, and no file: a URL, or a connection string of
+/// ODBC's.
+#[must_use]
+pub fn is_address(build: &Path) -> bool {
+    let is_one = |text: &str| text.contains("://") || is_connection_string(text);
+    build.to_str().is_some_and(is_one)
+}
+
+/// Whether a text begins as a connection string does: with the name of an attribute and `=`.
+#[must_use]
+pub fn is_connection_string(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, ' ' | '_');
+    text.split_once('=').is_some_and(|(name, _)| {
+        name.starts_with(|letter: char| letter.is_ascii_alphabetic()) && name.chars().all(plain)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_told_from_a_file() {
+        assert!(is_address(Path::new("postgres://host/db")));
+        assert!(is_address(Path::new("DSN=mine")));
+        assert!(!is_address(Path::new("/opt/a=b/librocksdb.so")));
+        assert!(!is_address(Path::new(
+            "/usr/lib/postgresql/15/bin/postgres"
+        )));
+    }
+}

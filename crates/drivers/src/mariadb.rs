@@ -5,6 +5,7 @@ mod database;
 mod knobs;
 mod observe;
 mod place;
+mod schema;
 mod server;
 mod session;
 mod settings;

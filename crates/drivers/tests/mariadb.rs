@@ -19,7 +19,8 @@ use std::time::SystemTime;
 use support::{Place, open, read, settings, write};
 use trueput_drivers::MariaDb;
 use trueput_engine::{
-    Datum, Dialect, Direction, Durability, Engine, Happening, KeyRange, Mode, OpenSpec, Value, knob,
+    Datum, Dialect, Direction, Durability, Engine, Happening, KeyRange, Mode, OpenSpec, Value,
+    conformance, knob,
 };
 
 static MARIADB: MariaDb = MariaDb::new();
@@ -292,6 +293,12 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     let again = open(&*engine, first.path(), Durability::Sync, &[]).unwrap();
     assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
     let second = tempfile::tempdir().unwrap();
+    drop(database);
+    let used = open(&*engine, second.path(), Durability::Sync, &[]);
+    let used = used.err().unwrap().to_string();
+    assert!(used.contains("another run uses the database"), "{used}");
+    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    drop(again);
     let database = open(&*engine, second.path(), Durability::Sync, &[]).unwrap();
     assert_eq!(read(&*database, b"key"), None, "a new folder begins anew");
     let said = |opened: trueput_engine::Result<_>| {
@@ -319,6 +326,48 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     let knob = [("innodb_io_capacity", Value::Integer(900))];
     let own = refused("me:s3cret", "trueput_mine", Durability::Sync, &knob);
     assert!(own.contains("the server's own"), "{own}");
+}
+
+#[test]
+fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_are_touched() {
+    if is_missing() {
+        return;
+    }
+    let place = Place::of(&MARIADB, Durability::Sync, &[]);
+    let owner = open(&MARIADB, place.path(), Durability::Sync, &[]).unwrap();
+    let as_owner = |statements: &str| {
+        let mut session = owner.session().unwrap();
+        session.sql().unwrap().batch(statements).unwrap();
+    };
+    as_owner(
+        "CREATE DATABASE trueput_only; CREATE USER clerk@localhost IDENTIFIED BY 'pass'; \
+         GRANT ALL ON trueput_only.* TO clerk@localhost",
+    );
+    let socket = place.path().join("data/server.sock");
+    let url = format!(
+        "mysql://clerk:pass@localhost/trueput_only?socket={}",
+        socket.display()
+    );
+    let engine = MARIADB.at(Path::new(&url)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = knob::resolve("mariadb", engine.knobs(), &settings(&[])).unwrap();
+    let checks = conformance::run(&*engine, folder.path(), Durability::Sync, &knobs);
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+    // Names with quotes in them, and tables that refer to each other, go too.
+    as_owner(
+        "CREATE TABLE trueput_only.`a``b` (id INT PRIMARY KEY); \
+         CREATE TABLE trueput_only.a (id INT REFERENCES trueput_only.`a``b` (id)); \
+         CREATE DATABASE apart; CREATE TABLE apart.record (id INT)",
+    );
+    drop(open(&*engine, folder.path(), Durability::Sync, &[]).unwrap());
+    as_owner("CREATE TABLE trueput_only.`a``b` (id INT); SELECT id FROM apart.record");
+    as_owner("CREATE VIEW trueput_only.seen AS SELECT * FROM apart.record");
+    let another = tempfile::tempdir().unwrap();
+    let refused = open(&*engine, another.path(), Durability::Sync, &[]);
+    let why = refused.err().unwrap().to_string();
+    assert!(why.contains("'seen' (view)"), "{why}");
+    as_owner("SELECT * FROM trueput_only.record");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use mysql::{Column, Value as Wire};
 use trueput_engine::{Datum, Error, Result};
 
 const DEADLOCK: u16 = 1213;
-const LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// A lock of a row or of a table's metadata was waited for too long.
+pub(super) const TOO_LONG_WAIT: u16 = 1205;
 const RECORD_HAS_CHANGED: u16 = 1020;
 const DISK_FULL: u16 = 1021;
 const TABLE_FULL: u16 = 1114;
@@ -22,7 +23,7 @@ pub(super) fn told(error: mysql::Error) -> Error {
         mysql::Error::MySqlError(said) => {
             let text = said.message.replace('\n', " ");
             match said.code {
-                DEADLOCK | LOCK_WAIT_TIMEOUT | RECORD_HAS_CHANGED => {
+                DEADLOCK | TOO_LONG_WAIT | RECORD_HAS_CHANGED => {
                     Error::Conflict(format!("{text} (code {})", said.code))
                 }
                 DISK_FULL | TABLE_FULL => Error::Full(format!("{text} (code {})", said.code)),
@@ -36,8 +37,16 @@ pub(super) fn told(error: mysql::Error) -> Error {
             }
         }
         mysql::Error::IoError(error) => Error::engine(format!("the server is gone: {error}")),
-        other => Error::engine(other.to_string().replace('\n', " ")),
+        // The client's own `Display` of these names its types around the text.
+        mysql::Error::DriverError(error) => one_line(&error),
+        mysql::Error::UrlError(error) => one_line(&error),
+        mysql::Error::CodecError(error) => one_line(&error),
+        other => one_line(&other),
     }
+}
+
+fn one_line(error: &dyn std::fmt::Display) -> Error {
+    Error::engine(error.to_string().replace('\n', " "))
 }
 
 /// Whether the server has answered and will not have us, however long we wait.
@@ -215,6 +224,13 @@ fn date_of(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_client_says_is_told_without_the_names_of_its_types() {
+        let error = mysql::Error::DriverError(mysql::DriverError::ConnectTimeout);
+        let why = told(error).to_string();
+        assert!(!why.is_empty() && !why.contains(['{', '}']), "{why}");
+    }
 
     #[test]
     fn decimals_are_written_and_read_exactly() {

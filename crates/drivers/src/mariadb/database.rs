@@ -3,25 +3,16 @@
 use super::connection::{UNKNOWN_VARIABLE, told};
 use super::knobs;
 use super::place::Place;
-use super::session::{MAX_KEY_BYTES, MariaDbSession};
+use super::session::MariaDbSession;
 use super::settings::{self, Storage};
-use super::{server, sql};
+use super::{schema, server, sql};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
     Database, Durability, Error, Mode, OpenSpec, Resolved, Result, Session, Value,
 };
-
-/// The file in a database's folder that says that its schema was emptied for it.
-const BEGUN: &str = "mariadb-begun";
-/// The table that says that a schema is this program's.
-const MARKER: &str = "trueput_marker";
-/// One process after the other looks at the schema when it opens.
-const LOCK: &str = "SELECT GET_LOCK('trueput open', 60)";
-const UNLOCK: &str = "SELECT RELEASE_LOCK('trueput open')";
 
 /// Variables that are read back, beside those that knobs are named for.
 const VARIABLES: [&str; 10] = [
@@ -67,7 +58,8 @@ const COUNTERS: [&str; 26] = [
     "Rocksdb_wal_synced",
 ];
 
-/// An open database: how to connect, and a connection that asks and checkpoints.
+/// An open database: how to connect, and a connection that holds the schema, asks and
+/// checkpoints.
 pub(super) struct MariaDbDatabase {
     place: Place,
     storage: Storage,
@@ -87,10 +79,7 @@ impl MariaDbDatabase {
         server::check_version(&version.unwrap_or_default())?;
         check_level(&mut control, spec)?;
         sql::batch(&mut control, &setup)?;
-        sql::batch(&mut control, LOCK)?;
-        let ready = make_ready(&mut control, &place, spec.directory, storage);
-        sql::batch(&mut control, UNLOCK)?;
-        ready?;
+        schema::take(&mut control, &place, spec.directory, storage)?;
         let isolation = spec.knobs.text("isolation");
         Ok(Self {
             place,
@@ -194,57 +183,6 @@ fn check_level(connection: &mut Conn, spec: &OpenSpec<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Makes the schema ours and, for a folder that has not begun yet, empty; and makes the table.
-fn make_ready(
-    connection: &mut Conn,
-    place: &Place,
-    directory: &Path,
-    storage: Storage,
-) -> Result<()> {
-    let schema = place.schema();
-    sql::batch(
-        connection,
-        &format!(
-            "CREATE DATABASE IF NOT EXISTS `{schema}` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin; \
-             USE `{schema}`"
-        ),
-    )?;
-    let tables: Vec<String> = connection
-        .query("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
-        .map_err(told)?;
-    let is_ours = tables.is_empty() || tables.iter().any(|table| table == MARKER);
-    if !is_ours {
-        return Err(Error::Unsupported(format!(
-            "the database '{schema}' has tables and no {MARKER}: it was not made by this program, \
-             which leaves it alone; name another, trueput_ and more"
-        )));
-    }
-    sql::batch(
-        connection,
-        &format!("CREATE TABLE IF NOT EXISTS {MARKER} (made INT) ENGINE=InnoDB"),
-    )?;
-    let begun = directory.join(BEGUN);
-    if !begun.exists() {
-        let others = tables.iter().filter(|table| *table != MARKER);
-        let drops: Vec<_> = others
-            .map(|table| format!("DROP TABLE `{table}`"))
-            .collect();
-        if !drops.is_empty() {
-            let drops = drops.join("; ");
-            sql::batch(connection, &format!("SET foreign_key_checks=0; {drops}"))?;
-        }
-        std::fs::write(&begun, schema).map_err(Error::engine)?;
-    }
-    let (key, engine) = (MAX_KEY_BYTES, storage.name());
-    sql::batch(
-        connection,
-        &format!(
-            "CREATE TABLE IF NOT EXISTS record (k VARBINARY({key}) NOT NULL PRIMARY KEY, \
-             v LONGBLOB NOT NULL) ENGINE={engine}"
-        ),
-    )
-}
-
 impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let schema = Some(self.place.schema());
@@ -273,7 +211,11 @@ impl Database for MariaDbDatabase {
         Ok(settings)
     }
 
+    /// A user's server checkpoints as its owner has set it: that is his, and needs rights over all.
     fn checkpoint(&self) -> Result<()> {
+        if self.place.is_users() {
+            return Ok(());
+        }
         let statement = match self.storage {
             Storage::Innodb => "SET GLOBAL innodb_log_checkpoint_now=1",
             Storage::Rocksdb => "SET GLOBAL rocksdb_force_flush_memtable_now=1",

@@ -56,7 +56,16 @@ impl UsersServer {
         let unread = || refused(&format!("'{shown}' cannot be read"));
         let address = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| unread())?;
         let schema = address.get_db_name().unwrap_or(SCHEMA).to_owned();
-        let password = match secret::of(&shown) {
+        let mut escaped = secret::of(&shown);
+        for option in secret::options_of(&shown).unwrap_or_default().split('&') {
+            match option.split_once('=') {
+                Some(("password", text)) => escaped = Some(text.to_owned()),
+                Some((name, _)) => return Err(unknown(&shown, &format!("'{name}'"))),
+                None if option.is_empty() => {}
+                None => return Err(unknown(&shown, "without a value")),
+            }
+        }
+        let password = match escaped {
             Some(escaped) => Some(unescaped(&escaped).ok_or_else(unread)?),
             None => None,
         };
@@ -91,6 +100,13 @@ fn refused(why: &str) -> Error {
     ))
 }
 
+/// An option of an address that has no meaning; its value may be a secret.
+fn unknown(shown: &str, option: &str) -> Error {
+    refused(&format!(
+        "{shown} has an option {option}, which is not known"
+    ))
+}
+
 /// A part of a URL without its `%` escapes; `None` where one is broken.
 fn unescaped(text: &str) -> Option<String> {
     let mut plain = Vec::with_capacity(text.len());
@@ -121,6 +137,11 @@ impl Place {
         let name = directory.file_name()?.to_string_lossy();
         let name = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
         Some(Self::Private(data, format!("{SCHEMA}_{name}")))
+    }
+
+    /// Whether the server is a user's, who may have rights on one database only.
+    pub(super) fn is_users(&self) -> bool {
+        matches!(self, Self::Users(_))
     }
 
     /// The schema in which everything happens.
@@ -172,8 +193,19 @@ mod tests {
         let again = UsersServer::new(server.shown()).unwrap();
         assert_eq!(again.options.get_pass(), Some("s:cret"));
         assert_eq!(unescaped("%zz"), None);
+        let option = UsersServer::new("mysql://me@host/trueput_3?password=hu%20sh").unwrap();
+        assert_eq!(option.shown(), "mysql://me@host/trueput_3");
+        assert_eq!(option.options.get_pass(), Some("hu sh"));
+        let blank = UsersServer::new("mysql://me:hu sh@host/trueput_4").unwrap();
+        assert_eq!(blank.shown(), "mysql://me@host/trueput_4");
+        assert_eq!(blank.options.get_pass(), Some("hu sh"));
         let foreign = UsersServer::new("mariadb://me:secret@host/accounts");
-        for refused in [foreign, UsersServer::new("postgresql://me:secret@host/x")] {
+        let unknown = UsersServer::new("mysql://me@host/trueput_5?token=secret");
+        for refused in [
+            unknown,
+            foreign,
+            UsersServer::new("postgresql://me:secret@host/x"),
+        ] {
             let why = refused.err().unwrap().to_string();
             assert!(!why.contains("secret"), "{why}");
         }

@@ -1,0 +1,166 @@
+//! The schema that a database is: made, taken over from an earlier database, and held.
+
+use super::connection::{TOO_LONG_WAIT, told};
+use super::place::Place;
+use super::session::MAX_KEY_BYTES;
+use super::settings::Storage;
+use super::sql;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use std::path::Path;
+use trueput_engine::{Error, Result};
+
+/// The file in a database's folder that says that its schema was emptied for it.
+const BEGUN: &str = "mariadb-begun";
+/// The table that says that a schema is this program's. Who has the database open has a transaction
+/// open on it, whose metadata lock is shared; who empties the schema needs that lock alone.
+const MARKER: &str = "trueput_marker";
+/// How long another process may take to make the schema ready, seconds.
+const TURN_S: u32 = 60;
+/// How long sessions that were just closed may hold it, seconds.
+const PATIENCE_S: u32 = 10;
+
+/// Makes the schema ours and, for a folder that has not begun yet, empty; makes the table; and
+/// holds a user's schema for as long as the connection lasts.
+///
+/// # Errors
+/// [`Error::Unsupported`], where the schema is not this program's or another run uses it; whatever
+/// the server says.
+pub(super) fn take(
+    connection: &mut Conn,
+    place: &Place,
+    directory: &Path,
+    storage: Storage,
+) -> Result<()> {
+    let name = place.schema();
+    // One process after the other looks at the schema.
+    let lock = format!("'trueput open {name}'");
+    let locked: Option<Option<i64>> = connection
+        .query_first(format!("SELECT GET_LOCK({lock}, {TURN_S})"))
+        .map_err(told)?;
+    if locked.flatten() != Some(1) {
+        return Err(in_use(name));
+    }
+    let ready = make_ready(connection, place, directory, storage);
+    let unlocked = sql::batch(connection, &format!("SELECT RELEASE_LOCK({lock})"));
+    ready.and(unlocked)
+}
+
+fn in_use(name: &str) -> Error {
+    Error::Unsupported(format!(
+        "another run uses the database '{name}': wait for its end, or name another, trueput_ and \
+         more"
+    ))
+}
+
+fn make_ready(
+    connection: &mut Conn,
+    place: &Place,
+    directory: &Path,
+    storage: Storage,
+) -> Result<()> {
+    let name = place.schema();
+    let made = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+    let statement = format!("CREATE DATABASE IF NOT EXISTS {} {made}", quoted(name));
+    sql::batch(connection, &statement)?;
+    sql::batch(connection, &format!("USE {}", quoted(name)))?;
+    let tables = tables(connection, name)?;
+    let marker = format!("{}.{MARKER}", quoted(name));
+    if !tables.iter().any(|table| table == MARKER) {
+        // Of an engine without transactions: none stays open in the storage that is measured.
+        let statement = format!("CREATE TABLE {marker} (made INT) ENGINE=Aria");
+        sql::batch(connection, &statement)?;
+    }
+    let begun = directory.join(BEGUN);
+    if !begun.exists() {
+        if place.is_users() {
+            exclude(connection, &marker, name)?;
+        }
+        let others = tables.into_iter().filter(|table| table != MARKER);
+        let full = |table: String| format!("{}.{}", quoted(name), quoted(&table));
+        drop_all(connection, others.map(full).collect())?;
+        std::fs::write(&begun, name).map_err(Error::engine)?;
+    }
+    let (key, engine) = (MAX_KEY_BYTES, storage.name());
+    sql::batch(
+        connection,
+        &format!(
+            "CREATE TABLE IF NOT EXISTS record (k VARBINARY({key}) NOT NULL PRIMARY KEY, \
+             v LONGBLOB NOT NULL) ENGINE={engine}"
+        ),
+    )?;
+    if place.is_users() {
+        sql::batch(connection, "START TRANSACTION")?;
+        sql::batch(connection, &format!("SELECT made FROM {marker}"))?;
+    }
+    Ok(())
+}
+
+/// The tables of a schema that is ours, or to be.
+fn tables(connection: &mut Conn, name: &str) -> Result<Vec<String>> {
+    let found: Vec<(String, String)> = connection
+        .query(
+            "SELECT table_name, table_type FROM information_schema.tables \
+             WHERE table_schema = DATABASE()",
+        )
+        .map_err(told)?;
+    let is_ours = found.is_empty() || found.iter().any(|(table, _)| table == MARKER);
+    if !is_ours {
+        return Err(Error::Unsupported(format!(
+            "the database '{name}' has tables and no {MARKER}: it was not made by this program, \
+             which leaves it alone; name another, trueput_ and more"
+        )));
+    }
+    if let Some((other, kind)) = found.iter().find(|(_, kind)| kind != "BASE TABLE") {
+        return Err(Error::Unsupported(format!(
+            "the database '{name}' holds '{other}' ({}), which this program does not make: drop it, \
+             or name another, trueput_ and more",
+            kind.to_lowercase()
+        )));
+    }
+    Ok(found.into_iter().map(|(table, _)| table).collect())
+}
+
+/// Makes sure that nobody else has the database open: a change of the marker's table waits for
+/// them.
+fn exclude(connection: &mut Conn, marker: &str, name: &str) -> Result<()> {
+    let statement = format!("ALTER TABLE {marker} WAIT {PATIENCE_S} ENGINE=Aria");
+    match connection.query_drop(statement) {
+        Err(mysql::Error::MySqlError(said)) if said.code == TOO_LONG_WAIT => Err(in_use(name)),
+        altered => altered.map_err(told),
+    }
+}
+
+/// Drops tables, one by one. One that another refers to goes after that; where none can go,
+/// because something elsewhere depends on it, that is an error.
+fn drop_all(connection: &mut Conn, mut tables: Vec<String>) -> Result<()> {
+    while !tables.is_empty() {
+        let before = tables.len();
+        let mut refused = None;
+        tables.retain(|table| {
+            let dropped = sql::batch(connection, &format!("DROP TABLE {table}"));
+            let stays = dropped.is_err();
+            refused = dropped.err().or_else(|| refused.take());
+            stays
+        });
+        if let Some(refused) = refused.filter(|_| tables.len() == before) {
+            return Err(refused);
+        }
+    }
+    Ok(())
+}
+
+/// A name as the server's SQL quotes it.
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_quote_stays_a_name() {
+        assert_eq!(quoted("a`; DROP TABLE b"), "`a``; DROP TABLE b`");
+    }
+}

@@ -211,7 +211,7 @@ fn a_socket_is_reached_whatever_the_length_of_its_path() {
         Some(b"value".as_slice())
     );
     drop(database);
-    server.stop().unwrap();
+    server.stop(&mut || true).unwrap();
 }
 
 #[test]
@@ -335,6 +335,26 @@ fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
         refused.contains("fsync=on") && refused.contains("not 'process'"),
         "{refused}"
     );
+}
+
+#[test]
+fn a_user_with_rights_on_his_database_alone_is_served() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    as_owner(&*owner, "CREATE ROLE clerk LOGIN");
+    as_owner(&*owner, "CREATE DATABASE shop OWNER clerk");
+    let users = ENGINE
+        .at(Path::new(&address(place.path(), "clerk", "shop")))
+        .unwrap();
+    assert!(users.build().is_ok());
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = knob::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
+    let checks = conformance::run(&*users, folder.path(), Durability::Sync, &knobs);
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn examine(context: &mut Context<'_>, spec: &TrialSpec, directory: &Path) -> Res
     let what = "the conformance suite";
     let answer = alone(context, assignment, None, Some(LIMIT), what);
     let answer = answer.map_err(|halt| hosting.explained(halt))?;
-    hosting.stop()?;
+    hosting.stop(context)?;
     Ok(answer)
 }
 

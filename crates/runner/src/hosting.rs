@@ -69,36 +69,47 @@ impl<'a> Hosting<'a> {
             conditions: &self.spec.conditions,
             group_entry: entry.as_deref(),
         };
-        let mut told = Instant::now();
-        let mut wait = || {
-            if told.elapsed() >= TELL {
-                told = Instant::now();
-                context.tell(&Event::TrialProgress {
-                    id: self.spec.id.clone(),
-                    phase: Phase::Prepare,
-                    fraction: 0.0,
-                    rate_per_s: 0.0,
-                });
-            }
-            !context.stopped()
-        };
-        let engine = &self.spec.engine;
-        let started = Server::start(&site, &mut wait);
-        self.server = Some(started.map_err(|unserved| match unserved {
-            Unserved::Unwanted => Halt::Interrupted,
-            Unserved::Failed(why) => Halt::Failed(format!("{engine}: {why}")),
-        })?);
+        let started = Server::start(&site, &mut self.waiting(context, Phase::Prepare));
+        self.server = Some(started.map_err(|unserved| self.halt(unserved))?);
         Ok(())
     }
 
     /// Stops the server in good order.
     ///
     /// # Errors
-    /// [`Halt::Failed`] where it does not, or had ended before.
-    pub fn stop(&mut self) -> Result<(), Halt> {
-        let engine = &self.spec.engine;
-        let stopped = self.server.take().map_or(Ok(()), Server::stop);
-        stopped.map_err(|why| Halt::Failed(format!("{engine}: {why}")))
+    /// [`Halt::Failed`] where it does not, or had ended before; [`Halt::Interrupted`] where the user
+    /// would not wait for it.
+    pub fn stop(&mut self, context: &mut Context<'_>) -> Result<(), Halt> {
+        let Some(server) = self.server.take() else {
+            return Ok(());
+        };
+        let stopped = server.stop(&mut self.waiting(context, Phase::Verify));
+        stopped.map_err(|unserved| self.halt(unserved))
+    }
+
+    /// What is to be called while the server is waited for: tells progress, and says whether the
+    /// user lets it go on.
+    fn waiting<'b>(&'b self, context: &'b mut Context<'_>, phase: Phase) -> impl FnMut() -> bool {
+        let mut told = Instant::now();
+        move || {
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                context.tell(&Event::TrialProgress {
+                    id: self.spec.id.clone(),
+                    phase,
+                    fraction: 0.0,
+                    rate_per_s: 0.0,
+                });
+            }
+            !context.stopped()
+        }
+    }
+
+    fn halt(&self, unserved: Unserved) -> Halt {
+        match unserved {
+            Unserved::Unwanted => Halt::Interrupted,
+            Unserved::Failed(why) => Halt::Failed(format!("{}: {why}", self.spec.engine)),
+        }
     }
 
     /// Forgets a server that was killed.

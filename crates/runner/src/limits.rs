@@ -39,7 +39,7 @@ pub(crate) fn execute_within(
 ) -> Result<(Ran, Began), Halt> {
     let is_cold = starts_cold(&spec.conditions);
     if is_cold {
-        hosting.stop()?;
+        hosting.stop(context)?;
     }
     let cold_start = match is_cold {
         true => Some(
@@ -61,7 +61,7 @@ pub(crate) fn execute_within(
     };
     if group.is_some() && aftermath.is_none() {
         // The group is removed, and the verification runs without the limit.
-        let stopped = hosting.stop();
+        let stopped = hosting.stop(context);
         if ran.is_ok() {
             stopped?;
             hosting.start(context, None)?;

@@ -17,6 +17,7 @@ use crate::protocol::{
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
 use trueput_record::Survival;
+use trueput_record::address::is_address;
 use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
@@ -108,7 +109,7 @@ fn attempt(
     hosting.start(context, None)?;
     let ended = attempt_on(context, &bound, left, &mut hosting, trial);
     // The first failure is the one to tell.
-    let stopped = hosting.stop();
+    let stopped = hosting.stop(context);
     ended?;
     stopped?;
     Ok(reasons_for_doubt(&bound, trial))
@@ -193,7 +194,7 @@ fn ceilings(
     let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let part = Part::Ceilings {
         log_directory: log.unwrap_or_else(|| directory.to_owned()),
-        stores: bound.engine.capabilities().retains_data,
+        stores: bound.engine.capabilities().retains_data && lies_here(spec.build.as_deref()),
         committers: bound.job.sessions(spec.workers),
         commit_bytes: bound.job.commit_bytes(),
     };
@@ -218,6 +219,12 @@ fn ceilings(
     };
     context.warn(format!("the machine's ceilings cannot be measured: {why}"));
     Ok(None)
+}
+
+/// Whether a database of that build lies in files of this machine's, whose flushes and blocks bound
+/// it. A user's server keeps its own, perhaps elsewhere.
+fn lies_here(build: Option<&Path>) -> bool {
+    !build.is_some_and(is_address)
 }
 
 /// All that ceilings depend on: the part without its folder, which is another for each trial, and
@@ -484,4 +491,17 @@ fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
         }
     }
     reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_users_server_are_not_looked_for_on_this_machine() {
+        assert!(lies_here(None));
+        assert!(lies_here(Some(Path::new("/usr/lib/liblmdb.so"))));
+        assert!(!lies_here(Some(Path::new("postgres://me@host/db"))));
+        assert!(!lies_here(Some(Path::new("Driver={Any};Server=host"))));
+    }
 }

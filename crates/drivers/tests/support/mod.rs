@@ -66,7 +66,10 @@ impl Place {
 
     /// Stops the server in good order and starts it again with other settings.
     pub fn restart(&mut self, engine: &dyn Engine, level: Durability, given: &[(&str, Value)]) {
-        self.server.take().map_or(Ok(()), Server::stop).unwrap();
+        let server = self.server.take();
+        server
+            .map_or(Ok(()), |server| server.stop(&mut || true))
+            .unwrap();
         self.server = start(engine, self.folder.path(), level, given);
     }
 }

@@ -17,8 +17,13 @@ use trueput_engine::service::Signal;
 use trueput_engine::{OpenSpec, Service};
 use trueput_record::Conditions;
 
-/// How long a server may take until it answers, and until it has stopped.
+/// How long a server may take until it answers for the first time, and until it has stopped when
+/// the user would not wait any longer.
 pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a server may take to recover what a crash left to its log, or to write all that it
+/// holds in memory to its files.
+const PUTTING_IN_ORDER: Duration = Duration::from_secs(30 * 60);
 
 /// How long making an instance may take.
 const MAKING: Duration = Duration::from_secs(600);
@@ -85,7 +90,8 @@ pub(crate) fn check_place(service: &dyn Service, place: &Path) -> Result<(), Str
 }
 
 impl Server {
-    /// Makes the instance where there is none, starts its server and waits until it answers.
+    /// Makes the instance where there is none, starts its server and waits until it answers: for at
+    /// most [`LIMIT`] where it was made, for 30 minutes where it may have to recover.
     ///
     /// `wait` is called while it is waited for and says whether to go on.
     ///
@@ -97,7 +103,8 @@ impl Server {
             let above = site.spec.directory.parent();
             runner.check_way(above.unwrap_or(site.spec.directory))?;
         }
-        if !site.service.is_made(site.spec) {
+        let is_made = site.service.is_made(site.spec);
+        if !is_made {
             if let Some(runner) = &runner {
                 runner.take(site.spec.directory)?;
             }
@@ -111,7 +118,8 @@ impl Server {
             .command(site.spec)
             .map_err(|error| error.to_string())?;
         let mut server = Self::spawn(site, runner.as_ref(), command)?;
-        server.wait_until_ready(site, wait)?;
+        let limit = if is_made { PUTTING_IN_ORDER } else { LIMIT };
+        server.wait_until_ready(site, limit, wait)?;
         let placed = placement::confirm_child(server.pid(), site.conditions);
         placed.map_err(|why| format!("the server: {why}"))?;
         Ok(server)
@@ -131,31 +139,38 @@ impl Server {
         Some(with_last_line(text, &self.log))
     }
 
-    /// Stops it in good order: what it has committed lies in its files then.
+    /// Stops it in good order: what it has committed lies in its files then. That takes 30 minutes
+    /// at most, and [`LIMIT`] once `wait`, which is called meanwhile, says not to go on.
     ///
     /// # Errors
-    /// One sentence, where it had ended, takes longer than [`LIMIT`] and is killed, or says that it
-    /// did not end well.
-    pub fn stop(mut self) -> Result<(), String> {
+    /// One sentence, where it had ended, takes longer and is killed, or says that it did not end
+    /// well.
+    pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), Unserved> {
         if let Some(end) = self.end() {
-            return Err(end);
+            return Err(Unserved::Failed(end));
         }
         self.signal();
-        match self.wait_for_end(LIMIT) {
-            Some(status) if status.success() => Ok(()),
-            Some(status) => {
-                let text = format!("the server, told to stop, {}", status_text(status));
-                Err(with_last_line(text, &self.log))
+        let began = Instant::now();
+        let text = loop {
+            if let Some(status) = self.status() {
+                if status.success() {
+                    return Ok(());
+                }
+                break format!("the server, told to stop, {}", status_text(status));
             }
-            None => {
+            let is_wanted = wait();
+            let limit = if is_wanted { PUTTING_IN_ORDER } else { LIMIT };
+            if began.elapsed() >= limit {
                 self.kill();
-                let text = format!(
-                    "the server did not stop within {} s and was killed",
-                    LIMIT.as_secs()
-                );
-                Err(with_last_line(text, &self.log))
+                if !is_wanted {
+                    return Err(Unserved::Unwanted);
+                }
+                let limit_s = limit.as_secs();
+                break format!("the server did not stop within {limit_s} s and was killed");
             }
-        }
+            std::thread::sleep(PAUSE);
+        };
+        Err(Unserved::Failed(with_last_line(text, &self.log)))
     }
 
     fn spawn(site: &Site<'_>, runner: Option<&Runner>, command: Command) -> Result<Self, String> {
@@ -174,9 +189,10 @@ impl Server {
     fn wait_until_ready(
         &mut self,
         site: &Site<'_>,
+        limit: Duration,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<(), Unserved> {
-        let until = Instant::now() + LIMIT;
+        let until = Instant::now() + limit;
         loop {
             if let Some(end) = self.end() {
                 return Err(Unserved::Failed(format!("{end} (while starting)")));
@@ -187,7 +203,7 @@ impl Server {
                 Err(error) => return Err(Unserved::Failed(format!("the server: {error}"))),
             }
             if Instant::now() >= until {
-                let text = format!("the server did not answer within {} s", LIMIT.as_secs());
+                let text = format!("the server did not answer within {} s", limit.as_secs());
                 return Err(Unserved::Failed(with_last_line(text, &self.log)));
             }
             if !wait() {
@@ -431,6 +447,14 @@ mod tests {
     }
 
     fn start(script: &Script, folder: &Path) -> std::result::Result<Server, String> {
+        start_while(script, folder, &mut || true).map_err(|error| error.to_string())
+    }
+
+    fn start_while(
+        script: &Script,
+        folder: &Path,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<Server, Unserved> {
         let spec = OpenSpec {
             directory: folder,
             durability: Durability::Sync,
@@ -443,7 +467,7 @@ mod tests {
             conditions: &Conditions::default(),
             group_entry: None,
         };
-        Server::start(&site, &mut || true).map_err(|error| error.to_string())
+        Server::start(&site, wait)
     }
 
     fn lives(pid: u32) -> bool {
@@ -457,7 +481,7 @@ mod tests {
         let made_by = std::fs::read_to_string(folder.path().join("made")).unwrap();
         assert_ne!(made_by.trim(), "root");
         let (pid, sleeper) = (server.pid(), members(server.pid())[1]);
-        server.stop().unwrap();
+        server.stop(&mut || true).unwrap();
         assert!(!lives(pid) && !folder.path().join("ready").exists());
         let _ = kill(Pid::from_raw(sleeper.cast_signed()), SystemSignal::SIGKILL);
     }
@@ -482,7 +506,7 @@ mod tests {
             end.ends_with("was killed by SIGKILL; it last wrote: two"),
             "{end}"
         );
-        assert_eq!(server.stop(), Err(end));
+        assert_eq!(server.stop(&mut || true), Err(Unserved::Failed(end)));
     }
 
     #[test]
@@ -500,6 +524,23 @@ mod tests {
         assert!(unstarted.contains("exited with code 1; it last wrote: port taken"));
         let refused = broken("touch made refused", "exec sleep 60");
         assert_eq!(refused, "the server: wrong password");
+    }
+
+    #[test]
+    fn one_that_takes_long_to_recover_is_waited_for_until_the_user_will_not() {
+        let folder = folder();
+        std::fs::write(folder.path().join("made"), "").unwrap();
+        let all = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(folder.path(), all).unwrap();
+        let recovering = Script {
+            make: "",
+            serve: "echo $$ >new; mv new pid; exec sleep 60",
+        };
+        let pid = folder.path().join("pid");
+        let refused = start_while(&recovering, folder.path(), &mut || !pid.exists());
+        assert_eq!(refused.err(), Some(Unserved::Unwanted));
+        let pid = std::fs::read_to_string(pid).unwrap();
+        assert!(!lives(pid.trim().parse().unwrap()));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn recover(
 }
 
 /// Commits a transaction that writes and leaves nothing behind; `false` where the engine takes no
-/// keys and values, so that none can be made without knowing the workload's tables.
+/// keys and values.
 fn first_commit(database: &dyn Database) -> Result<bool, Error> {
     let mut session = database.session()?;
     session.begin(Mode::Write)?;
@@ -40,11 +40,8 @@ fn first_commit(database: &dyn Database) -> Result<bool, Error> {
         Ok(()) => session.commit().map(|()| true),
         Err(error) => {
             session.abort()?;
-            let speaks_sql = session.sql().is_some();
             match error {
                 Error::Unsupported(_) => Ok(false),
-                // Its tables may be the workload's own, and none of them keys and values.
-                _ if speaks_sql => Ok(false),
                 error => Err(error),
             }
         }

@@ -71,20 +71,7 @@ pub(crate) fn execute(
     server: Option<u32>,
     group: Option<&MemoryGroup>,
 ) -> Result<Ran, Halt> {
-    let mut pool = Pool::within(group);
-    let processes = match spec.worker_kind {
-        WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
-        WorkerKind::Threads => vec![(0, work.sessions)],
-    };
-    for (first, sessions) in processes {
-        let assignment = Assignment {
-            spec: spec.clone(),
-            directory: work.directory.to_owned(),
-            generation: work.generation,
-            part: Part::Execute { first, sessions },
-        };
-        start(context, &mut pool, assignment)?;
-    }
+    let pool = started(context, spec, work, group)?;
     let mut watch = Watch::new(context, spec, pool, work.total_units);
     watch.wait_until_ready()?;
     watch.pool.tell_all(&Order::Go);
@@ -134,6 +121,30 @@ pub(crate) fn execute(
         interrupted,
         killed,
     })
+}
+
+/// Starts the workers' processes.
+fn started(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    work: &Work<'_>,
+    group: Option<&MemoryGroup>,
+) -> Result<Pool, Halt> {
+    let mut pool = Pool::within(group);
+    let processes = match spec.worker_kind {
+        WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
+        WorkerKind::Threads => vec![(0, work.sessions)],
+    };
+    for (first, sessions) in processes {
+        let assignment = Assignment {
+            spec: spec.clone(),
+            directory: work.directory.to_owned(),
+            generation: work.generation,
+            part: Part::Execute { first, sessions },
+        };
+        start(context, &mut pool, assignment)?;
+    }
+    Ok(pool)
 }
 
 /// What has been heard of one process.

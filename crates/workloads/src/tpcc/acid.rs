@@ -1,6 +1,7 @@
-//! Tests of atomicity and isolation after clauses 3.2 and 3.4, on any engine and either store, at the
-//! level of isolation that its write transactions have. They stop transactions half-way, which
-//! [`super::transaction`] does not, so they speak to [`Tables`] themselves.
+//! Tests of atomicity and isolation after clauses 3.2 and 3.4.1, on any engine and either store, at
+//! the level of isolation that its write transactions have. Those of isolation are named for the
+//! phenomena of clause 3.4.1; they are not those that clause 3.4.2 lays down. All stop transactions
+//! half-way, which [`super::transaction`] does not, so they speak to [`Tables`] themselves.
 
 use super::rows::{CustomerRow, HistoryRow};
 use super::store::{self, Store};
@@ -8,6 +9,7 @@ use super::tables::{CustomerChange, Due, Intent, Tables, Who};
 use super::{load, scale::Scale};
 use crate::{Doing, Error, Target};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::ScopedJoinHandle;
 use trueput_engine::{Mode, Result};
 use trueput_record::measurement::Check;
 
@@ -107,10 +109,11 @@ impl<'a> Suite<'a> {
         Ok(compare(name, before.after(100), self.money()?))
     }
 
-    /// Clause 3.4.2.1 to 3.4.2.4: while a payment and a new-order are under way, nobody reads what
-    /// they have written (P0 and P1). An engine may have the reader wait or answer a conflict.
+    /// Dirty read (P1 of clause 3.4.1): while a payment is under way, which is then rolled back,
+    /// nobody reads what it has written. An engine may have the reader wait or answer a conflict.
     fn what_is_not_committed_is_not_read(&self) -> std::result::Result<Check, Error> {
-        let name = "isolation (clause 3.4.2.1): what is not committed is not read";
+        let name =
+            "isolation (after clause 3.4.1, dirty read P1): what is not committed is not read";
         let before = self.money()?;
         let is_written = AtomicBool::new(false);
         let is_over = AtomicBool::new(false);
@@ -139,17 +142,18 @@ impl<'a> Suite<'a> {
                 paid.and(ended)
             });
             is_written.store(true, Relaxed);
-            let seen = reader.join().unwrap_or(Ok(None));
+            let seen = joined(reader);
             written.and(seen)
         })?;
         let found = seen.map_or(before, |seen| seen);
         Ok(compare(name, before, found))
     }
 
-    /// Clause 3.4.2.5 and 3.4.2.6: what a read transaction has read it reads again (P2), whatever
-    /// others commit meanwhile.
+    /// Non-repeatable read (P2 of clause 3.4.1): what a read transaction has read it reads again,
+    /// whatever others commit meanwhile.
     fn a_read_transaction_sees_one_state(&self) -> std::result::Result<Check, Error> {
-        let name = "isolation (clause 3.4.2.5): a read transaction sees one state";
+        let name = "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction sees \
+                    one state";
         let (has_read, has_paid) = (AtomicBool::new(false), AtomicBool::new(false));
         let paying = || -> std::result::Result<(), Error> {
             wait_for(&has_read);
@@ -173,14 +177,14 @@ impl<'a> Suite<'a> {
                 first.and_then(|first| second.and_then(|second| ended.map(|()| (first, second))))
             });
             has_read.store(true, Relaxed);
-            payer.join().unwrap_or(Ok(())).and(read)
+            joined(payer).and(read)
         })?;
         Ok(compare(name, first, second))
     }
 
-    /// Clause 3.4.2.3: payments of several sessions to one customer all count (P0, lost update).
+    /// Dirty write (P0 of clause 3.4.1): payments of several sessions to one customer all count.
     fn updates_are_not_lost(&self) -> std::result::Result<Check, Error> {
-        let name = "isolation (clause 3.4.2.3): no update is lost";
+        let name = "isolation (after clause 3.4.1, dirty write P0): no update is lost";
         let before = self.money()?;
         let paying = |thread: usize| -> std::result::Result<(), Error> {
             self.with("paying", |tables| {
@@ -195,18 +199,16 @@ impl<'a> Suite<'a> {
         std::thread::scope(|scope| {
             let start = |thread| scope.spawn(move || paying(thread));
             let threads: Vec<_> = (0..THREADS).map(start).collect();
-            threads
-                .into_iter()
-                .try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+            threads.into_iter().try_for_each(joined)
         })?;
         let expected = (0..THREADS * INCREMENTS).fold(before, |money, _| money.after(1));
         Ok(compare(name, expected, self.money()?))
     }
 
-    /// Clause 3.4.2.7 and 3.4.2.8: deliveries of several sessions share the new-orders, and no
-    /// new-order is taken by two (P3).
+    /// Phantom (P3 of clause 3.4.1): deliveries of several sessions each look for the oldest
+    /// new-orders, and no new-order is taken by two.
     fn no_order_is_delivered_twice(&self) -> std::result::Result<Check, Error> {
-        let name = "isolation (clause 3.4.2.7): no order is delivered twice";
+        let name = "isolation (after clause 3.4.1, phantom P3): no order is delivered twice";
         let delivering = || -> std::result::Result<Vec<Due>, Error> {
             self.with("delivering", |tables| {
                 let mut all = Vec::new();
@@ -224,7 +226,7 @@ impl<'a> Suite<'a> {
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(delivering)).collect();
             let mut taken = Vec::new();
             for thread in threads {
-                taken.extend(thread.join().unwrap_or_else(|_| Ok(Vec::new()))?);
+                taken.extend(joined(thread)?);
             }
             Ok::<_, Error>(taken)
         })?;
@@ -279,6 +281,18 @@ fn compare(name: &str, expected: Money, found: Money) -> Check {
         false => format!("expected {expected:?}, found {found:?}"),
     };
     Check::new(name, passed, detail)
+}
+
+/// What a thread came to. One that panicked has not shown anything.
+fn joined<T>(
+    thread: ScopedJoinHandle<'_, std::result::Result<T, Error>>,
+) -> std::result::Result<T, Error> {
+    let panicked = |_| {
+        Err(Error::Workload(
+            "a thread of the test has panicked".to_owned(),
+        ))
+    };
+    thread.join().unwrap_or_else(panicked)
 }
 
 fn wait_for(flag: &AtomicBool) {
@@ -357,5 +371,22 @@ fn within<T>(
         if let Some(value) = attempt(tables, mode, stop, &mut body)? {
             return Ok(value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::panic, reason = "it is what is tested")]
+    fn a_thread_that_panics_is_an_error_and_one_that_ends_is_what_it_found() {
+        std::thread::scope(|scope| {
+            let found = joined(scope.spawn(|| Ok(7)));
+            assert!(matches!(found, Ok(7)));
+            let panicked: std::result::Result<u32, Error> =
+                joined(scope.spawn(|| panic!("as the test wants it")));
+            assert!(panicked.is_err());
+        });
     }
 }

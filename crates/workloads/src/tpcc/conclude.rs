@@ -179,6 +179,11 @@ fn tallies(settings: &Settings, ended: &Ended, found: &Found) -> Vec<Check> {
             &expected,
             &found.counts.new_orders,
         ));
+        checks.push(Check::equal(
+            "every customer is there",
+            &loaded(Table::Customer),
+            &found.counts.customers,
+        ));
     }
     checks
 }

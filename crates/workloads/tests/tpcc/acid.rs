@@ -1,4 +1,5 @@
-//! Atomicity and isolation (clauses 3.2 and 3.4) on the engines, and on databases that have not both.
+//! Atomicity and isolation (after clauses 3.2 and 3.4.1) on the engines, and on databases that have
+//! not both.
 
 use crate::engines::{OPTIMISTIC, found};
 use crate::faulty::Fault;
@@ -56,14 +57,14 @@ fn optimistic_transactions_are_atomic_and_kept_apart() {
 #[test]
 fn an_engine_that_reads_what_is_not_committed_fails_that_test() {
     let names = failed(Fault::ReadsUncommitted);
-    let wanted = "isolation (clause 3.4.2.1): what is not committed is not read";
+    let wanted = "isolation (after clause 3.4.1, dirty read P1): what is not committed is not read";
     assert!(names.iter().any(|name| name == wanted), "{names:?}");
 }
 
 #[test]
 fn an_engine_that_loses_updates_fails_that_test() {
     let names = failed(Fault::LosesUpdates);
-    let wanted = "isolation (clause 3.4.2.3): no update is lost";
+    let wanted = "isolation (after clause 3.4.1, dirty write P0): no update is lost";
     assert!(names.iter().any(|name| name == wanted), "{names:?}");
 }
 
@@ -72,7 +73,9 @@ fn an_engine_whose_reads_move_on_fails_that_test() {
     let names = failed(Fault::ReadsLatest);
     assert_eq!(
         names,
-        ["isolation (clause 3.4.2.5): a read transaction sees one state"]
+        [
+            "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction sees one state"
+        ]
     );
 }
 

@@ -115,6 +115,20 @@ fn a_balance_that_is_wrong_breaks_conditions_10_and_12() {
 }
 
 #[test]
+fn a_customer_who_vanishes_in_a_run_is_missed() {
+    let bench = Bench::new(engine("lmdb"), Fault::None, 1, &SMALL);
+    bench.prepare().unwrap();
+    let (ended, _) = bench.work_together();
+    assert_right(&bench.conclude(&ended));
+    bench.tamper(|session| {
+        let (key, _) = last(session, CUSTOMER);
+        session.delete(&key).unwrap();
+    });
+    let failed = failures(&bench.conclude(&ended));
+    assert!(failed.contains_key("every customer is there"), "{failed:?}");
+}
+
+#[test]
 fn a_new_order_that_the_load_lost_breaks_condition_11() {
     let fault = Fault::DropsOneIn(NEW_ORDER, 50);
     let bench = Bench::new(engine("lmdb"), fault, 1, &SMALL);

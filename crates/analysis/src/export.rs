@@ -1,6 +1,7 @@
 //! A run's trials for other programs: JSON Lines, OpenMetrics.
 
 use crate::report::Report;
+use crate::tpcc;
 use serde::Serialize;
 use std::fmt::Write;
 use trueput_record::{TrialRecord, TrialSpec};
@@ -109,12 +110,16 @@ const FAMILIES: [Family; 7] = [
 #[must_use]
 pub fn open_metrics(reports: &[Report]) -> String {
     let mut text = String::new();
+    let trials = reports.iter().flat_map(|report| &report.trials);
+    // OpenMetrics has no comments but descriptions.
+    let notice = tpcc::notice(trials.map(|trial| trial.spec.workload.as_str()));
+    let notice = notice.map(|text| format!(" {text}")).unwrap_or_default();
     for (name, unit, help, figure) in FAMILIES {
         let _ = writeln!(text, "# TYPE {name} gauge");
         if !unit.is_empty() {
             let _ = writeln!(text, "# UNIT {name} {unit}");
         }
-        let _ = writeln!(text, "# HELP {name} {help}.");
+        let _ = writeln!(text, "# HELP {name} {help}.{notice}");
         for report in reports {
             for trial in &report.trials {
                 let labels = labels(report, &trial.spec);

@@ -8,7 +8,7 @@ use crate::inference::{Interval, change_points, geometric_mean, outliers};
 use crate::report::{Format, Report, Style};
 use crate::statistics::median;
 use crate::units::{number, per_cent};
-use crate::{markdown, terminal};
+use crate::{markdown, terminal, tpcc};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -220,6 +220,10 @@ fn document(history: &History, charts: Charts) -> Vec<Block> {
     if !history.left_out.is_empty() {
         blocks.push(Block::Warnings(history.left_out.clone()));
     }
+    let workloads = history.series.iter();
+    blocks.extend(tpcc::notice_block(
+        workloads.map(|series| series.workload.as_str()),
+    ));
     for series in &history.series {
         let heading = format!(
             "{}, {}, {}, {} workers",

@@ -7,8 +7,11 @@ use trueput_record::measurement::Measurement;
 use trueput_record::{TrialRecord, Value};
 
 /// What stands in every output (the TPC's fair-use policy).
-const NOTICE: &str = "tpcc workload, not an audited TPC-C result. Transactions per minute count all \
-                      kinds, rolled-back new-orders too; new-orders count where they were committed.";
+const NOTICE: &str = "tpcc workload, not an audited TPC-C result.";
+
+/// What the table's rates count.
+const COUNTED: &str = "Transactions per minute count all kinds, rolled-back new-orders too; \
+                       new-orders count where they were committed.";
 
 /// The names that the workload gives to the rate of new-orders, of which a trial has one.
 const RATES: [&str; 4] = [
@@ -24,7 +27,21 @@ struct Row<'a> {
     measured: Vec<&'a Measurement>,
 }
 
-/// A heading, the notice and the table; nothing where no such trial counts.
+/// The notice, where any of these workloads is `tpcc`, whatever became of its trials.
+pub(crate) fn notice<'a>(workloads: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
+    let mut workloads = workloads.into_iter();
+    workloads
+        .any(|workload| workload == "tpcc")
+        .then_some(NOTICE)
+}
+
+/// The notice as a report's paragraph.
+pub(crate) fn notice_block<'a>(workloads: impl IntoIterator<Item = &'a str>) -> Option<Block> {
+    notice(workloads).map(|text| Block::Text(text.to_owned()))
+}
+
+/// A heading, the notice and the table; the notice alone where no such trial counts; nothing where
+/// there is none.
 pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     let of_workload = |trial: &&TrialRecord| trial.spec.workload == "tpcc";
@@ -42,11 +59,12 @@ pub(crate) fn blocks(trials: &[TrialRecord]) -> Vec<Block> {
         }
     }
     if rows.is_empty() {
-        return Vec::new();
+        let workloads = trials.iter().map(|trial| trial.spec.workload.as_str());
+        return notice_block(workloads).into_iter().collect();
     }
     vec![
         Block::Heading(2, "Orders per minute".to_owned()),
-        Block::Text(NOTICE.to_owned()),
+        Block::Text(format!("{NOTICE} {COUNTED}")),
         Block::Table(table(&rows)),
     ]
 }

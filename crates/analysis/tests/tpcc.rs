@@ -7,8 +7,12 @@
 
 mod support;
 
-use support::{report, spec, valid};
+use support::{folder, report, spec, valid};
+use trueput_analysis::compare::{self, Selector, Side, compare_sides};
+use trueput_analysis::export::open_metrics;
+use trueput_analysis::history;
 use trueput_analysis::{Format, Style};
+use trueput_record::measurement::Outcome;
 use trueput_record::{Durability, TrialRecord, Value};
 
 fn trial(cell: u32, rate: &str, of: f64) -> TrialRecord {
@@ -41,6 +45,63 @@ fn rates_stand_under_the_name_that_the_workload_gave_them() {
         paced.contains("tpmC (not audited)") && paced.contains("12.5"),
         "{paced}"
     );
+}
+
+const NOTICE: &str = "tpcc workload, not an audited TPC-C result";
+
+#[test]
+fn the_notice_stands_wherever_a_trial_of_tpcc_is_told_of_whatever_became_of_it() {
+    let mut failed = trial(0, "new-orders per minute", 1_876.0);
+    failed.measurement = None;
+    failed.outcome = Outcome::Failed {
+        reason: "no room".to_owned(),
+    };
+    let mut unverified = trial(1, "new-orders per minute", 1_876.0);
+    unverified.verification = None;
+    let mut invalid = trial(2, "new-orders per minute", 1_876.0);
+    invalid.outcome = Outcome::Invalid {
+        reasons: vec!["too noisy".to_owned()],
+    };
+    let other = || valid(spec(3, "lmdb", Durability::Sync, 1), 1.0);
+    for one in [failed, unverified, invalid] {
+        let report = report(vec![other(), one]);
+        assert!(report.page().contains(NOTICE));
+        let metrics = open_metrics(std::slice::from_ref(&report));
+        assert!(metrics.contains(NOTICE), "{metrics}");
+        let text = report.render(Format::Markdown, Style::default());
+        assert!(text.contains(NOTICE), "{text}");
+    }
+    let none = report(vec![other()]);
+    assert!(!none.page().contains(NOTICE));
+    assert!(!open_metrics(&[none]).contains(NOTICE));
+}
+
+#[test]
+fn the_notice_stands_in_comparisons_and_histories_of_tpcc() {
+    let style = Style::default();
+    for (workload, is_told) in [("tpcc", true), ("micro", false)] {
+        let trials = |per_s: f64| -> Vec<TrialRecord> {
+            let record = |repeat| {
+                let mut one = trial(0, "new-orders per minute", per_s);
+                one.spec.workload = workload.to_owned();
+                one.spec.repeat = repeat;
+                one
+            };
+            (1..=3).map(record).collect()
+        };
+        let side = |per_s| {
+            let selector = Selector::default();
+            Side::new("run", report(trials(per_s)), selector).unwrap()
+        };
+        let compared = compare_sides(&side(100.0), &side(110.0), 1).unwrap();
+        let text = compare::render(&[compared], Format::Markdown, style);
+        assert_eq!(text.contains(NOTICE), is_told, "{text}");
+        let (place, _run) = folder(&trials(100.0));
+        let folders = history::run_folders(&[place.path().to_owned()]).unwrap();
+        let history = history::history(&folders, &Selector::default()).unwrap();
+        let text = history::render(&history, Format::Markdown, style);
+        assert_eq!(text.contains(NOTICE), is_told, "{text}");
+    }
 }
 
 #[test]

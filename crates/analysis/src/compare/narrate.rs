@@ -5,6 +5,7 @@ use crate::columns::plural;
 use crate::document::{Block, Column, Table};
 use crate::inference::{Comparison, Interval, LEAST_CLAIM, Verdict};
 use crate::statistics::median;
+use crate::tpcc;
 use crate::units::{bytes, nanoseconds, number, per_cent};
 
 const NOTHING_CHANGED: &str = "Nothing that the records state: same machine, same program.";
@@ -28,6 +29,10 @@ pub fn document(compared: &Compared) -> Vec<Block> {
             side("B", &compared.second),
         ]),
     ];
+    let workloads = compared.results.iter();
+    blocks.extend(tpcc::notice_block(
+        workloads.map(|result| result.workload.as_str()),
+    ));
     let verdicts: Vec<_> = compared.results.iter().map(sentence).collect();
     blocks.push(Block::List(verdicts));
     if !compared.uncounted.is_empty() {

@@ -3,6 +3,7 @@
 use crate::bottleneck::{self, Bottleneck, Setting, Stretch};
 use serde::Serialize;
 use trueput_record::TrialRecord;
+use trueput_record::address::is_address;
 use trueput_record::conditions::parse_list;
 use trueput_record::measurement::Measurement;
 
@@ -37,6 +38,8 @@ pub(crate) fn held<'a>(
     let harness_per_s = trial.ceilings.as_ref().map_or(0.0, |one| one.harness_per_s);
     let workers = measurement.workers.len() as f64;
     let cores = allowed_processors(measurement).unwrap_or(cores);
+    // It runs elsewhere: what it uses is not seen, and waits for its answers are.
+    let is_users_server = trial.spec.build.as_deref().is_some_and(is_address);
     let setting = Setting {
         cores,
         workers,
@@ -44,7 +47,7 @@ pub(crate) fn held<'a>(
             true => cores.min(workers) / harness_per_s,
             false => 0.0,
         },
-        has_server: measurement.server.is_some(),
+        has_server: measurement.server.is_some() || is_users_server,
         is_all_harness: trial.spec.engine == "null",
         keeps_rate: keeps_rate(measurement),
     };
@@ -152,6 +155,23 @@ mod tests {
         {
             without(&named, &mut record);
             assert_ne!(verdict(&record), named, "{planted}");
+        }
+    }
+
+    #[test]
+    fn waits_for_a_users_server_are_no_lock_between_the_workers() {
+        let planted = planted().into_iter();
+        let mut record = planted
+            .filter(|one| one.named == "single_writer_lock")
+            .map(|one| one.record)
+            .next()
+            .unwrap();
+        assert_eq!(verdict(&record), "single_writer_lock");
+        record.spec.build = Some("/usr/lib/libengine.so".into());
+        assert_eq!(verdict(&record), "single_writer_lock");
+        for address in ["postgres://me@host/db", "Driver={Any};Server=host"] {
+            record.spec.build = Some(address.into());
+            assert_ne!(verdict(&record), "single_writer_lock", "{address}");
         }
     }
 

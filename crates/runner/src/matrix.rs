@@ -366,8 +366,13 @@ impl<'a> Expansion<'a> {
             .registry
             .engine(name)
             .map_err(|why| self.wrong("engines", with_present(name, why)))?;
+        let is_users = contender.build.as_deref().is_some_and(secret::is_address);
         let cannot = |error: trueput_engine::Error| {
-            let why = with_install(&error, engine);
+            // A server that is the user's is not installed by this program.
+            let why = match is_users {
+                true => error.to_string(),
+                false => with_install(&error, engine),
+            };
             self.wrong("engines", format!("{name} cannot be used: {why}"))
         };
         match &contender.build {

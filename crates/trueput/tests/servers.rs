@@ -202,6 +202,7 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
         let engine = format!("postgresql@{address}");
         let line = refusal(&bench.run(&["run", "micro", "--engine", &engine]));
         assert!(line.contains(why) && !line.contains("hush"), "{line}");
+        assert!(!line.contains("to install"), "{line}");
     }
     assert!(!bench.path().join("results").exists());
 }

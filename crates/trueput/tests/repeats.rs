@@ -1,0 +1,148 @@
+//! Repeats until enough is known, or the time is spent, at the command line.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use std::path::Path;
+use support::{ALL_WELL, Bench, stderr, stdout};
+use trueput_record::folder::{Enough, RunEnd, Until};
+use trueput_record::measurement::Outcome;
+use trueput_record::{RunFolder, TrialRecord};
+
+/// Repeats that are planned, and those that had ended when a run was cut short.
+const PLANNED: u32 = 6;
+const ENDED: u32 = 3;
+
+const NARROW: &str = "every contender's interval is as narrow as was asked";
+const SPENT: &str = "the budget of time is spent";
+
+fn run(bench: &Bench, engine: &str, durability: &str, more: &[&str]) -> std::process::Output {
+    let what = ["run", "threen1", "--engine", engine];
+    let how = ["--durability", durability];
+    bench.run(&[&what[..], &how, more].concat())
+}
+
+/// A run of lmdb that was to go on until its rate was known to 2 %, cut short after three repeats with
+/// rates of those factors. Its trials count, as they would not of a debug build.
+fn cut_short(bench: &Bench, factors: [f64; ENDED as usize]) -> String {
+    let repeats = PLANNED.to_string();
+    let short = ["--set", "finish=20", "--repeat", &repeats];
+    run(bench, "lmdb", "process", &short);
+    let (folder, mut manifest) = RunFolder::open(bench.run_folder().path()).unwrap();
+    manifest.name = "cut-short".to_owned();
+    manifest.until = Some(Until {
+        half_width: Some(0.02),
+        budget_s: None,
+    });
+    let made = RunFolder::create(&bench.path().join("copies"), &manifest).unwrap();
+    let ended = folder.trials().unwrap().trials.into_iter();
+    for (mut trial, factor) in ended.zip(factors) {
+        trial.outcome = Outcome::Valid;
+        for operation in &mut trial.measurement.as_mut().unwrap().operations {
+            operation.per_s = 1_000.0 * factor;
+        }
+        made.append(&trial).unwrap();
+    }
+    made.path().to_str().unwrap().to_owned()
+}
+
+fn state(folder: &Path) -> (Vec<TrialRecord>, RunEnd) {
+    let (folder, _) = RunFolder::open(folder).unwrap();
+    let end = folder.end().unwrap().unwrap();
+    (folder.trials().unwrap().trials, end)
+}
+
+#[test]
+fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
+    let bench = Bench::new();
+    let run = cut_short(&bench, [1.0, 1.001, 0.999]);
+    let output = bench.run(&["run", "--resume", &run]);
+    let (said, told) = (stdout(&output), stderr(&output));
+    let (trials, end) = state(Path::new(&run));
+    assert_eq!(trials.len(), ENDED as usize, "{told}");
+    assert_eq!((end.enough, end.complete), (Some(Enough::Narrow), true));
+    assert!(told.contains(&format!("repeats ended: {NARROW}")), "{told}");
+    assert!(
+        told.contains("the widest interval is ±0.25 %, of lmdb"),
+        "{told}"
+    );
+    let again = bench.run(&["report", &run]);
+    for said in [said, stdout(&again)] {
+        let why = format!("run 3 times at the most: {NARROW}");
+        let words: Vec<_> = said.split_whitespace().collect();
+        assert!(words.join(" ").contains(&why), "{said}");
+        assert!(!said.contains("are missing"), "{said}");
+    }
+    let json = stdout(&bench.run(&["report", &run, "--format", "json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["end"]["enough"], "narrow", "{}", json["end"]);
+}
+
+#[test]
+fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
+    let scattered = [1.0, 1.1, 0.9];
+    let bench = Bench::new();
+    let run = cut_short(&bench, scattered);
+    let told = stderr(&bench.run(&["run", "--resume", &run]));
+    let (trials, end) = state(Path::new(&run));
+    assert_eq!(
+        (trials.len(), end.enough),
+        (PLANNED as usize, None),
+        "{told}"
+    );
+    assert!(
+        told.contains("every repeat was run, and ±2 % was asked for"),
+        "{told}"
+    );
+
+    let bench = Bench::new();
+    let run = cut_short(&bench, scattered);
+    let told = stderr(&bench.run(&["run", "--resume", &run, "--until", "60%"]));
+    let (trials, end) = state(Path::new(&run));
+    let ended = (trials.len(), end.enough);
+    assert_eq!(ended, (ENDED as usize, Some(Enough::Narrow)), "{told}");
+}
+
+#[test]
+fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
+    let bench = Bench::new();
+    let rule = ["--set", "finish=20", "--until", "2%", "--budget", "1ms"];
+    let output = run(&bench, "lmdb,sqlite", "process", &rule);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{output:?}");
+    let folder = bench.run_folder();
+    let (trials, end) = state(folder.path());
+    let run: Vec<_> = trials
+        .iter()
+        .map(|trial| trial.spec.engine.as_str())
+        .collect();
+    assert_eq!(run, ["lmdb", "sqlite"]);
+    assert_eq!((end.enough, end.complete), (Some(Enough::Budget), true));
+    let (_, manifest) = RunFolder::open(folder.path()).unwrap();
+    assert_eq!(manifest.trials.len(), 60, "thirty repeats of each may be");
+    let until = manifest.until.unwrap();
+    assert_eq!(
+        (until.half_width, until.budget_s),
+        (Some(0.02), Some(0.001))
+    );
+    assert!(stderr(&output).contains(&format!("repeats ended: {SPENT}")));
+    assert!(stdout(&output).contains(&format!("run 1 time at the most: {SPENT}")));
+}
+
+#[test]
+fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
+    let bench = Bench::new();
+    let rule = ["--set", "finish=100000", "--until", "60%", "--repeat", "12"];
+    let output = run(&bench, "null", "none", &rule);
+    let (trials, end) = state(bench.run_folder().path());
+    if cfg!(debug_assertions) {
+        assert_eq!((trials.len(), end.enough), (12, None), "{output:?}");
+        assert!(stderr(&output).contains("fewer than three repeats that count"));
+    } else {
+        assert_eq!(end.enough, Some(Enough::Narrow), "{output:?}");
+        assert!((3..12).contains(&trials.len()), "{}", trials.len());
+    }
+}

@@ -10,6 +10,9 @@ use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
 /// An operation done less often than this part of the headline's count has no column.
 const RARE: f64 = 0.01;
 
+/// With more kinds of operation than this, only the headline's latencies have columns.
+const MOST_TIMED: usize = 4;
+
 /// Characters of the longest bar.
 const BAR: usize = 16;
 
@@ -144,9 +147,18 @@ fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
     columns
 }
 
+/// Whether a ranking has so many kinds of operation that only the headline's latencies have columns.
+pub fn times_headline_only(ranking: &Ranking) -> bool {
+    kinds(ranking).len() > MOST_TIMED
+}
+
 fn latencies(ranking: &Ranking) -> Vec<Filled<'_>> {
     let mut columns = Vec::new();
-    for kind in kinds(ranking) {
+    let mut timed = kinds(ranking);
+    if times_headline_only(ranking) {
+        timed.truncate(1);
+    }
+    for kind in timed {
         let more = if kind == ranking.headline { 0 } else { 4 };
         let title = |figure: &str| format!("{kind} {figure}");
         columns.push(of_operation(&title("p50"), 7 + more, kind, |o| {

@@ -271,6 +271,10 @@ fn survival(durability: Durability) -> String {
 
 fn footnotes(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
     let mut notes = certainty::sentences(ranking, noise);
+    notes.extend(columns::times_headline_only(ranking).then(|| {
+        let kind = &ranking.headline;
+        format!("Latencies are {kind}'s; CSV and JSON have those of the other kinds of operation.")
+    }));
     notes.extend(promises(&ranking.cells));
     notes.extend(libraries(&ranking.builds));
     notes.extend(answers(&ranking.cells));

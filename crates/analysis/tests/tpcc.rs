@@ -12,7 +12,7 @@ use trueput_analysis::compare::{self, Selector, Side, compare_sides};
 use trueput_analysis::export::open_metrics;
 use trueput_analysis::history;
 use trueput_analysis::{Format, Style};
-use trueput_record::measurement::Outcome;
+use trueput_record::measurement::{OperationSummary, Outcome};
 use trueput_record::{Durability, TrialRecord, Value};
 
 fn trial(cell: u32, rate: &str, of: f64) -> TrialRecord {
@@ -108,4 +108,55 @@ fn the_notice_stands_in_comparisons_and_histories_of_tpcc() {
 fn a_run_of_other_workloads_says_nothing_of_orders() {
     let other = valid(spec(0, "lmdb", Durability::Sync, 1), 1.0);
     assert!(!said(vec![other]).contains("Orders per minute"));
+}
+
+/// A trial of tpcc with so many of its kinds of operation.
+fn mixed(kinds: &[&str]) -> TrialRecord {
+    let mut record = trial(0, "new-orders per minute", 1_876.0);
+    let measurement = record.measurement.as_mut().unwrap();
+    let like = measurement.operations[1].clone();
+    let operation = |kind: &&str| OperationSummary {
+        kind: (*kind).to_owned(),
+        ..like.clone()
+    };
+    measurement.operations = kinds.iter().map(operation).collect();
+    record
+}
+
+const KINDS: [&str; 5] = [
+    "new-order",
+    "payment",
+    "order-status",
+    "delivery",
+    "stock-level",
+];
+
+#[test]
+fn of_five_kinds_of_operation_only_the_headlines_latencies_have_columns() {
+    let latencies = |text: &str, kinds: &[&str]| -> Vec<bool> {
+        let shown = |kind: &&str| text.contains(&format!("{kind} p99"));
+        kinds.iter().map(shown).collect()
+    };
+    let one = [true, false, false, false, false];
+    let five = report(vec![mixed(&KINDS)]);
+    for text in [
+        five.render(Format::Markdown, Style::default()),
+        five.render(Format::Terminal, Style::default()),
+        five.page(),
+    ] {
+        assert_eq!(latencies(&text, &KINDS), one, "{text}");
+        assert!(text.contains("CSV and JSON have those of the other kinds"));
+        assert!(text.contains("payments/s") && text.contains("deliveries/s"));
+    }
+    let csv = five.render(Format::Csv, Style::default());
+    assert!(
+        KINDS
+            .iter()
+            .all(|kind| csv.contains(&format!("{kind}_p99_ns"))),
+        "{csv}"
+    );
+
+    let four = said(vec![mixed(&KINDS[..4])]);
+    assert_eq!(latencies(&four, &KINDS[..4]), [true; 4]);
+    assert!(!four.contains("CSV and JSON have those"));
 }

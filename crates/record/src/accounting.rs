@@ -21,6 +21,10 @@ pub struct Device {
     pub flushes: Option<u64>,
     /// Time in which it had something to do, seconds.
     pub busy_s: f64,
+    /// Time of all its requests together from their issue to their end, seconds: over the time that
+    /// passed it is the mean length of its queue, those at work included. Absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_s: Option<f64>,
 }
 
 impl Device {
@@ -29,6 +33,7 @@ impl Device {
     pub fn since(&self, before: &Self) -> Self {
         let less = u64::saturating_sub;
         let flushes = self.flushes.zip(before.flushes);
+        let queue_s = self.queue_s.zip(before.queue_s);
         Self {
             read_bytes: less(self.read_bytes, before.read_bytes),
             written_bytes: less(self.written_bytes, before.written_bytes),
@@ -36,6 +41,7 @@ impl Device {
             writes: less(self.writes, before.writes),
             flushes: flushes.map(|(now, then)| less(now, then)),
             busy_s: passed_s(self.busy_s, before.busy_s),
+            queue_s: queue_s.map(|(now, then)| passed_s(now, then)),
         }
     }
 }

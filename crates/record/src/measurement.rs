@@ -340,6 +340,10 @@ pub struct TimelineSecond {
     pub at_s: f64,
     /// Operations done in it, by kind, in the order of [`Measurement::operations`].
     pub counts: Vec<u64>,
+    /// The mean service time of those, by kind, nanoseconds; 0 where none was done. Empty in older
+    /// records, and where a native program counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_mean_ns: Vec<u64>,
     /// CPU seconds of the workers outside the kernel in it.
     pub user_cpu_s: f64,
     /// CPU seconds of the workers inside the kernel in it.

@@ -3,9 +3,9 @@
 use crate::execution::Ran;
 use crate::host::placement;
 use crate::host::process::{Cpu, Faults, Memory, Switches};
-use crate::protocol::{Execution, LoadDone, Share, Usage};
+use crate::protocol::{Done, Execution, LoadDone, Share, Usage};
 use crate::sampler::{Sample, Served};
-use crate::timeline::timeline;
+use crate::timeline;
 use hdrhistogram::Histogram;
 use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::MetadataExt;
@@ -38,17 +38,17 @@ pub(crate) fn measurement(
             .iter()
             .flat_map(|execution| &execution.workers),
     );
-    let finals: Vec<Vec<u64>> = ran
+    let finals: Vec<Done> = ran
         .executions
         .iter()
-        .map(|part| counts(kinds.len(), part))
+        .map(|part| done(kinds.len(), part))
         .collect();
     let total = Sample {
         machine: ran.machine,
         ..total(&ran.executions, ran.server.as_ref())
     };
     let totals: Vec<u64> = (0..kinds.len())
-        .map(|kind| finals.iter().map(|counts| counts[kind]).sum())
+        .map(|kind| finals.iter().map(|done| done.counts[kind]).sum())
         .collect();
     let (open_loop, responses) = match open_loop(job, conditions, ran)? {
         Some((open_loop, responses)) => (Some(open_loop), responses),
@@ -72,7 +72,7 @@ pub(crate) fn measurement(
         server: ran.server.map(|served| used(&[served.usage], served.peak)),
         placement: Some(placed(ran)),
         allocator: ran.executions.first().map(|part| part.allocator.clone()),
-        timeline: timeline(elapsed_s, &ran.seconds, &finals, &ran.samples, &total),
+        timeline: timeline::timeline(elapsed_s, &ran.seconds, &finals, &ran.samples, &total),
         workers: workers(ran)
             .map(|(pid, share)| report(pid, share))
             .collect(),
@@ -246,15 +246,17 @@ fn elapsed_s<'a>(shares: impl Iterator<Item = &'a Share> + Clone) -> f64 {
     last.saturating_sub(first) as f64 / 1e9
 }
 
-fn counts(kinds: usize, execution: &Execution) -> Vec<u64> {
-    let mut counts = vec![0; kinds];
-    for share in &execution.workers {
-        counts
-            .iter_mut()
-            .zip(&share.counts)
-            .for_each(|(sum, count)| *sum += count);
+/// What the workers of a process have done in all.
+fn done(kinds: usize, execution: &Execution) -> Done {
+    let sum = |of: fn(&Share) -> &Vec<u64>| {
+        let shares = execution.workers.iter().map(of);
+        timeline::sum(kinds, shares.map(Vec::as_slice))
+    };
+    Done {
+        counts: sum(|share| &share.counts),
+        times_ns: sum(|share| &share.times_ns),
+        units: 0,
     }
-    counts
 }
 
 fn merge<'a>(

@@ -82,6 +82,7 @@ pub const MAX_KINDS: usize = 14;
 #[repr(align(128))]
 pub struct Lane {
     counts: [AtomicU64; MAX_KINDS],
+    times_ns: [AtomicU64; MAX_KINDS],
     units: AtomicU64,
     conflicts: AtomicU64,
 }
@@ -93,6 +94,15 @@ impl Lane {
             .iter()
             .take(kinds)
             .map(|count| count.load(Relaxed))
+            .collect()
+    }
+
+    /// How long those took together, by kind, nanoseconds; of operations that were taken back too.
+    pub fn times_ns(&self, kinds: usize) -> Vec<u64> {
+        self.times_ns
+            .iter()
+            .take(kinds)
+            .map(|time| time.load(Relaxed))
             .collect()
     }
 
@@ -111,7 +121,8 @@ impl Lane {
 
     /// Nothing has been done yet.
     fn clear(&self) {
-        let all = self.counts.iter().chain([&self.units, &self.conflicts]);
+        let all = self.counts.iter().chain(&self.times_ns);
+        let all = all.chain([&self.units, &self.conflicts]);
         all.for_each(|count| count.store(0, Relaxed));
     }
 
@@ -350,6 +361,7 @@ impl Meter for ClockMeter<'_> {
         self.last = now;
         self.histograms[kind].saturating_record(latency_ns);
         add(&self.lane.counts[kind], 1);
+        add(&self.lane.times_ns[kind], latency_ns);
         self.leave_warm_up();
     }
 
@@ -361,6 +373,7 @@ impl Meter for ClockMeter<'_> {
         let latency_ns = self.clock.delta_as_nanos(mark, self.clock.raw());
         self.histograms[kind].saturating_record(latency_ns);
         add(&self.lane.counts[kind], 1);
+        add(&self.lane.times_ns[kind], latency_ns);
     }
 
     fn rest(&mut self, mark: u64, time_ns: u64) -> bool {

@@ -173,6 +173,8 @@ pub(crate) enum Report {
 pub(crate) struct Done {
     /// Operations by kind.
     pub counts: Vec<u64>,
+    /// How long they took together, by kind, nanoseconds.
+    pub times_ns: Vec<u64>,
     /// Units of work.
     pub units: u64,
 }
@@ -233,6 +235,8 @@ pub(crate) struct Share {
     pub end_ns: u64,
     /// Operations by kind.
     pub counts: Vec<u64>,
+    /// How long they took together, by kind, nanoseconds.
+    pub times_ns: Vec<u64>,
     /// Conflicts.
     pub conflicts: u64,
     /// What it found.

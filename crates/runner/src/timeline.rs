@@ -9,31 +9,32 @@ use trueput_record::measurement::TimelineSecond;
 /// so that its sums are those of the whole trial.
 ///
 /// `processes` has, for each worker process, what it had done at the end of each of its seconds;
-/// `counts` is what all had done at the end, and `total` what they had used then. Operations that
+/// `finals` is what each had done at the end, and `total` what all had used then. Operations that
 /// were counted and rolled back in a later second are in no entry.
 pub(crate) fn timeline(
     elapsed_s: f64,
     processes: &[Vec<Done>],
-    finals: &[Vec<u64>],
+    finals: &[Done],
     samples: &[Sample],
     total: &Sample,
 ) -> Vec<TimelineSecond> {
-    let kinds = finals.iter().map(Vec::len).max().unwrap_or_default();
+    let kinds = finals.iter().map(|last| last.counts.len()).max();
+    let kinds = kinds.unwrap_or_default();
     // The second that the run ended in is the remainder, a whole one included.
     let whole = (elapsed_s.ceil() as usize).saturating_sub(1);
-    let mut ends: Vec<Vec<u64>> = (1..=whole)
-        .map(|second| {
-            sum(
-                kinds,
-                processes
-                    .iter()
-                    .zip(finals)
-                    .map(|(seen, last)| at(seen, second, last)),
-            )
-        })
-        .collect();
-    ends.push(sum(kinds, finals.iter().map(Vec::as_slice)));
-    forget_rolled_back(&mut ends);
+    let ends = |of: fn(&Done) -> &Vec<u64>| {
+        let all = processes.iter().zip(finals);
+        let until = |second| {
+            let done = all.clone().map(|(seen, last)| at(seen, second, last));
+            sum(kinds, done.map(|done| of(done).as_slice()))
+        };
+        let mut ends: Vec<_> = (1..=whole).map(until).collect();
+        ends.push(sum(kinds, finals.iter().map(|last| of(last).as_slice())));
+        forget_rolled_back(&mut ends);
+        ends
+    };
+    let times_ns = ends(|done| &done.times_ns);
+    let ends = ends(|done| &done.counts);
     let mut before = (vec![0; kinds], Sample::default());
     let mut timeline = Vec::with_capacity(ends.len());
     for (index, counts) in ends.into_iter().enumerate() {
@@ -55,7 +56,26 @@ pub(crate) fn timeline(
         timeline.push(entry(at_s, &before, &counts, &used));
         before = (counts, used);
     }
+    add_latencies(&mut timeline, &times_ns);
     timeline
+}
+
+/// Adds each second's mean latencies, from the time of all operations so far at its end.
+fn add_latencies(timeline: &mut [TimelineSecond], times_ns: &[Vec<u64>]) {
+    let is_timed = times_ns.last().is_some_and(|all| all.iter().any(|time| *time > 0));
+    if !is_timed {
+        return;
+    }
+    let mut before = vec![0; times_ns[0].len()];
+    for (second, now) in timeline.iter_mut().zip(times_ns) {
+        let passed = now.iter().zip(&before).map(|(now, then)| now - then);
+        let means = passed.zip(&second.counts).map(|(time, count)| match count {
+            0 => 0,
+            count => time / count,
+        });
+        second.latency_mean_ns = means.collect();
+        before.clone_from(now);
+    }
 }
 
 fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) -> TimelineSecond {
@@ -73,6 +93,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
     } = since(&used.machine, &then.machine);
     TimelineSecond {
         at_s,
+        latency_mean_ns: Vec::new(),
         counts: counts
             .iter()
             .zip(&before.0)
@@ -109,6 +130,7 @@ fn since(now: &Machine, then: &Machine) -> Machine {
     let passed = |now: Option<Device>, then: Option<Device>| {
         let then = then.unwrap_or(Device {
             flushes: Some(0),
+            queue_s: Some(0.0),
             ..Device::default()
         });
         now.map(|now| now.since(&then))
@@ -129,11 +151,12 @@ fn since(now: &Machine, then: &Machine) -> Machine {
 
 /// What a process had done at the end of a second, from 1: what it said then, or all that it did if
 /// it had ended before.
-fn at<'a>(seen: &'a [Done], second: usize, last: &'a [u64]) -> &'a [u64] {
-    seen.get(second - 1).map_or(last, |done| &done.counts)
+fn at<'a>(seen: &'a [Done], second: usize, last: &'a Done) -> &'a Done {
+    seen.get(second - 1).unwrap_or(last)
 }
 
-fn sum<'a>(kinds: usize, counts: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
+/// Sums by kind.
+pub(crate) fn sum<'a>(kinds: usize, counts: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
     let mut sums = vec![0; kinds];
     for counts in counts {
         sums.iter_mut()
@@ -161,6 +184,7 @@ mod tests {
     fn done(counts: [u64; 2]) -> Done {
         Done {
             counts: counts.to_vec(),
+            times_ns: counts.map(|count| 10 * count).to_vec(),
             units: 0,
         }
     }
@@ -205,7 +229,7 @@ mod tests {
     fn its_sums_are_the_totals_and_its_last_entry_is_the_remainder() {
         // The second process ended within its first second.
         let processes = [vec![done([10, 1]), done([30, 2])], vec![]];
-        let finals = [vec![35, 3], vec![5, 5]];
+        let finals = [done([35, 3]), done([5, 5])];
         let samples = [used(0.5, 100), used(1.5, 300)];
         let made = timeline(2.25, &processes, &finals, &samples, &used(1.75, 400));
         assert_eq!(counts(&made), [[15, 6], [20, 1], [5, 1]]);
@@ -232,8 +256,9 @@ mod tests {
 
     #[test]
     fn a_run_of_less_than_a_second_has_one_entry() {
-        let made = timeline(0.1, &[vec![]], &[vec![7]], &[], &used(0.1, 1));
-        assert_eq!(counts(&made), [[7]]);
+        let made = timeline(0.1, &[vec![]], &[done([7, 0])], &[], &used(0.1, 1));
+        assert_eq!(counts(&made), [[7, 0]]);
+        assert_eq!(made[0].latency_mean_ns, [10, 0]);
         assert_eq!((made[0].at_s, made[0].pss_bytes), (0.1, 10));
     }
 
@@ -241,7 +266,7 @@ mod tests {
     fn what_was_rolled_back_later_counts_in_no_second() {
         let processes = [vec![done([10, 0]), done([4, 0])]];
         let samples = [used(0.0, 0), used(0.0, 0)];
-        let made = timeline(2.5, &processes, &[vec![9, 0]], &samples, &used(0.0, 0));
+        let made = timeline(2.5, &processes, &[done([9, 0])], &samples, &used(0.0, 0));
         assert_eq!(counts(&made), [[4, 0], [0, 0], [5, 0]]);
     }
 
@@ -251,7 +276,7 @@ mod tests {
         let made = timeline(
             2.5,
             &processes,
-            &[vec![3, 0]],
+            &[done([3, 0])],
             &[used(1.0, 50)],
             &used(2.0, 90),
         );

@@ -327,6 +327,7 @@ fn device() -> Device {
         writes: 2,
         flushes: Some(3),
         busy_s: 0.125,
+        queue_s: Some(0.5),
     }
 }
 
@@ -352,6 +353,7 @@ fn second() -> TimelineSecond {
     TimelineSecond {
         at_s: 1.0 / 3.0,
         counts: vec![43_450],
+        latency_mean_ns: vec![22_988],
         user_cpu_s: 0.5,
         system_cpu_s: 0.25,
         pss_bytes: 5,

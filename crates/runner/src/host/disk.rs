@@ -53,6 +53,7 @@ fn parse_stat(text: &str) -> Option<Device> {
         writes: field(5)?,
         written_bytes: field(7)?.saturating_mul(SECTOR_BYTES),
         busy_s: field(10)? as f64 / 1e3,
+        queue_s: Some(field(11)? as f64 / 1e3),
         flushes: field(16),
     })
 }
@@ -69,6 +70,7 @@ mod tests {
         assert_eq!((device.reads, device.read_bytes), (390, 1780 * 512));
         assert_eq!((device.writes, device.written_bytes), (1058, 4375 * 512));
         assert_eq!((device.flushes, device.busy_s), (Some(21), 7.52));
+        assert_eq!(device.queue_s, Some(15.536));
     }
 
     #[test]

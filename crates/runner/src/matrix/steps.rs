@@ -8,6 +8,7 @@ use trueput_engine::knob::resolve;
 use trueput_engine::{Durability, Engine};
 use trueput_record::TrialSpec;
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep, Step};
+use trueput_record::plan::Unsupported;
 use trueput_record::trial::Settings;
 
 impl Expansion<'_> {
@@ -71,18 +72,20 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Refuses a step that no contender has.
+    /// Refuses a step that no contender has; where such is to be left out, a plan in which nobody
+    /// has any.
     pub(super) fn check_taken(
         &self,
         cells: &[TrialSpec],
         left_out: &[String],
     ) -> Result<(), Error> {
+        let number_of = |spec: &TrialSpec| spec.step.as_ref().map(|step| step.index as usize);
+        let some_are_taken = cells.iter().any(|spec| number_of(spec) > Some(0));
+        if some_are_taken && self.plan.unsupported == Unsupported::LeaveOut {
+            return Ok(());
+        }
         for (index, step) in self.plan.steps.iter().enumerate() {
-            let taken = |spec: &TrialSpec| {
-                let of = spec.step.as_ref().map(|step| step.index as usize);
-                of == Some(index + 1)
-            };
-            if !cells.iter().any(taken) {
+            if !cells.iter().any(|spec| number_of(spec) == Some(index + 1)) {
                 let about = format!("step '{}'", step.name);
                 let said = left_out.iter().filter(|line| line.contains(&about));
                 let said: Vec<_> = said.map(String::as_str).collect();
@@ -200,7 +203,6 @@ mod tests {
     use std::collections::BTreeMap;
     use trueput_engine::Value;
     use trueput_record::PlanFile;
-    use trueput_record::plan::Unsupported;
 
     fn step(name: &str) -> Step {
         Step {
@@ -313,6 +315,19 @@ mod tests {
         let matrix = expanded(&ledger(LedgerKind::Cumulative, &engines, vec![weaker]));
         assert_eq!(matrix.trials.len(), 3);
         assert!(matrix.left_out[0].starts_with("shared: step 'weaker': it changes nothing"));
+    }
+
+    #[test]
+    fn a_step_that_nobody_takes_is_left_out_where_that_is_asked_for_and_others_are_taken() {
+        let steps = vec![with_map("same", GIB), with_map("wide", 2 * GIB)];
+        let mut plan = ledger(LedgerKind::OneAtATime, &["shared"], steps);
+        assert!(refused(&plan).contains("step 'same'"));
+        plan.unsupported = Unsupported::LeaveOut;
+        let matrix = expanded(&plan);
+        assert_eq!(matrix.trials.len(), 2);
+        assert!(matrix.left_out[0].contains("step 'same': it changes nothing"));
+        plan.steps.truncate(1);
+        assert!(refused(&plan).contains("no engine of the plan takes it"));
     }
 
     #[test]

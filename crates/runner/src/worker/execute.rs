@@ -200,6 +200,7 @@ impl Crew<'_> {
             };
         }
         share.counts = lane.counts(kinds);
+        share.times_ns = lane.times_ns(kinds);
         share.conflicts = lane.conflicts();
         let responses = meter.close();
         Ok(Work {
@@ -289,6 +290,7 @@ impl Crew<'_> {
             }
         }
         work.share.counts = lane.counts(kinds.len());
+        work.share.times_ns = lane.times_ns(kinds.len());
         Ok(work)
     }
 }
@@ -388,13 +390,16 @@ fn gone() -> String {
 fn done(lanes: &[Lane], kinds: usize) -> Done {
     let mut done = Done {
         counts: vec![0; kinds],
+        times_ns: vec![0; kinds],
         units: 0,
+    };
+    let add = |sums: &mut [u64], more: Vec<u64>| {
+        sums.iter_mut().zip(more).for_each(|(sum, one)| *sum += one);
     };
     for lane in lanes {
         done.units += lane.units();
-        for (sum, count) in done.counts.iter_mut().zip(lane.counts(kinds)) {
-            *sum += count;
-        }
+        add(&mut done.counts, lane.counts(kinds));
+        add(&mut done.times_ns, lane.times_ns(kinds));
     }
     done
 }

@@ -1,8 +1,9 @@
 //! What held a trial, second by second, with the evidence: rules over what was sampled, in the order
 //! in which they stand in [`judge`]. `docs/METHOD.md` says why each threshold is where it is.
 
+mod words;
+
 use serde::Serialize;
-use std::fmt;
 use trueput_record::accounting::Device;
 use trueput_record::measurement::TimelineSecond;
 
@@ -129,51 +130,6 @@ pub struct Stretch {
     pub bottleneck: Bottleneck,
     /// The means of what was seen.
     pub evidence: Evidence,
-}
-
-impl fmt::Display for Stretch {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            from_s,
-            to_s,
-            bottleneck,
-            evidence,
-        } = self;
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
-        write!(
-            formatter,
-            "{from_s:.0} to {to_s:.0} s: {} (workers' CPU {}, of it in the kernel {}",
-            bottleneck.words(),
-            percent(evidence.cpu_share),
-            percent(evidence.kernel_share),
-        )?;
-        if let Some(share) = evidence.io_wait_share {
-            write!(formatter, "; seen waiting for I/O {}", percent(share))?;
-        }
-        if let Some(busy) = evidence.device_busy_share {
-            let whose = if evidence.is_log_device { "log's " } else { "" };
-            write!(
-                formatter,
-                "; {whose}device busy {}, {:.0} flushes/s, {:.0} reads/s, {:.1} MB/s written",
-                percent(busy),
-                evidence.flushes_per_s,
-                evidence.reads_per_s,
-                evidence.written_bytes_per_s / 1e6,
-            )?;
-        }
-        let delayed = evidence.run_delay_share.map_or_else(String::new, |share| {
-            format!(", for a processor {}", percent(share))
-        });
-        write!(
-            formatter,
-            "; waits {:.0}/s{}; others {}, kernel's threads {}, steal {})",
-            evidence.voluntary_switches_per_s,
-            delayed,
-            percent(evidence.others_share),
-            percent(evidence.kernel_threads_share),
-            percent(evidence.steal_share),
-        )
-    }
 }
 
 /// What held each stretch of a trial, and the means of what was seen in it. Seconds shorter than a

@@ -1,5 +1,6 @@
 //! What stands beside the rankings: open loops, ceilings, bottlenecks, scaling, published rows.
 
+use crate::bottleneck::Stretch;
 use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::held;
@@ -243,14 +244,12 @@ fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Bloc
         if let Some(at_s) = held.turns_io_bound_s {
             line += &format!("; it turns from CPU-bound to I/O-bound at {at_s:.0} s");
         }
-        let stretches = &held.stretches;
-        let evidence = stretches
-            .iter()
-            .take(MOST_STRETCHES)
-            .map(ToString::to_string);
-        line += &format!(". {}", evidence.collect::<Vec<_>>().join("; "));
-        if stretches.len() > MOST_STRETCHES {
-            line += &format!("; and {} more stretches", stretches.len() - MOST_STRETCHES);
+        let told = longest(&held.stretches);
+        let evidence: Vec<_> = told.iter().map(ToString::to_string).collect();
+        line += &format!(". {}", evidence.join("; "));
+        let more = held.stretches.len() - told.len();
+        if more > 0 {
+            line += &format!("; and {more} more, none of them longer");
         }
         lines.push(line);
     }
@@ -261,7 +260,17 @@ fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Bloc
 }
 
 /// How many stretches of a trial are told; the JSON report has all.
-const MOST_STRETCHES: usize = 4;
+const MOST_STRETCHES: usize = 2;
+
+/// The longest stretches, of those alike the first, in the order in which they were.
+fn longest(stretches: &[Stretch]) -> Vec<&Stretch> {
+    let span = |stretch: &Stretch| stretch.to_s - stretch.from_s;
+    let mut told: Vec<_> = stretches.iter().collect();
+    told.sort_by(|one, other| span(other).total_cmp(&span(one)));
+    told.truncate(MOST_STRETCHES);
+    told.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
+    told
+}
 
 fn scaling(rankings: &[Ranking]) -> Vec<Block> {
     let fits = scaling::fits(rankings).into_iter();

@@ -1,0 +1,78 @@
+//! How much of what held a trial is told, and where the rest is.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use support::{report, spec, terminal, valid};
+use trueput_analysis::{Format, Report, Style};
+use trueput_record::Durability;
+use trueput_record::measurement::{TimelineSecond, WorkerReport};
+
+/// A trial of which the processors held the seconds that are so marked, and a lock the others.
+fn held(by_processors: &[bool]) -> Report {
+    let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
+    let measurement = trial.measurement.as_mut().unwrap();
+    let second = |(at, busy): (u32, &bool)| TimelineSecond {
+        at_s: f64::from(at),
+        counts: vec![10_000, 10_000],
+        user_cpu_s: if *busy { 1.9 } else { 0.2 },
+        voluntary_context_switches: 8_000,
+        io_wait_share: Some(0.01),
+        ..TimelineSecond::default()
+    };
+    measurement.timeline = (1..).zip(by_processors).map(second).collect();
+    let worker = |index| WorkerReport {
+        index,
+        ..WorkerReport::default()
+    };
+    measurement.workers = (0..4).map(worker).collect();
+    report(vec![trial])
+}
+
+/// The point of the list, on one line.
+fn told(report: &Report) -> String {
+    let text = terminal(report, 100);
+    let start = text.find("- lmdb, sync, 4 workers, r1").unwrap();
+    let point = text[start..].split("\n\n").next().unwrap();
+    let words: Vec<_> = point.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[test]
+fn of_a_trial_that_alternates_two_stretches_are_told_and_json_has_all() {
+    let alternating = held(&[true, false].repeat(10));
+    let said = told(&alternating);
+    assert!(said.contains("(50.0 % of the time)"), "{said}");
+    assert!(
+        said.contains("0 to 1 s: CPU in the engine (workers' CPU 95 %"),
+        "{said}"
+    );
+    assert!(
+        said.contains("1 to 2 s: a lock between the workers (workers' CPU 10 %"),
+        "{said}"
+    );
+    assert!(
+        said.contains("; and 18 more, none of them longer"),
+        "{said}"
+    );
+    assert_eq!(said.matches(" s: ").count(), 2, "{said}");
+    let json = alternating.render(Format::Json, Style::default());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["held"][0]["stretches"].as_array().unwrap().len(), 20);
+}
+
+#[test]
+fn the_longest_stretches_are_told_in_the_order_in_which_they_were() {
+    let short = [true, false, true];
+    let long = [[false; 4].as_slice(), &[true; 6]].concat();
+    let said = told(&held(&[&short[..], &long].concat()));
+    let (lock, processors) = (said.find("3 to 7 s: a lock"), said.find("7 to 13 s: CPU"));
+    assert!(lock.is_some() && lock < processors, "{said}");
+    assert!(said.contains("; and 3 more, none of them longer"), "{said}");
+    let steady = told(&held(&[true; 6]));
+    assert!(!steady.contains("more, none of them longer"), "{steady}");
+}

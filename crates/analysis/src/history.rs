@@ -2,6 +2,7 @@
 
 use crate::builds::version_number;
 use crate::charts::{Charts, sparkline};
+use crate::columns::plural;
 use crate::compare::{self, Selector, Side};
 use crate::document::{Block, Column, Table};
 use crate::inference::{Interval, change_points, geometric_mean, outliers};
@@ -242,8 +243,8 @@ fn document(history: &History, charts: Charts) -> Vec<Block> {
             let most = rates.iter().copied().fold(f64::MIN, f64::max);
             let (least, most) = (number(least), number(most));
             blocks.push(Block::Text(format!(
-                "{line}  {least} to {most} {}s/s",
-                series.headline
+                "{line}  {least} to {most} {}/s",
+                plural(&series.headline)
             )));
         }
         blocks.push(Block::List(sentences(series)));
@@ -281,7 +282,7 @@ fn table(series: &Series) -> Table {
     Table {
         columns: vec![
             column("started", false, 0),
-            column(&format!("{}s/s", series.headline), true, 0),
+            column(&format!("{}/s", plural(&series.headline)), true, 0),
             column("95 % interval", true, 2),
             column("repeats", true, 3),
             column("", false, 0),

@@ -8,6 +8,7 @@ mod table;
 
 pub(crate) use table::blocks;
 
+use crate::columns::plural;
 use crate::contender::ContenderNames;
 use crate::inference::{Comparison, compare_among};
 use crate::over_time::counted;
@@ -205,7 +206,7 @@ impl<'a> Builder<'a> {
     fn unit(&self, base: &TrialSpec, headline: &str) -> String {
         match is_tpcc(base) {
             true => "transactions/min".to_owned(),
-            false => format!("{headline}s/s"),
+            false => format!("{}/s", plural(headline)),
         }
     }
 

@@ -62,7 +62,9 @@ pub(crate) fn timeline(
 
 /// Adds each second's mean latencies, from the time of all operations so far at its end.
 fn add_latencies(timeline: &mut [TimelineSecond], times_ns: &[Vec<u64>]) {
-    let is_timed = times_ns.last().is_some_and(|all| all.iter().any(|time| *time > 0));
+    let is_timed = times_ns
+        .last()
+        .is_some_and(|all| all.iter().any(|time| *time > 0));
     if !is_timed {
         return;
     }

@@ -105,6 +105,8 @@ pub struct Evidence {
     pub is_log_device: bool,
     /// The part of the time in which the device had something to do; `None` where none is seen.
     pub device_busy_share: Option<f64>,
+    /// The mean number of its requests that were issued and not yet done; `None` in older records.
+    pub device_queue: Option<f64>,
     /// Flushes of the device per second.
     pub flushes_per_s: f64,
     /// Reads of the device per second.
@@ -228,6 +230,7 @@ fn evidence(second: &TimelineSecond, span_s: f64, setting: &Setting) -> Evidence
             .map(|delay_s| over(delay_s, setting.workers.max(1.0) * span_s)),
         is_log_device,
         device_busy_share: device.map(|device| over(device.busy_s, span_s)),
+        device_queue: device.and_then(|device| Some(device.queue_s? / span_s)),
         flushes_per_s: seen.flushes.unwrap_or_default() as f64 / span_s,
         reads_per_s: seen.reads as f64 / span_s,
         written_bytes_per_s: seen.written_bytes as f64 / span_s,
@@ -341,6 +344,7 @@ fn mean(seen: &[Evidence]) -> Evidence {
         kernel_threads_share: of(|one| one.kernel_threads_share),
         is_log_device: of_log * 2 > seen.len(),
         device_busy_share: known(|one| one.device_busy_share),
+        device_queue: known(|one| one.device_queue),
         io_wait_share: known(|one| one.io_wait_share),
         run_delay_share: known(|one| one.run_delay_share),
         flushes_per_s: of(|one| one.flushes_per_s),

@@ -77,12 +77,14 @@ impl Evidence {
             return Vec::new();
         };
         let whose = if self.is_log_device { "log's " } else { "" };
-        vec![
-            format!("{whose}device busy {}", per_cent(busy)),
+        let mut told = vec![format!("{whose}device busy {}", per_cent(busy))];
+        told.extend(self.device_queue.map(|queue| format!("queue {queue:.1}")));
+        told.extend([
             format!("{:.0} flushes/s", self.flushes_per_s),
             format!("{:.0} reads/s", self.reads_per_s),
             format!("{:.1} MB/s written", self.written_bytes_per_s / 1e6),
-        ]
+        ]);
+        told
     }
 
     fn neighbours(&self) -> Vec<String> {
@@ -120,6 +122,7 @@ mod tests {
             run_delay_share: Some(0.31),
             is_log_device: true,
             device_busy_share: Some(0.72),
+            device_queue: Some(1.25),
             flushes_per_s: 812.0,
             reads_per_s: 3.0,
             written_bytes_per_s: 2.5e6,
@@ -140,8 +143,8 @@ mod tests {
     fn a_stretch_tells_what_its_rule_looked_at_and_no_more() {
         assert_eq!(
             told(Bottleneck::LogFlush),
-            "3 to 8 s: log flush (seen waiting for I/O 66 %, log's device busy 72 %, 812 flushes/s, \
-             3 reads/s, 2.5 MB/s written)"
+            "3 to 8 s: log flush (seen waiting for I/O 66 %, log's device busy 72 %, queue 1.2, \
+             812 flushes/s, 3 reads/s, 2.5 MB/s written)"
         );
         assert_eq!(
             told(Bottleneck::CpuInEngine),

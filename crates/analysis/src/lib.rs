@@ -41,6 +41,7 @@ mod terminal;
 pub mod threen1;
 mod tpcc;
 pub mod units;
+mod volatile;
 
 pub use report::{Error, Format, Report, Style};
 pub use threen1::{Threen1Line, threen1_header, threen1_line};

@@ -19,6 +19,7 @@ use crate::statistics::FEWEST_REPEATS;
 use crate::steadiness;
 use crate::tpcc;
 use crate::units::{bytes, number, per_cent, separate, thousands};
+use crate::volatile;
 use trueput_record::folder::DamagedLine;
 use trueput_record::host::FileSystemFacts;
 use trueput_record::trial::Settings;
@@ -80,6 +81,7 @@ fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
         }
         .to_owned(),
     ));
+    blocks.extend(volatile::warning(report));
     let rankings = rankings(manifest, &report.trials);
     let noise = disturbance::of_run(report);
     for ranking in &rankings {

@@ -82,3 +82,19 @@ fn a_test_in_place_is_also_told_as_berkeley_dbs_program_does() {
     several.spec.workers = 2;
     assert_eq!(berkeley(&several), None);
 }
+
+#[test]
+fn what_lay_in_memory_is_said_not_to_survive_lost_power() {
+    let said = "nothing survives lost power whatever the level says: lmdb (sync)";
+    let levels = [Durability::Sync, Durability::Process];
+    let trials = levels.map(|level| valid(spec(0, "lmdb", level, 1), 1.0));
+    let mut report = report(trials.to_vec());
+    let text = |report: &trueput_analysis::Report| support::terminal(report, 200);
+    assert!(!text(&report).contains("In memory"), "{}", text(&report));
+    report.manifest.host.file_system.kind = "tmpfs".to_owned();
+    let told = text(&report);
+    assert!(
+        told.contains(said) && !told.contains("lmdb (process)"),
+        "{told}"
+    );
+}

@@ -1,0 +1,46 @@
+//! What lay in memory, whatever was promised of lost power.
+
+use crate::contender::ContenderNames;
+use crate::document::Block;
+use crate::report::Report;
+use std::collections::BTreeSet;
+use trueput_record::host::FileSystemFacts;
+use trueput_record::{Survival, TrialRecord};
+
+/// File systems that lose everything with the power.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// A warning of the trials whose level speaks of lost power and whose database or log lay in memory;
+/// `None` where there is none.
+pub(crate) fn warning(report: &Report) -> Option<Block> {
+    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
+    let usual = &report.manifest.host.file_system;
+    let affected = report.trials.iter().filter(|trial| {
+        let promises = trial.spec.durability.after_lost_power() != Survival::Nothing;
+        promises && (in_memory(data_of(trial, usual)) || log_of(trial).is_some_and(in_memory))
+    });
+    let affected: BTreeSet<String> = affected
+        .map(|trial| format!("{} ({})", names.name(&trial.spec), trial.spec.durability))
+        .collect();
+    let affected: Vec<_> = affected.into_iter().collect();
+    (!affected.is_empty()).then(|| {
+        Block::Warnings(vec![format!(
+            "In memory (tmpfs or ramfs), so that nothing survives lost power whatever the level \
+             says: {}",
+            affected.join(", ")
+        )])
+    })
+}
+
+fn in_memory(file_system: &FileSystemFacts) -> bool {
+    IN_MEMORY.contains(&file_system.kind.as_str())
+}
+
+/// Where the database lay: on a file system of its trial's own, or on that of the run.
+fn data_of<'a>(trial: &'a TrialRecord, usual: &'a FileSystemFacts) -> &'a FileSystemFacts {
+    trial.file_system.as_ref().map_or(usual, |own| &own.mounted)
+}
+
+fn log_of(trial: &TrialRecord) -> Option<&FileSystemFacts> {
+    Some(&trial.log_file_system.as_ref()?.mounted)
+}

@@ -114,7 +114,9 @@ impl Source {
 
 /// The refusal of an engine that was given no data source.
 pub(super) fn unnamed() -> Error {
-    Error::engine(format!("a data source must be named: {FORM}"))
+    Error::engine(format!(
+        "a data source must be named: {FORM}; `make engines` installs drivers for some"
+    ))
 }
 
 /// What has the driver of that name.

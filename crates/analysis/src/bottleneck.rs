@@ -264,13 +264,24 @@ fn neighbours_hold(seen: &Evidence, ours: f64) -> bool {
     suffers && theirs >= 0.2
 }
 
+/// Flushes per second from which a wait for one is so short that a look may come when it is over.
+const FAST_FLUSHES_PER_S: f64 = 1_000.0;
+
 /// Whether the workers wait for a device. Where the workers themselves were looked at that says it;
 /// else a device or a machine that is busy with I/O, which may be a neighbour's.
 fn waits_for_device(seen: &Evidence) -> bool {
     match seen.io_wait_share {
-        Some(share) => share >= 0.3,
+        Some(share) => share >= 0.3 || (share > 0.0 && waits_are_short(seen)),
         None => seen.device_busy_share.unwrap_or_default() >= 0.5 || seen.io_pressure_share >= 0.3,
     }
+}
+
+/// Whether the device flushes so fast that looks miss most waits, the workers gave up the processor
+/// as often as it flushed, and the machine as a whole waited for I/O.
+fn waits_are_short(seen: &Evidence) -> bool {
+    seen.flushes_per_s >= FAST_FLUSHES_PER_S
+        && seen.voluntary_switches_per_s >= seen.flushes_per_s
+        && seen.io_pressure_share >= 0.3
 }
 
 /// The rules, in order. The first that fits names the bottleneck.
@@ -358,7 +369,7 @@ fn mean(seen: &[Evidence]) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_record::accounting::Neighbours;
+    use trueput_record::accounting::{Neighbours, Pressure};
 
     const SETTING: Setting = Setting {
         cores: 2.0,
@@ -551,6 +562,40 @@ mod tests {
         assert_eq!(held(waiting.clone()), Bottleneck::SingleWriterLock);
         waiting.io_wait_share = Some(0.4);
         assert_eq!(held(waiting), Bottleneck::WriteBack);
+    }
+
+    #[test]
+    fn waits_too_short_for_most_looks_are_known_by_flushes_switches_and_pressure() {
+        let fast = Device {
+            busy_s: 0.6,
+            writes: 7_000,
+            flushes: Some(7_000),
+            written_bytes: 30 << 20,
+            ..Device::default()
+        };
+        let mut waiting = on_device(second(1.0, 0.1, 0.4), fast);
+        waiting.voluntary_context_switches = 14_000;
+        waiting.io_wait_share = Some(0.1);
+        let pressure = |io_some_s| {
+            Some(Pressure {
+                io_some_s,
+                ..Pressure::default()
+            })
+        };
+        waiting.pressure = pressure(0.4);
+        assert_eq!(held(waiting.clone()), Bottleneck::LogFlush);
+        // Without any one of the four it is not taken for a wait.
+        let mut without = [(); 4].map(|()| waiting.clone());
+        without[0].pressure = pressure(0.1);
+        without[1].io_wait_share = Some(0.0);
+        without[2].voluntary_context_switches = 6_000;
+        without[3].device = Some(Device {
+            flushes: Some(900),
+            ..fast
+        });
+        for without in without {
+            assert_ne!(held(without), Bottleneck::LogFlush);
+        }
     }
 
     #[test]

@@ -267,7 +267,7 @@ fn a_published_experiment_is_checked_as_it_would_run() {
     assert!(said.contains("oltp-cheats at scale 0.01; 1 is"), "{said}");
     let checked: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     let trials = checked["trials"].as_array().unwrap();
-    assert_eq!(trials.len(), 4 * 3, "the base and three steps, three times");
+    assert_eq!(trials.len(), 4 * 5, "the base and three steps, five times");
     assert!(
         trials
             .iter()

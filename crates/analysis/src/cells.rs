@@ -80,11 +80,13 @@ pub struct Figures {
     pub flushes_per_commit: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: f64,
-    /// Conflicts that the engine reported and the workload retried.
+    /// Conflicts that the engine reported and the workload retried, deadlocks among them.
     pub conflicts: f64,
     /// Results of the workload that were the same in every repeat.
     pub results: BTreeMap<String, Value>,
 }
+    /// Deadlocks among them, where the engine tells.
+    pub deadlocks: f64,
 
 /// One kind of operation over the repeats of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -185,6 +187,7 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
     })
 }
 
+        deadlocks: middle(&|m| m.deadlocks as f64),
 fn operations(measured: &[&Measurement]) -> Vec<OperationFigures> {
     let kinds = measured
         .first()

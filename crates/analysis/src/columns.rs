@@ -218,6 +218,12 @@ fn storage<'a>() -> Vec<Filled<'a>> {
 
 /// The kinds of operation worth a column, the headline first. One that every cell did far more
 /// rarely (claiming a block of work, say) is in CSV and JSON only.
+        figure("of which deadlocks", 16, |_, cell| {
+            match cell.figures.conflicts > 0.0 {
+                true => number(cell.figures.deadlocks),
+                false => String::new(),
+            }
+        }),
 pub fn kinds(ranking: &Ranking) -> Vec<&str> {
     let headline = ranking.headline.as_str();
     let mut kinds = vec![headline];

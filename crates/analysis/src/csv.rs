@@ -123,6 +123,7 @@ fn totals() -> Vec<Column> {
     vec![
         measured("elapsed_s", |m| m.elapsed_s.to_string()),
         measured("conflicts", |m| m.conflicts.to_string()),
+        measured("deadlocks", |m| m.deadlocks.to_string()),
         measured("user_cpu_s", |m| m.resources.user_cpu_s.to_string()),
         measured("system_cpu_s", |m| m.resources.system_cpu_s.to_string()),
         measured("cpu_ns_per_operation", |m| {

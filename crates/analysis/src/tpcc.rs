@@ -108,6 +108,7 @@ impl Row<'_> {
             self.shown("90th percentile of new-order, ms"),
             self.word("response times within limits"),
             self.shown("conflicts, percent of attempts"),
+            self.shown("deadlocks, percent of attempts"),
         ]
     }
 }
@@ -131,6 +132,7 @@ fn table(rows: &[Row<'_>]) -> Table {
             column("new-order p90, ms", true, 1),
             column("within limits", false, 3),
             column("conflicts, %", true, 1),
+            column("deadlocks, %", true, 3),
         ],
         rows: rows.iter().map(Row::cells).collect(),
     }

@@ -1,5 +1,7 @@
 //! The Berkeley DB driver does what it promises.
 
+#[path = "support/deadlock.rs"]
+mod deadlock;
 #[path = "support/observe.rs"]
 mod observe;
 mod support;
@@ -286,4 +288,14 @@ fn checkpoints_and_log_switches_are_seen_from_outside() {
         let [written, ..] = observe::seen(&ENGINE, Durability::Async, &small, 300);
         assert_eq!(written, [Happening::LOG_SWITCH], "{place}");
     }
+}
+
+#[test]
+fn a_deadlock_is_told_as_one() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let given = [("writers", "overlapping".into())];
+    deadlock::is_told_apart(&ENGINE, folder.path(), &given);
 }

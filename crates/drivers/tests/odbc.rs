@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "support/deadlock.rs"]
+mod deadlock;
 #[path = "support/odbc.rs"]
 mod odbc;
 #[path = "support/sql.rs"]
@@ -279,4 +281,16 @@ fn what_is_missing_is_named_with_what_has_it() {
         unknown.contains("'of_nowhere'") && unknown.contains("odbc.ini"),
         "{unknown}"
     );
+}
+
+#[test]
+fn a_deadlock_is_told_as_one_over_odbc_too() {
+    for origin in [Origin::postgresql(), Origin::mariadb()]
+        .into_iter()
+        .flatten()
+    {
+        let engine = ODBC.at(Path::new(origin.source())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        deadlock::is_told_apart(&*engine, folder.path(), &[]);
+    }
 }

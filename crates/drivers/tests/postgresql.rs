@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "support/deadlock.rs"]
+mod deadlock;
 #[path = "support/sql.rs"]
 mod sql;
 mod support;
@@ -287,6 +289,7 @@ fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
         error.is_conflict() && error.to_string().contains("40001"),
         "{error}"
     );
+    deadlock::another_conflict_is_none(&error);
     session.abort().unwrap();
     session.begin(Mode::Write).unwrap();
     assert_eq!(
@@ -450,5 +453,17 @@ fn a_program_that_is_no_postgresql_is_refused() {
             .unwrap_err()
             .to_string();
         assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn a_deadlock_is_told_as_one_at_every_isolation() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    for isolation in ["read-committed", "repeatable-read", "serializable"] {
+        let given = [("isolation", isolation.into())];
+        deadlock::is_told_apart(&ENGINE, place.path(), &given);
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "support/deadlock.rs"]
+mod deadlock;
 mod support;
 
 use std::path::Path;
@@ -259,4 +261,15 @@ fn every_build_on_this_machine_keeps_the_contract() {
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {text}", path.display());
     }
+}
+
+#[test]
+fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
+    if !is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    deadlock::is_told_apart(&ROCKSDB, &folder.path().join("deadlock"), &[]);
+    let error = deadlock::waited_too_long(&ROCKSDB, &folder.path().join("wait"), &[]);
+    deadlock::another_conflict_is_none(&error);
 }

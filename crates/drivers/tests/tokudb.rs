@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[path = "support/deadlock.rs"]
+mod deadlock;
 mod support;
 
 use std::path::Path;
@@ -212,4 +214,17 @@ fn a_kill_while_the_environment_is_made_leaves_a_database_that_opens() {
         assert!(names.any(|name| name.contains(".tokulog")));
     }
     assert!(refused > 0, "the control is refused");
+}
+
+#[test]
+fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
+    if !is_here() {
+        return;
+    }
+    let given = [("lock_timeout", Value::Integer(500))];
+    let folder = tempfile::tempdir().unwrap();
+    deadlock::is_told_apart(&ENGINE, folder.path(), &given);
+    let folder = tempfile::tempdir().unwrap();
+    let error = deadlock::waited_too_long(&ENGINE, folder.path(), &given);
+    deadlock::another_conflict_is_none(&error);
 }

@@ -6,11 +6,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What an engine answered instead of doing what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Another transaction was in the way (a conflict, a deadlock, a busy database): the
-    /// transaction is to be tried again. This is data of the measurement, counted and retried, and
-    /// no failure.
+    /// Another transaction was in the way (a conflict, a lock that was not had in time, a busy
+    /// database): the transaction is to be tried again. This is data of the measurement, counted
+    /// and retried, and no failure.
     #[error("conflict: {0}")]
     Conflict(String),
+    /// A conflict of which the engine says that it was a deadlock: transactions waited for each
+    /// other, and this one was given up. It is tried again like any conflict and counted among
+    /// them, and apart as well. An engine that does not tell answers [`Error::Conflict`].
+    #[error("deadlock: {0}")]
+    Deadlock(String),
     /// The engine, or this session as it was opened, cannot do that at all.
     #[error("unsupported: {0}")]
     Unsupported(String),
@@ -44,10 +49,16 @@ impl Error {
         }
     }
 
-    /// Whether the transaction is to be tried again.
+    /// Whether the transaction is to be tried again: a conflict, of which a deadlock is one.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        matches!(self, Self::Conflict(_))
+        matches!(self, Self::Conflict(_) | Self::Deadlock(_))
+    }
+
+    /// Whether the engine says that it was a deadlock.
+    #[must_use]
+    pub fn is_deadlock(&self) -> bool {
+        matches!(self, Self::Deadlock(_))
     }
 }
 
@@ -61,5 +72,14 @@ mod tests {
         let error = Error::Engine { code: -7, text };
         assert_eq!(error.to_string(), "no such file (code -7)");
         assert_eq!(Error::engine("no library").to_string(), "no library");
+    }
+
+    #[test]
+    fn a_deadlock_is_a_conflict_and_another_conflict_is_no_deadlock() {
+        let deadlock = Error::Deadlock("two sessions, two keys".to_owned());
+        assert!(deadlock.is_conflict() && deadlock.is_deadlock());
+        let other = Error::Conflict("busy".to_owned());
+        assert!(other.is_conflict() && !other.is_deadlock());
+        assert!(!Error::engine("no library").is_conflict());
     }
 }

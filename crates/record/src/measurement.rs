@@ -138,8 +138,13 @@ pub struct Measurement {
     pub open_loop: Option<OpenLoop>,
     /// What the workload found (answers, totals), by name.
     pub results: BTreeMap<String, Value>,
-    /// Conflicts that the engine reported; each was retried and is no failure.
+    /// Conflicts that the engine reported, deadlocks among them; each was retried and is no
+    /// failure.
     pub conflicts: u64,
+    /// How many of the conflicts the engine called deadlocks; 0 in older records, and where the
+    /// engine does not tell them from other conflicts.
+    #[serde(default)]
+    pub deadlocks: u64,
     /// What the workers' processes, and those of the engine's server, used between start and end,
     /// summed.
     pub resources: Resources,
@@ -421,12 +426,15 @@ pub struct WorkerReport {
     pub elapsed_s: f64,
     /// Operations done by kind, in the order of [`Measurement::operations`].
     pub counts: Vec<u64>,
-    /// Conflicts that the engine reported to it.
+    /// Conflicts that the engine reported to it, deadlocks among them.
     pub conflicts: u64,
 }
 
 /// What an independent computation said of a trial's outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    /// How many of those the engine called deadlocks; 0 in older records.
+    #[serde(default)]
+    pub deadlocks: u64,
 pub struct Verification {
     /// How much was checked.
     pub level: VerifyLevel,

@@ -69,6 +69,7 @@ pub(crate) fn measurement(
         operations: operations(kinds, &histograms, &totals, elapsed_s),
         conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
         resources: resources(ran, &total),
+        deadlocks: workers(ran).map(|(_, share)| share.deadlocks).sum(),
         server: ran.server.map(|served| used(&[served.usage], served.peak)),
         placement: Some(placed(ran)),
         allocator: ran.executions.first().map(|part| part.allocator.clone()),
@@ -246,6 +247,7 @@ fn elapsed_s<'a>(shares: impl Iterator<Item = &'a Share> + Clone) -> f64 {
     last.saturating_sub(first) as f64 / 1e9
 }
 
+        deadlocks: share.deadlocks,
 /// What the workers of a process have done in all.
 fn done(kinds: usize, execution: &Execution) -> Done {
     let sum = |of: fn(&Share) -> &Vec<u64>| {

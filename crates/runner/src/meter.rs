@@ -85,6 +85,7 @@ pub struct Lane {
     times_ns: [AtomicU64; MAX_KINDS],
     units: AtomicU64,
     conflicts: AtomicU64,
+    deadlocks: AtomicU64,
 }
 
 impl Lane {
@@ -122,13 +123,18 @@ impl Lane {
     /// Nothing has been done yet.
     fn clear(&self) {
         let all = self.counts.iter().chain(&self.times_ns);
-        let all = all.chain([&self.units, &self.conflicts]);
+        let all = all.chain([&self.units, &self.conflicts, &self.deadlocks]);
         all.for_each(|count| count.store(0, Relaxed));
     }
 
-    /// Conflicts so far.
+    /// Conflicts so far, deadlocks among them.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Relaxed)
+    }
+
+    /// Deadlocks among the conflicts so far.
+    pub fn deadlocks(&self) -> u64 {
+        self.deadlocks.load(Relaxed)
     }
 }
 
@@ -413,8 +419,9 @@ impl Meter for ClockMeter<'_> {
         add(&self.lane.units, units);
     }
 
-    fn conflict(&mut self) {
+    fn conflict(&mut self, error: &trueput_engine::Error) {
         add(&self.lane.conflicts, 1);
+        add(&self.lane.deadlocks, u64::from(error.is_deadlock()));
     }
 
     fn retract(&mut self, kind: usize, count: u64) {
@@ -430,6 +437,7 @@ impl Meter for ClockMeter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_engine::Error;
 
     #[test]
     fn every_operation_is_counted_and_timed_under_its_kind() {
@@ -439,11 +447,13 @@ mod tests {
         (0..10).for_each(|_| meter.finish(0));
         std::thread::sleep(std::time::Duration::from_millis(2));
         meter.finish(1);
-        meter.conflict();
+        meter.conflict(&Error::Conflict("busy".to_owned()));
+        meter.conflict(&Error::Deadlock("two sessions".to_owned()));
         meter.advance(7);
         let histograms = meter.into_histograms();
         assert_eq!(lane.counts(2), [10, 1]);
-        assert_eq!((lane.units(), lane.conflicts()), (7, 1));
+        assert_eq!((lane.units(), lane.conflicts()), (7, 2));
+        assert_eq!(lane.deadlocks(), 1, "a deadlock is one of the conflicts");
         assert_eq!((histograms[0].len(), histograms[1].len()), (10, 1));
         assert!(
             histograms[1].min() >= 1_900_000,

@@ -237,7 +237,7 @@ pub(crate) struct Share {
     pub counts: Vec<u64>,
     /// How long they took together, by kind, nanoseconds.
     pub times_ns: Vec<u64>,
-    /// Conflicts.
+    /// Conflicts, deadlocks among them.
     pub conflicts: u64,
     /// What it found.
     pub findings: Findings,
@@ -257,6 +257,8 @@ pub(crate) struct Usage {
     /// Page faults without I/O.
     pub minor_page_faults: u64,
     /// Page faults with I/O.
+    /// Deadlocks among them, where the engine tells.
+    pub deadlocks: u64,
     pub major_page_faults: u64,
     /// Bytes moved.
     pub io: Io,

@@ -374,8 +374,9 @@ pub trait Meter {
     /// Units of work done since the last call, towards [`Job::total_units`].
     fn advance(&mut self, units: u64);
 
-    /// The engine reported a conflict, and the transaction will be tried again.
-    fn conflict(&mut self);
+    /// The engine reported a conflict, a deadlock or another, and the transaction will be tried
+    /// again.
+    fn conflict(&mut self, error: &trueput_engine::Error);
 
     /// The last `count` operations of a kind that were finished have been rolled back: they are
     /// taken off its count, since only committed work counts. Their latencies stay in the

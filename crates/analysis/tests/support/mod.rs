@@ -83,6 +83,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
         ],
         results: results.map(|(name, value)| (name.to_owned(), value)).into(),
         conflicts: 12,
+        deadlocks: 4,
         resources: Resources {
             user_cpu_s: elapsed_s,
             system_cpu_s: elapsed_s / 2.0,

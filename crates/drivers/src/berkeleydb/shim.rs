@@ -130,6 +130,8 @@ pub(crate) struct Flavour {
     pub(crate) prefix: &'static str,
     /// The knob that sets how much a transaction may take.
     pub(crate) room: &'static str,
+    /// What its words for `DB_LOCK_DEADLOCK` have in them, whose number is another in each version.
+    pub(crate) deadlock: &'static str,
     /// The command that compiles its shim.
     pub(crate) installed_by: &'static str,
 }
@@ -142,6 +144,7 @@ const BERKELEY_DB: Flavour = Flavour {
     },
     prefix: "trueput_bdb_",
     room: "none_log_buffer",
+    deadlock: "DB_LOCK_DEADLOCK",
     installed_by: "make engines",
 };
 
@@ -235,6 +238,7 @@ impl Api {
             ((self.shim.class)(code), text)
         };
         match class {
+            CONFLICT if text.contains(self.flavour.deadlock) => Error::Deadlock(text),
             CONFLICT => Error::Conflict(text),
             NO_ROOM => Error::Full(format!(
                 "{text} (code {code}); {} is the limit",

@@ -192,12 +192,16 @@ fn classify(text: String) -> Error {
         "Operation failed. Try again",
         "Operation aborted",
     ];
+    // The subcode of a status stands behind its code.
+    const DEADLOCK: &str = "Resource busy: Deadlock";
     const FULL: [&str; 3] = [
         "No space left on device",
         "Disk quota exceeded",
         "File too large",
     ];
-    if CONFLICTS.iter().any(|conflict| text.starts_with(conflict)) {
+    if text.starts_with(DEADLOCK) {
+        Error::Deadlock(text)
+    } else if CONFLICTS.iter().any(|conflict| text.starts_with(conflict)) {
         Error::Conflict(text)
     } else if FULL.iter().any(|full| text.contains(full)) {
         Error::Full(text)
@@ -214,7 +218,9 @@ mod tests {
     fn a_lock_that_is_not_had_is_a_conflict_and_a_full_disk_is_full() {
         let conflict = classify("Operation timed out: Timeout waiting to lock key".to_owned());
         assert!(conflict.is_conflict());
-        assert!(classify("Resource busy: ".to_owned()).is_conflict());
+        let busy = classify("Resource busy: ".to_owned());
+        assert!(busy.is_conflict() && !busy.is_deadlock());
+        assert!(classify("Resource busy: Deadlock".to_owned()).is_deadlock());
         let full = "IO error: No space left on device: While appending to file: 000004.log";
         assert!(matches!(classify(full.to_owned()), Error::Full(_)));
         let other = classify("Corruption: block checksum mismatch".to_owned());

@@ -23,7 +23,8 @@ pub(super) fn told(error: mysql::Error) -> Error {
         mysql::Error::MySqlError(said) => {
             let text = said.message.replace('\n', " ");
             match said.code {
-                DEADLOCK | TOO_LONG_WAIT | RECORD_HAS_CHANGED => {
+                DEADLOCK => Error::Deadlock(format!("{text} (code {DEADLOCK})")),
+                TOO_LONG_WAIT | RECORD_HAS_CHANGED => {
                     Error::Conflict(format!("{text} (code {})", said.code))
                 }
                 DISK_FULL | TABLE_FULL => Error::Full(format!("{text} (code {})", said.code)),
@@ -287,6 +288,8 @@ mod tests {
         assert!(is_refusal(&said(1045)) && !is_refusal(&said(1040)));
         let closed = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         assert!(!is_refusal(&closed.into()));
-        assert!(told(said(DEADLOCK)).is_conflict() && !told(said(1146)).is_conflict());
+        assert!(told(said(DEADLOCK)).is_deadlock() && !told(said(1146)).is_conflict());
+        let waited = told(said(TOO_LONG_WAIT));
+        assert!(waited.is_conflict() && !waited.is_deadlock());
     }
 }

@@ -28,6 +28,8 @@ const ISOLATION_OPTIONS: u16 = 72;
 /// Native numbers of errors that mean something, by what they mean.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Natives {
+    /// Transactions waited for each other, and this one was given up.
+    pub(super) deadlocks: &'static [i32],
     /// Another transaction was in the way.
     pub(super) conflicts: &'static [i32],
     /// There is no room.
@@ -239,9 +241,13 @@ impl Connection {
             "" | "HY000" => said.text,
             state => format!("{} (SQLSTATE {state})", said.text),
         };
-        // Class 40 of the standard is a transaction rolled back, for a deadlock among others; 55P03
-        // and 53100 are PostgreSQL's for a lock that was not had in time and for a full disk.
+        // Class 40 of the standard is a transaction rolled back, for a deadlock among others, of
+        // which 40P01 is PostgreSQL's; 55P03 and 53100 are too, for a lock that was not had in time
+        // and for a full disk.
         let state = said.state.as_str();
+        if state == "40P01" || is_one_of(self.natives.deadlocks) {
+            return Error::Deadlock(text);
+        }
         if state.starts_with("40") || state == "55P03" || is_one_of(self.natives.conflicts) {
             return Error::Conflict(text);
         }

@@ -536,6 +536,10 @@ fn rows_of(tag: &[u8]) -> u64 {
         .trim_end_matches('\0');
     text.rsplit(' ')
         .next()
+        assert_eq!(
+            error("40P01"),
+            Error::Deadlock("no luck (SQLSTATE 40P01)".to_owned())
+        );
         .and_then(|word| word.parse().ok())
         .unwrap_or_default()
 }
@@ -556,8 +560,9 @@ fn reported(body: &[u8]) -> Error {
         None => format!("{message} (SQLSTATE {code})"),
     };
     match code.as_str() {
-        // Serialization failure, deadlock, lock not available.
-        "40001" | "40P01" | "55P03" => Error::Conflict(text),
+        "40P01" => Error::Deadlock(text),
+        // Serialization failure, lock not available.
+        "40001" | "55P03" => Error::Conflict(text),
         // Disk full.
         "53100" => Error::Full(text),
         _ => Error::engine(text),
@@ -585,7 +590,7 @@ mod tests {
 
     #[test]
     fn conflicts_and_full_disks_are_told_from_other_errors() {
-        for code in ["40001", "40P01", "55P03"] {
+        for code in ["40001", "55P03"] {
             assert_eq!(
                 error(code),
                 Error::Conflict(format!("no luck (SQLSTATE {code})"))

@@ -24,6 +24,8 @@ const FLAVOUR: Flavour = Flavour {
     },
     prefix: "trueput_tokudb_",
     room: "lock_memory",
+    // It has no words for it.
+    deadlock: "code: -30995",
     installed_by: "make engines-all",
 };
 

@@ -63,7 +63,7 @@ pub fn levels_refused(subject: &Subject<'_>) -> Outcome {
 /// A call out of turn must give an error, and none that says "try again".
 fn refused<T>(call: &str, answer: crate::Result<T>) -> Outcome<()> {
     match answer {
-        Err(Error::Conflict(text)) => Err(Fault(format!(
+        Err(Error::Conflict(text) | Error::Deadlock(text)) => Err(Fault(format!(
             "{call} is refused as a conflict, which invites retries: {text}"
         ))),
         Err(_) => Ok(()),

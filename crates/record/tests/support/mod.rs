@@ -263,6 +263,7 @@ fn measurement() -> Measurement {
         open_loop: Some(open_loop()),
         results: named([("longest", Value::Integer(278))]),
         conflicts: 3,
+        deadlocks: 1,
         resources: resources(),
         server: Some(resources()),
         placement: Some(Placement {
@@ -319,6 +320,7 @@ fn measurement() -> Measurement {
     }
 }
 
+            deadlocks: 1,
 fn device() -> Device {
     Device {
         read_bytes: 512,

@@ -211,6 +211,7 @@ impl Crew<'_> {
             placement: None,
         })
     }
+        share.deadlocks = lane.deadlocks();
 
     fn task<'t>(
         &'t self,

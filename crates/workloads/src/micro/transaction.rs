@@ -1,7 +1,7 @@
 //! Transactions that are tried again for as long as the engine reports conflicts.
 
 use crate::{Error, Meter};
-use trueput_engine::{Mode, Result as EngineResult, Session, ValueVisitor};
+use trueput_engine::{Error as EngineError, Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// Does `body` in a transaction until that commits without a conflict.
 ///
@@ -44,7 +44,7 @@ fn retried<T>(
         match attempt(meter) {
             Ok(value) => return Ok(value),
             Err(error) if error.is_conflict() => {
-                meter.conflict();
+                meter.conflict(&error);
                 if meter.stopped() {
                     return Err(Error::Stopped);
                 }
@@ -85,7 +85,7 @@ impl Meter for Unmetered {
     fn start(&mut self) {}
     fn finish(&mut self, _kind: usize) {}
     fn advance(&mut self, _units: u64) {}
-    fn conflict(&mut self) {}
+    fn conflict(&mut self, _error: &EngineError) {}
     fn retract(&mut self, _kind: usize, _count: u64) {}
     fn stopped(&self) -> bool {
         false

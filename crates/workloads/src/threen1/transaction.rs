@@ -32,7 +32,7 @@ impl Failure {
     ) -> Result<(), Error> {
         match self {
             Self::Engine(error) if error.is_conflict() => {
-                meter.conflict();
+                meter.conflict(&error);
                 if meter.stopped() {
                     Err(Error::Stopped)
                 } else {
@@ -99,7 +99,7 @@ impl Meter for Unmetered {
     fn start(&mut self) {}
     fn finish(&mut self, _kind: usize) {}
     fn advance(&mut self, _units: u64) {}
-    fn conflict(&mut self) {}
+    fn conflict(&mut self, _error: &EngineError) {}
     fn retract(&mut self, _kind: usize, _count: u64) {}
     fn stopped(&self) -> bool {
         false

@@ -38,9 +38,14 @@ pub(super) fn appraise(settings: &Settings, measurement: &Measurement) -> Conclu
         count(kinds::ROLLED_BACK) as f64 / minutes,
     );
     let attempts = all + measurement.conflicts;
+    let percent = |count: u64| 100.0 * count as f64 / (attempts.max(1)) as f64;
     put(
         "conflicts, percent of attempts",
-        100.0 * measurement.conflicts as f64 / (attempts.max(1)) as f64,
+        percent(measurement.conflicts),
+    );
+    put(
+        "deadlocks, percent of attempts",
+        percent(measurement.deadlocks),
     );
     let times = response_times(measurement);
     for (kind, time_s, _) in &times {
@@ -166,6 +171,20 @@ mod tests {
         };
         assert!(named("tpc", "full"));
         assert!(!named("none", "full") && !named("tpc", "tenth") && !named("none", "hundredth"));
+    }
+
+    #[test]
+    fn conflicts_and_the_deadlocks_among_them_are_shares_of_all_attempts() {
+        let measured = Measurement {
+            conflicts: 20,
+            deadlocks: 5,
+            ..measurement(80, 1)
+        };
+        let of = appraise(&settings("none", "full"), &measured);
+        let share = |name: &str| of.results[name].clone();
+        let shares =
+            ["conflicts", "deadlocks"].map(|of| share(&format!("{of}, percent of attempts")));
+        assert_eq!(shares, [Value::Float(20.0), Value::Float(5.0)]);
     }
 
     #[test]

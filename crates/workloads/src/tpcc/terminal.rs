@@ -196,7 +196,7 @@ impl Terminal<'_> {
             match attempt(&mut *self.tables, &mut self.scratch) {
                 Ok(value) => return Ok(value),
                 Err(error) if error.is_conflict() => {
-                    self.meter.conflict();
+                    self.meter.conflict(&error);
                     if self.meter.stopped() {
                         return Err(Error::Stopped);
                     }

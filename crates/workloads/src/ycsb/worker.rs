@@ -314,7 +314,7 @@ impl<'a, 't> Worker<'a, 't> {
             match attempt(self) {
                 Ok(value) => return Ok(value),
                 Err(Failure::Engine(error)) if error.is_conflict() => {
-                    self.task.meter.conflict();
+                    self.task.meter.conflict(&error);
                     if self.task.meter.stopped() {
                         return Err(Error::Stopped);
                     }

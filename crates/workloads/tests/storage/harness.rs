@@ -47,7 +47,7 @@ impl Meter for Counter<'_> {
 
     fn advance(&mut self, _units: u64) {}
 
-    fn conflict(&mut self) {}
+    fn conflict(&mut self, _error: &trueput_engine::Error) {}
 
     fn retract(&mut self, _kind: usize, _count: u64) {}
 

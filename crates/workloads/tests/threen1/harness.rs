@@ -52,7 +52,7 @@ impl Meter for Counter {
         self.units += units;
     }
 
-    fn conflict(&mut self) {
+    fn conflict(&mut self, _error: &trueput_engine::Error) {
         self.conflicts += 1;
     }
 

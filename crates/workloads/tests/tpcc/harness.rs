@@ -65,7 +65,7 @@ impl Meter for Counter {
 
     fn advance(&mut self, _units: u64) {}
 
-    fn conflict(&mut self) {
+    fn conflict(&mut self, _error: &trueput_engine::Error) {
         self.conflicts += 1;
     }
 

@@ -18,9 +18,12 @@ pub(super) static MANNER: Manner = Manner {
     setup: &["SET LOCK MODE TO WAIT 10"],
     more: |_| "",
     natives: Natives {
-        // A record is locked, deadlocks within a server and between two, and the errors of reading,
-        // writing and finding a row under which ISAM's -107, -143 and -154 come.
-        conflicts: &[-107, -143, -144, -154, -233, -243, -244, -245, -246],
+        // ISAM found a deadlock.
+        deadlocks: &[-143],
+        // A record is locked, a wait that timed out (and may have been a deadlock between two
+        // servers), and the errors of reading, writing and finding a row under which ISAM's -107
+        // and -154 come.
+        conflicts: &[-107, -144, -154, -233, -243, -244, -245, -246],
         // No free disk space; a transaction too long for the logical logs.
         full: &[-131, -458],
     },

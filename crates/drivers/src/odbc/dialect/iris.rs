@@ -14,6 +14,8 @@ pub(super) static MANNER: Manner = Manner {
     setup: &["SET OPTION DEFAULT_SCHEMA = trueput"],
     more: |_| "",
     natives: Natives {
+        // It has no number of its own for a deadlock: a lock is waited for until that times out.
+        deadlocks: &[],
         // Locking conflicts: in filing, and of a row of a SELECT, UPDATE, DELETE or INSERT.
         conflicts: &[-110, -111, -112, -113, -114],
         full: &[],

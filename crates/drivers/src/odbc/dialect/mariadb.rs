@@ -21,8 +21,9 @@ pub(super) static MANNER: Manner = Manner {
     // The connector refuses SET NAMES.
     more: |_| "CHARSET=utf8mb4",
     natives: Natives {
-        // A deadlock, a lock wait that timed out, a record that has changed since it was read.
-        conflicts: &[1213, 1205, 1020],
+        deadlocks: &[1213],
+        // A lock wait that timed out, a record that has changed since it was read.
+        conflicts: &[1205, 1020],
         full: &[1021, 1114],
     },
     ways: Ways::STANDARD,

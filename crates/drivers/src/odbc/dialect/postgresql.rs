@@ -24,6 +24,7 @@ pub(super) static MANNER: Manner = Manner {
         false => "",
     },
     natives: Natives {
+        deadlocks: &[],
         conflicts: &[],
         full: &[],
     },

@@ -14,6 +14,7 @@ pub(super) static MANNER: Manner = Manner {
     more: |_| "",
     natives: Natives {
         // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_BUSY_SNAPSHOT.
+        deadlocks: &[],
         conflicts: &[5, 6, 517],
         full: &[13],
     },

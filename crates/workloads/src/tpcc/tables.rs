@@ -416,6 +416,14 @@ pub trait Tables {
     /// The engine's; that the district is not there.
     fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64>;
 
+    // Beside the five transactions: the price change of isolation test 7, clause 3.4.2.7.
+
+    /// Sets I_PRICE of an item, cents.
+    ///
+    /// # Errors
+    /// The engine's; that the item is not there.
+    fn set_price(&mut self, item: u32, price: i64) -> Result<()>;
+
     // The load, clause 4.3.
 
     /// Makes the tables, empty, in a database that is new. No transaction is open.

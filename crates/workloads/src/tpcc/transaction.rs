@@ -83,42 +83,58 @@ pub fn new_order(
     if let Some(procedures) = tables.procedures() {
         return procedures.new_order(input, at);
     }
+    attempt(tables, Mode::Write, |tables| {
+        let (ordered, complete) = place(tables, scratch, input, at)?;
+        Ok(match complete {
+            true => End::Commit(ordered),
+            false => End::RollBack(Ordered::RolledBack),
+        })
+    })
+}
+
+/// All that a new-order does between its begin and its end: what it comes to where it is committed,
+/// and whether every item was there.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn place(
+    tables: &mut dyn Tables,
+    scratch: &mut Scratch,
+    input: &NewOrder,
+    at: i64,
+) -> Result<(Ordered, bool)> {
     let NewOrder {
         warehouse,
         district,
         customer,
         ..
     } = *input;
-    attempt(tables, Mode::Write, |tables| {
-        let buyer = tables.buyer(warehouse, district, customer)?;
-        let number = tables.take_order_number(warehouse, district)?;
-        let lines = input.lines();
-        tables.insert_order(&OrderRow {
-            warehouse,
-            district,
-            id: number.order,
-            customer,
-            at,
-            carrier: None,
-            lines: lines.len() as u8,
-            all_local: lines.iter().all(|line| line.supplier == warehouse),
-        })?;
-        scratch.ask_for(lines);
-        tables.items(&scratch.ids, &mut scratch.items)?;
-        scratch.drop_unused(lines);
-        tables.stocks(&scratch.keys, district, &mut scratch.stocks)?;
-        let (sum, complete) = scratch.fill(input, number.order)?;
-        tables.update_stocks(&scratch.changes)?;
-        tables.insert_order_lines(&scratch.order_lines)?;
-        if !complete {
-            return Ok(End::RollBack(Ordered::RolledBack));
-        }
-        let tax = buyer.warehouse_tax + number.district_tax;
-        Ok(End::Commit(Ordered::Committed {
-            order: number.order,
-            total: total(sum, buyer.discount, tax),
-        }))
-    })
+    let buyer = tables.buyer(warehouse, district, customer)?;
+    let number = tables.take_order_number(warehouse, district)?;
+    let lines = input.lines();
+    tables.insert_order(&OrderRow {
+        warehouse,
+        district,
+        id: number.order,
+        customer,
+        at,
+        carrier: None,
+        lines: lines.len() as u8,
+        all_local: lines.iter().all(|line| line.supplier == warehouse),
+    })?;
+    scratch.ask_for(lines);
+    tables.items(&scratch.ids, &mut scratch.items)?;
+    scratch.drop_unused(lines);
+    tables.stocks(&scratch.keys, district, &mut scratch.stocks)?;
+    let (sum, complete) = scratch.fill(input, number.order)?;
+    tables.update_stocks(&scratch.changes)?;
+    tables.insert_order_lines(&scratch.order_lines)?;
+    let tax = buyer.warehouse_tax + number.district_tax;
+    let ordered = Ordered::Committed {
+        order: number.order,
+        total: total(sum, buyer.discount, tax),
+    };
+    Ok((ordered, complete))
 }
 
 /// The total amount of an order whose lines come to `sum` cents, with the customer's discount and
@@ -340,12 +356,25 @@ pub fn delivery(
         return procedures.delivery(input, at);
     }
     attempt(tables, Mode::Write, |tables| {
-        let (due, delivered) = (&mut scratch.due, &mut scratch.delivered);
-        tables.take_oldest_new_orders(input.warehouse, due)?;
-        tables.deliver(input.warehouse, due, input.carrier, at, delivered)?;
-        tables.credit_deliveries(input.warehouse, delivered)?;
-        Ok(End::Commit(delivered.len()))
+        deliver(tables, scratch, input, at).map(|delivered| End::Commit(delivered.len()))
     })
+}
+
+/// All that a delivery does between its begin and its commit: what was delivered.
+///
+/// # Errors
+/// The engine's.
+pub(super) fn deliver<'s>(
+    tables: &mut dyn Tables,
+    scratch: &'s mut Scratch,
+    input: &Delivery,
+    at: i64,
+) -> Result<&'s [Delivered]> {
+    let (due, delivered) = (&mut scratch.due, &mut scratch.delivered);
+    tables.take_oldest_new_orders(input.warehouse, due)?;
+    tables.deliver(input.warehouse, due, input.carrier, at, delivered)?;
+    tables.credit_deliveries(input.warehouse, delivered)?;
+    Ok(delivered)
 }
 
 /// Stock-level, clause 2.8.2.2. How many items are low.

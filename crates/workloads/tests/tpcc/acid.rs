@@ -1,4 +1,4 @@
-//! Atomicity and isolation (after clauses 3.2 and 3.4.1) on the engines, and on databases that have
+//! Atomicity and isolation (after clauses 3.2 and 3.4) on the engines, and on databases that have
 //! not both.
 
 use crate::engines::{OPTIMISTIC, found};
@@ -26,11 +26,25 @@ fn failed(fault: Fault) -> Vec<String> {
     failed.map(|check| check.name).collect()
 }
 
+/// Engines whose write transactions do not protect what a scan saw against new keys: a delivery that
+/// looks again sees a new-order that was placed meanwhile.
+const SHOWS_PHANTOMS: [&str; 1] = ["rocksdb"];
+
 fn assert_passes(engine: &dyn Engine, knobs: &[(&str, &str)]) {
     let name = engine.info().name;
-    for check in checks(engine, Fault::None, knobs) {
-        assert!(check.passed, "{name}: {}: {}", check.name, check.detail);
+    let mut failed: Vec<_> = checks(engine, Fault::None, knobs)
+        .into_iter()
+        .filter(|check| !check.passed)
+        .collect();
+    if SHOWS_PHANTOMS.contains(&name) {
+        let numbers: Vec<_> = failed
+            .iter()
+            .filter_map(|check| isolation_test(&check.name))
+            .collect();
+        assert_eq!(numbers, [8], "{name}");
+        failed.retain(|check| isolation_test(&check.name).is_none());
     }
+    assert!(failed.is_empty(), "{name}: {failed:?}");
 }
 
 #[test]
@@ -68,13 +82,52 @@ fn an_engine_that_loses_updates_fails_that_test() {
     assert!(names.iter().any(|name| name == wanted), "{names:?}");
 }
 
+/// The numbers of the isolation tests of clause 3.4.2 that this fault fails.
+fn failed_of_clause(fault: Fault) -> Vec<u32> {
+    let names = failed(fault).into_iter();
+    names.filter_map(|name| isolation_test(&name)).collect()
+}
+
+/// The number of an isolation test of clause 3.4.2.
+pub fn isolation_test(name: &str) -> Option<u32> {
+    let number = name.strip_prefix("isolation test ")?.split(' ').next()?;
+    assert!(name.contains(&format!("(clause 3.4.2.{number})")), "{name}");
+    Some(number.parse().unwrap())
+}
+
+#[test]
+fn the_nine_isolation_tests_of_clause_3_4_2_are_run_in_their_order() {
+    let checks = checks(engine("lmdb"), Fault::None, &[]).into_iter();
+    let numbers: Vec<_> = checks
+        .filter_map(|check| isolation_test(&check.name))
+        .collect();
+    assert_eq!(numbers, (1..=9).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_engine_that_reads_what_is_not_committed_fails_isolation_tests_1_and_2() {
+    assert_eq!(failed_of_clause(Fault::ReadsUncommitted), [1, 2]);
+}
+
+#[test]
+fn an_engine_that_loses_updates_fails_the_isolation_tests_of_two_writers() {
+    assert_eq!(failed_of_clause(Fault::LosesUpdates), [3, 5, 7, 8]);
+}
+
+#[test]
+fn an_engine_whose_aborts_commit_fails_the_isolation_tests_that_roll_back() {
+    assert_eq!(failed_of_clause(Fault::AbortCommits), [2, 4, 6]);
+}
+
 #[test]
 fn an_engine_whose_reads_move_on_fails_that_test() {
     let names = failed(Fault::ReadsLatest);
     assert_eq!(
         names,
         [
-            "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction sees one state"
+            "isolation (after clause 3.4.1, non-repeatable read P2): a read transaction sees one \
+             state",
+            "isolation test 9 (clause 3.4.2.9): a new-order under an order-status"
         ]
     );
 }

@@ -105,6 +105,36 @@ impl FaultySession<'_> {
         value
     }
 
+    /// What is committed, with what others have put and not committed over it.
+    fn scan_uncommitted(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let mut records = BTreeMap::new();
+        self.inner
+            .scan(range, Direction::Forward, &mut |key, value| {
+                records.insert(key.to_vec(), value.to_vec());
+                ControlFlow::Continue(())
+            })?;
+        let uncommitted = self.database.uncommitted.lock().unwrap().clone();
+        let within = |key: &[u8]| range.admits_from_below(key) && range.admits_from_above(key);
+        records.extend(uncommitted.into_iter().filter(|(key, _)| within(key)));
+        let mut records: Vec<_> = records.into_iter().collect();
+        if direction == Direction::Backward {
+            records.reverse();
+        }
+        let mut shown = 0;
+        for (key, value) in &records {
+            shown += 1;
+            if visitor(key, value).is_break() {
+                break;
+            }
+        }
+        Ok(shown)
+    }
+
     fn forget(&mut self) {
         let mut uncommitted = self.database.uncommitted.lock().unwrap();
         for key in self.puts.drain().map(|(key, _)| key) {
@@ -186,6 +216,9 @@ impl Session for FaultySession<'_> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
+        if self.is(Fault::ReadsUncommitted) {
+            return self.scan_uncommitted(range, direction, visitor);
+        }
         if !self.is_loose() {
             return self.inner.scan(range, direction, visitor);
         }

@@ -7,7 +7,7 @@ mod order;
 mod pay;
 mod scan;
 
-use super::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow, Table};
+use super::rows::{CustomerRow, HistoryRow, ItemRow, OrderLineRow, OrderRow, Table};
 use super::tables::{
     Buyer, CustomerChange, CustomerState, Delivered, DistrictState, Due, HistoryState, Intent,
     Item, LineState, OrderNumber, OrderState, Place, Rows, Stock, StockChange, StockKey, Tables,
@@ -301,6 +301,14 @@ impl Tables for KeyValue<'_> {
 
     fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64> {
         self.count_low_stock(warehouse, district, threshold)
+    }
+
+    fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
+        of_none(&mut self.key, Space::Item).u32(item);
+        let row = self.read("ITEM", codec::item)?;
+        let row = row.ok_or_else(|| missing("item", 0, 0, item))?;
+        codec::put_item(&ItemRow { price, ..row }, &mut self.value);
+        self.store()
     }
 
     fn create(&mut self) -> Result<()> {

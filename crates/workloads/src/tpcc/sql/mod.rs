@@ -55,6 +55,7 @@ enum Which {
     DeliveredLines,
     Credit,
     LowStock,
+    SetPrice,
     NewOrder,
     Payment,
     OrderStatus,
@@ -316,6 +317,13 @@ impl Tables for SqlTables<'_> {
 
     fn low_stock(&mut self, warehouse: u32, district: u8, threshold: i32) -> Result<u64> {
         self.count_low_stock(warehouse, district, threshold)
+    }
+
+    fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
+        let text = "UPDATE item SET i_price = ? WHERE i_id = ?";
+        let statement = self.statement(Which::SetPrice, 0, |_| text.to_owned())?;
+        let parameters = [columns::money(price), columns::number(item)];
+        self.change("the item", 1, statement, &parameters)
     }
 
     fn create(&mut self) -> Result<()> {

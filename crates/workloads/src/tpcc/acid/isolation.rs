@@ -1,0 +1,462 @@
+//! The isolation tests 1 to 9 that TPC-C revision 5.11 lays down in clauses 3.4.2.1 to 3.4.2.9.
+//!
+//! In each, a transaction T1 stops half-way, a second one is begun beside it, and T1 goes on when
+//! that has ended or has been waited for. What stops, where, and what is verified is after the clause
+//! that each test names. Other than the clauses, which are written for engines that lock:
+//!
+//! - Neither order is asked for. Tests 1 to 6 have the second transaction wait; clause 3.4.2 leaves
+//!   it to other schemes to be tested in another way. Here one that does not wait may see what was
+//!   committed before it began, and nothing else.
+//! - A transaction that the engine gives up (a conflict) is tried again where it is the second, as
+//!   terminals do. Where it is the first it counts as rolled back, and the rest is held to that.
+//! - Customer, district and items are not drawn at random.
+//! - Test 8 empties the district by deliveries, so that the tables stay consistent.
+//!
+//! Each check says which case was followed, as the comments of clauses 3.4.2.7 to 3.4.2.9 ask.
+
+use super::{
+    CUSTOMER, DISTRICT, Stop, Suite, WAREHOUSE, ended, is_raised_within, joined, unless_in_the_way,
+    within,
+};
+use crate::Error;
+use crate::tpcc::input::{Delivery, Line, NewOrder, Payment};
+use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
+use crate::tpcc::tables::{Intent, Tables, Who};
+use crate::tpcc::transaction::{self, Ordered, Scratch};
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+use trueput_engine::{Mode, Result};
+use trueput_record::measurement::Check;
+
+/// How long T1 stands still: a second transaction that has not ended by then waits for it.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// How long the second may wait for T1 to come half-way.
+const HALF_WAY_WITHIN: Duration = Duration::from_secs(60);
+/// The items x and y of test 7, and those that fill the orders up to five lines.
+const ITEMS: [u32; 2] = [1, 2];
+const LINES: [(u32, u8); 5] = [(1, 3), (2, 4), (1, 5), (3, 1), (4, 2)];
+/// What is paid in tests 5 and 6, cents.
+const PAID: i64 = 700;
+/// O_CARRIER_ID of the deliveries.
+const CARRIER: u8 = 7;
+/// The date of what is entered.
+const AT: i64 = 0;
+/// The first writer of history rows of these payments.
+const WRITER: u32 = 2_000;
+
+type Outcome<T> = std::result::Result<T, Error>;
+
+/// What two transactions came to.
+struct Beside<R, S> {
+    /// What T1 came to; `None` where the engine rolled it back.
+    first: Option<R>,
+    second: S,
+    /// Whether the second had ended before T1 went on.
+    has_overtaken: bool,
+}
+
+impl<R, S> Beside<R, S> {
+    /// Which of the cases was followed.
+    fn case(&self) -> &'static str {
+        match (&self.first, self.has_overtaken) {
+            (Some(_), true) => "the second did not wait",
+            (Some(_), false) => "the second ended after the first",
+            (None, _) => "the engine rolled the first back",
+        }
+    }
+
+    /// The check that `found` is one of `allowed`.
+    fn check<T: Debug + PartialEq>(&self, name: &str, found: &T, allowed: &[T]) -> Check {
+        let case = self.case();
+        let passed = allowed.contains(found);
+        let detail = match (passed, allowed) {
+            (true, _) => case.to_owned(),
+            (false, [one]) => format!("{case}: expected {one:?}, found {found:?}"),
+            (false, _) => format!("{case}: expected one of {allowed:?}, found {found:?}"),
+        };
+        Check::new(name, passed, detail)
+    }
+}
+
+/// What an order-status shows of the customer's last order.
+#[derive(Debug, Clone, PartialEq)]
+struct Status {
+    order: Option<OrderRow>,
+    lines: Vec<OrderLineRow>,
+}
+
+impl Status {
+    fn read(tables: &mut dyn Tables) -> Result<Self> {
+        let mut row = CustomerRow::default();
+        let who = Who::Number(CUSTOMER);
+        tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Show, &mut row)?;
+        let order = tables.last_order(WAREHOUSE, DISTRICT, row.id)?;
+        let mut lines = Vec::new();
+        if let Some(order) = order {
+            tables.order_lines(WAREHOUSE, DISTRICT, order.id, &mut lines)?;
+        }
+        Ok(Self { order, lines })
+    }
+
+    /// O_ID, and item and quantity of each line.
+    fn entered(&self) -> (Option<u32>, Vec<(u32, u8)>) {
+        let lines = self.lines.iter().map(|line| (line.item, line.quantity));
+        (self.order.map(|order| order.id), lines.collect())
+    }
+}
+
+impl Suite<'_> {
+    /// Runs the nine tests; each is a check.
+    pub(super) fn isolation(&self) -> Outcome<Vec<Check>> {
+        Ok(vec![
+            self.an_order_status_beside_a_new_order(Stop::Commit)?,
+            self.an_order_status_beside_a_new_order(Stop::Abort)?,
+            self.two_new_orders(Stop::Commit)?,
+            self.two_new_orders(Stop::Abort)?,
+            self.a_payment_beside_a_delivery(Stop::Commit)?,
+            self.a_payment_beside_a_delivery(Stop::Abort)?,
+            self.prices_changed_under_a_new_order()?,
+            self.a_new_order_under_a_delivery()?,
+            self.a_new_order_under_an_order_status()?,
+        ])
+    }
+
+    /// Begins T1 with `start`, has `second` done beside it, and goes on with `rest`.
+    fn beside<A, R, S: Send>(
+        &self,
+        (mode, stop): (Mode, Stop),
+        mut start: impl FnMut(&mut dyn Tables) -> Result<A>,
+        mut second: impl FnMut(&mut dyn Tables) -> Result<S> + Send,
+        rest: impl FnOnce(&mut dyn Tables, A) -> Result<R>,
+    ) -> Outcome<Beside<R, S>> {
+        let (is_half_way, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let beside = || {
+            let done = self.with("the second transaction", |tables| {
+                is_raised_within(&is_half_way, HALF_WAY_WITHIN);
+                again(|| second(tables))
+            });
+            is_over.store(true, Relaxed);
+            done
+        };
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(beside);
+            let first = self.with("the first transaction", |tables| {
+                let started = again(|| begun(tables, mode, &mut start))?;
+                is_half_way.store(true, Relaxed);
+                let has_overtaken = is_raised_within(&is_over, PATIENCE);
+                let done = rest(tables, started);
+                let first = unless_in_the_way(ended(tables, stop, done))?;
+                Ok((first, has_overtaken))
+            });
+            // Where it went wrong, the second must not wait for it.
+            is_half_way.store(true, Relaxed);
+            let second = joined(thread)?;
+            let (first, has_overtaken) = first?;
+            Ok(Beside {
+                first,
+                second,
+                has_overtaken,
+            })
+        })
+    }
+
+    fn read<T>(&self, read: impl FnMut(&mut dyn Tables) -> Result<T>) -> Outcome<T> {
+        self.with("reading", |tables| {
+            within(tables, Mode::Read, Stop::Commit, read)
+        })
+    }
+
+    /// Clauses 3.4.2.1 and 3.4.2.2: T1 is a new-order that stops before its end, the second an
+    /// order-status of its customer, which sees the order of T1 or the one before it, and not the
+    /// former unless T1 was committed first.
+    fn an_order_status_beside_a_new_order(&self, stop: Stop) -> Outcome<Check> {
+        let name = match stop {
+            Stop::Commit => {
+                "isolation test 1 (clause 3.4.2.1): an order-status beside a new-order that commits"
+            }
+            Stop::Abort => {
+                "isolation test 2 (clause 3.4.2.2): an order-status beside a new-order that is \
+                 rolled back"
+            }
+        };
+        let before = self.read(Status::read)?;
+        let status =
+            |tables: &mut dyn Tables| within(tables, Mode::Read, Stop::Commit, Status::read);
+        let run = self.beside((Mode::Write, stop), place, status, as_it_is)?;
+        let after = self.read(Status::read)?;
+        let left = match (stop, run.first) {
+            (Stop::Commit, Some(order)) => (Some(order), LINES.to_vec()),
+            _ => before.entered(),
+        };
+        if after.entered() != left {
+            return Ok(run.check(name, &after.entered(), &[left]));
+        }
+        let allowed = match run.has_overtaken {
+            true => vec![before],
+            false => vec![before, after],
+        };
+        Ok(run.check(name, &run.second, &allowed))
+    }
+
+    /// Clauses 3.4.2.3 and 3.4.2.4: T1 is a new-order that stops before its end, the second another
+    /// of the same customer, whose number is the next after that of T1, or its own where T1 was
+    /// rolled back. D_NEXT_O_ID is one greater than the last number.
+    fn two_new_orders(&self, stop: Stop) -> Outcome<Check> {
+        let name = match stop {
+            Stop::Commit => {
+                "isolation test 3 (clause 3.4.2.3): two new-orders, of which the first commits"
+            }
+            Stop::Abort => {
+                "isolation test 4 (clause 3.4.2.4): two new-orders, of which the first is rolled \
+                 back"
+            }
+        };
+        let next = self.next_order()?;
+        let run = self.beside((Mode::Write, stop), place, order, as_it_is)?;
+        let expected = match (stop, run.first) {
+            (Stop::Commit, Some(_)) => (Some(next), next + 1, next + 2),
+            (Stop::Abort, Some(_)) => (Some(next), next, next + 1),
+            (_, None) => (None, next, next + 1),
+        };
+        let found = (run.first, run.second, self.next_order()?);
+        Ok(run.check(name, &found, &[expected]))
+    }
+
+    /// D_NEXT_O_ID.
+    fn next_order(&self) -> Outcome<u32> {
+        let state = self.read(|tables| tables.district_state(WAREHOUSE, DISTRICT))?;
+        Ok(state.next_order)
+    }
+
+    /// Clauses 3.4.2.5 and 3.4.2.6: T1 is a delivery that stops before its end, the second a payment
+    /// of a customer whose order is being delivered. C_BALANCE has both in it, or the payment alone
+    /// where T1 was rolled back.
+    fn a_payment_beside_a_delivery(&self, stop: Stop) -> Outcome<Check> {
+        let (name, writer) = match stop {
+            Stop::Commit => (
+                "isolation test 5 (clause 3.4.2.5): a payment beside a delivery that commits",
+                WRITER,
+            ),
+            Stop::Abort => (
+                "isolation test 6 (clause 3.4.2.6): a payment beside a delivery that is rolled back",
+                WRITER + 1,
+            ),
+        };
+        // There is something to deliver.
+        self.with("ordering", |tables| again(|| order(tables)))?;
+        let customer = self.read(customer_of_oldest)?;
+        let before = self.read(|tables| balance(tables, customer))?;
+        let payment = Payment {
+            warehouse: WAREHOUSE,
+            district: DISTRICT,
+            customer_warehouse: WAREHOUSE,
+            customer_district: DISTRICT,
+            who: Who::Number(customer),
+            amount: PAID,
+        };
+        let pay = |tables: &mut dyn Tables| {
+            let mut scratch = Scratch::default();
+            transaction::payment(tables, &mut scratch, &payment, AT, (writer, 0))
+        };
+        let run = self.beside((Mode::Write, stop), deliver, pay, as_it_is)?;
+        let delivered = match (stop, run.first) {
+            (Stop::Commit, Some(amount)) => amount,
+            _ => 0,
+        };
+        let after = self.read(|tables| balance(tables, customer))?;
+        Ok(run.check(name, &after, &[before + delivered - PAID]))
+    }
+
+    /// Clause 3.4.2.7: a new-order stops when it has read the price of item x, prices of x and y are
+    /// raised by a tenth beside it, and it goes on to read x again, and y: every line has the price
+    /// that was there when it began, unless it is rolled back (the clause's case B). The prices are
+    /// the new ones afterwards (cases A, B and D; C does not come, as the change is tried again).
+    fn prices_changed_under_a_new_order(&self) -> Outcome<Check> {
+        let name = "isolation test 7 (clause 3.4.2.7): prices changed under a new-order";
+        let old = self.read(prices)?;
+        let new = old.map(|price| price + price / 10);
+        let change = |tables: &mut dyn Tables| {
+            within(tables, Mode::Write, Stop::Commit, |tables| {
+                let mut changes = ITEMS.into_iter().zip(new);
+                changes.try_for_each(|(item, price)| tables.set_price(item, price))
+            })
+        };
+        let first_look = |tables: &mut dyn Tables| price(tables, ITEMS[0]);
+        let rest = |tables: &mut dyn Tables, seen| Ok((seen, place(tables)?));
+        let run = self.beside((Mode::Write, Stop::Commit), first_look, change, rest)?;
+        let now = self.read(prices)?;
+        if now != new {
+            return Ok(run.check(name, &now, &[new]));
+        }
+        let Some((seen, order)) = run.first else {
+            return Ok(run.check(name, &now, &[new]));
+        };
+        let mut lines = Vec::new();
+        self.read(|tables| tables.order_lines(WAREHOUSE, DISTRICT, order, &mut lines))?;
+        let each = lines.iter().take(3);
+        let mut found = vec![seen];
+        found.extend(each.map(|line| line.amount / i64::from(line.quantity.max(1))));
+        let [x, y] = old;
+        Ok(run.check(name, &found, &[vec![x, x, y, x]]))
+    }
+
+    /// Clause 3.4.2.8: a delivery stops when it has found no row of NEW-ORDER, a new-order is placed
+    /// beside it, and the delivery looks again: there is still none.
+    fn a_new_order_under_a_delivery(&self) -> Outcome<Check> {
+        let name = "isolation test 8 (clause 3.4.2.8): a new-order under a delivery";
+        while self.with("delivering", |tables| {
+            let (mut scratch, input) = (Scratch::default(), DELIVERY);
+            again(|| transaction::delivery(tables, &mut scratch, &input, AT))
+        })? > 0
+        {}
+        let look = |tables: &mut dyn Tables| {
+            let mut due = Vec::new();
+            tables.take_oldest_new_orders(WAREHOUSE, &mut due)?;
+            Ok(due.len())
+        };
+        let look_again = |tables: &mut dyn Tables, found| Ok((found, new_orders(tables)?));
+        let run = self.beside((Mode::Write, Stop::Commit), look, order, look_again)?;
+        let left = self.read(new_orders)?;
+        match &run.first {
+            Some(seen) if left == [run.second] => Ok(run.check(name, seen, &[(0, vec![])])),
+            _ => Ok(run.check(name, &left, &[vec![run.second]])),
+        }
+    }
+
+    /// Clause 3.4.2.9: an order-status stops when it has read the customer's last order, a new-order
+    /// of that customer is placed beside it, and the order-status looks again: it is the same order.
+    fn a_new_order_under_an_order_status(&self) -> Outcome<Check> {
+        let name = "isolation test 9 (clause 3.4.2.9): a new-order under an order-status";
+        let before = self.read(last_order)?;
+        let look_again = |tables: &mut dyn Tables, seen| Ok((seen, last_order(tables)?));
+        let run = self.beside((Mode::Read, Stop::Commit), last_order, order, look_again)?;
+        let after = self.read(last_order)?;
+        match &run.first {
+            Some(seen) if after == Some(run.second) => {
+                Ok(run.check(name, seen, &[(before, before)]))
+            }
+            _ => Ok(run.check(name, &after, &[Some(run.second)])),
+        }
+    }
+}
+
+const DELIVERY: Delivery = Delivery {
+    warehouse: WAREHOUSE,
+    carrier: CARRIER,
+};
+
+fn as_it_is<T>(_: &mut dyn Tables, value: T) -> Result<T> {
+    Ok(value)
+}
+
+/// Tries until there is no conflict.
+fn again<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    loop {
+        if let Some(value) = unless_in_the_way(attempt())? {
+            return Ok(value);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Begins a transaction and leaves it open.
+fn begun<T>(
+    tables: &mut dyn Tables,
+    mode: Mode,
+    start: &mut impl FnMut(&mut dyn Tables) -> Result<T>,
+) -> Result<T> {
+    tables.begin(mode)?;
+    start(tables).inspect_err(|_| {
+        // The error says more than what the abort may add.
+        let _ = tables.abort();
+    })
+}
+
+fn input() -> NewOrder {
+    let lines = LINES.map(|(item, quantity)| Line {
+        item,
+        supplier: WAREHOUSE,
+        quantity,
+    });
+    NewOrder::of(WAREHOUSE, DISTRICT, CUSTOMER, &lines)
+}
+
+fn number(ordered: Ordered) -> Result<u32> {
+    match ordered {
+        Ordered::Committed { order, .. } => Ok(order),
+        Ordered::RolledBack => Err(trueput_engine::Error::engine("an item is not there")),
+    }
+}
+
+/// All of a new-order but its end; its O_ID.
+fn place(tables: &mut dyn Tables) -> Result<u32> {
+    let (ordered, _) = transaction::place(tables, &mut Scratch::default(), &input(), AT)?;
+    number(ordered)
+}
+
+/// A whole new-order; its O_ID.
+fn order(tables: &mut dyn Tables) -> Result<u32> {
+    number(transaction::new_order(
+        tables,
+        &mut Scratch::default(),
+        &input(),
+        AT,
+    )?)
+}
+
+/// All of a delivery but its end; what the order of the tests' district comes to, cents.
+fn deliver(tables: &mut dyn Tables) -> Result<i64> {
+    let mut scratch = Scratch::default();
+    let delivered = transaction::deliver(tables, &mut scratch, &DELIVERY, AT)?;
+    let mut of_district = delivered.iter().filter(|one| one.district == DISTRICT);
+    let due = of_district.next().map(|one| one.amount);
+    due.ok_or_else(|| trueput_engine::Error::engine("nothing was delivered"))
+}
+
+/// O_C_ID of the oldest order that is to be delivered.
+fn customer_of_oldest(tables: &mut dyn Tables) -> Result<u32> {
+    let oldest = new_orders(tables)?.first().copied();
+    let mut customer = None;
+    tables.each_order(WAREHOUSE, DISTRICT, &mut |order| {
+        if Some(order.id) == oldest {
+            customer = Some(order.customer);
+        }
+    })?;
+    customer.ok_or_else(|| trueput_engine::Error::engine("there is nothing to deliver"))
+}
+
+fn new_orders(tables: &mut dyn Tables) -> Result<Vec<u32>> {
+    let mut orders = Vec::new();
+    tables.each_new_order(WAREHOUSE, DISTRICT, &mut |order| orders.push(order))?;
+    Ok(orders)
+}
+
+/// C_BALANCE, cents.
+fn balance(tables: &mut dyn Tables, customer: u32) -> Result<i64> {
+    let mut row = CustomerRow::default();
+    let who = Who::Number(customer);
+    tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Show, &mut row)?;
+    Ok(row.balance)
+}
+
+/// I_PRICE, cents.
+fn price(tables: &mut dyn Tables, item: u32) -> Result<i64> {
+    let mut items = Vec::new();
+    tables.items(&[item], &mut items)?;
+    let found = items.into_iter().flatten().next();
+    found
+        .map(|item| item.price)
+        .ok_or_else(|| trueput_engine::Error::engine("an item is not there"))
+}
+
+fn prices(tables: &mut dyn Tables) -> Result<[i64; 2]> {
+    let [x, y] = ITEMS;
+    Ok([price(tables, x)?, price(tables, y)?])
+}
+
+/// O_ID of the customer's last order.
+fn last_order(tables: &mut dyn Tables) -> Result<Option<u32>> {
+    let order = tables.last_order(WAREHOUSE, DISTRICT, CUSTOMER)?;
+    Ok(order.map(|order| order.id))
+}

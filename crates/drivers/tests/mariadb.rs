@@ -5,6 +5,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "support/deadlock.rs"]
+mod deadlock;
 #[path = "support/observe.rs"]
 mod observe;
 #[path = "support/sql.rs"]
@@ -58,6 +60,54 @@ fn rocksdb() -> (&'static str, Value) {
 }
 
 #[test]
+fn the_contract_is_kept_at_every_isolation_that_is_offered() {
+    for isolation in [
+        "read-committed",
+        "repeatable-read",
+        "snapshot",
+        "serializable",
+    ] {
+        keeps_the_contract(Durability::Async, &[("isolation", isolation.into())]);
+    }
+    for isolation in ["read-committed", "repeatable-read"] {
+        let given = [rocksdb(), ("isolation", isolation.into())];
+        keeps_the_contract(Durability::Async, &given);
+    }
+}
+
+/// Two sessions look up a key that is not there and put it, one after the other.
+fn second_to_put_what_both_missed(given: &[(&str, Value)]) -> trueput_engine::Result<()> {
+    let place = Place::of(&MARIADB, Durability::Async, given);
+    let database = open(&MARIADB, place.path(), Durability::Async, given).unwrap();
+    let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
+    for session in [&mut first, &mut second] {
+        session.begin(Mode::Write).unwrap();
+        assert_eq!(support::get(session.as_mut(), b"key"), None);
+    }
+    first.put(b"key", b"first's").unwrap();
+    // A second put of the first's own is none of anybody's business.
+    first.put(b"key", b"first's again").unwrap();
+    first.commit().unwrap();
+    let told = second.put(b"key", b"second's");
+    second.abort().unwrap();
+    assert_eq!(read(&*database, b"key").unwrap(), b"first's again");
+    told
+}
+
+#[test]
+fn a_key_that_two_missed_is_put_by_one_of_them_where_nothing_could_be_locked() {
+    if is_missing() {
+        return;
+    }
+    let given = [("isolation", "read-committed".into())];
+    let told = second_to_put_what_both_missed(&given).unwrap_err();
+    assert!(
+        told.is_conflict() && told.to_string().contains("1062"),
+        "{told}"
+    );
+}
+
+#[test]
 fn innodb_keeps_the_contract_with_other_knobs() {
     let knobs = [
         ("isolation", "snapshot".into()),
@@ -66,17 +116,6 @@ fn innodb_keeps_the_contract_with_other_knobs() {
         ("log_directory", "log".into()),
     ];
     keeps_the_contract(Durability::Buffered, &knobs);
-}
-
-#[test]
-fn innodb_keeps_the_contract_when_serializable() {
-    let knobs = [("isolation", "serializable".into())];
-    keeps_the_contract(Durability::Async, &knobs);
-}
-
-#[test]
-fn myrocks_keeps_the_contract() {
-    keeps_the_contract(Durability::Async, &[rocksdb()]);
 }
 
 #[test]
@@ -423,4 +462,17 @@ fn myrocks_tells_of_its_flushes_in_its_log_and_innodb_of_nothing() {
         assert!(kinds.contains(&Happening::FLUSH), "{kinds:?}");
         assert!(MARIADB.observer(&spec).is_none());
     }
+}
+
+#[test]
+fn a_deadlock_is_told_from_a_lock_that_was_waited_for_too_long() {
+    if is_missing() {
+        return;
+    }
+    let place = Place::of(&MARIADB, Durability::Sync, &[]);
+    deadlock::is_told_apart(&MARIADB, place.path(), &[]);
+    // MyRocks looks for no deadlock: both wait until the time is up.
+    let place = Place::of(&MARIADB, Durability::Sync, &[rocksdb()]);
+    let error = deadlock::waited_too_long(&MARIADB, place.path(), &[rocksdb()]);
+    deadlock::another_conflict_is_none(&error);
 }

@@ -4,6 +4,7 @@ use super::MariaDbDatabase;
 use super::sql::{Prepared, batch};
 use crate::refuse;
 use mysql::Conn;
+use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{
     Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
@@ -18,6 +19,11 @@ const GET: &str = "SELECT v FROM record WHERE k = ?";
 /// A write transaction locks what it reads: nobody else changes it before the commit.
 const GET_LOCKED: &str = "SELECT v FROM record WHERE k = ? FOR UPDATE";
 const PUT: &str = "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)";
+/// A put of a key that this transaction has looked up and not found. There was no row to lock, and
+/// without gap locks another may have put one since: that is then an error, and no lost update.
+const INSERT: &str = "INSERT INTO record (k, v) VALUES (?, ?)";
+/// What the server calls an [`INSERT`] of a key that is there.
+const DUPLICATE_KEY: i64 = 1062;
 const DELETE: &str = "DELETE FROM record WHERE k = ?";
 
 /// Records of a scan's first statement, and of a later one at the most: a scan that is broken off
@@ -25,10 +31,10 @@ const DELETE: &str = "DELETE FROM record WHERE k = ?";
 const FIRST_BATCH: i64 = 64;
 const LAST_BATCH: i64 = 8192;
 
-/// Statements of the key-value table: one look-up each for reading and writing, a put, a delete,
+/// Statements of the key-value table: one look-up each for reading and writing, two puts, a delete,
 /// and scans by mode, direction and two kinds of each end.
 const SCANS: usize = 2 * 2 * 3 * 3;
-const OTHERS: [&str; 4] = [GET, GET_LOCKED, PUT, DELETE];
+const OTHERS: [&str; 5] = [GET, GET_LOCKED, PUT, DELETE, INSERT];
 
 /// One worker's way into a database.
 pub(super) struct MariaDbSession<'d> {
@@ -38,6 +44,8 @@ pub(super) struct MariaDbSession<'d> {
     pub(super) prepared: Vec<Prepared>,
     others: [Option<Prepared>; OTHERS.len()],
     scans: [Option<Prepared>; SCANS],
+    /// Keys that the write transaction has looked up, not found, and not put since.
+    missing: HashSet<Vec<u8>>,
     database: &'d MariaDbDatabase,
 }
 
@@ -49,6 +57,7 @@ impl<'d> MariaDbSession<'d> {
             prepared: Vec::new(),
             others: std::array::from_fn(|_| None),
             scans: std::array::from_fn(|_| None),
+            missing: HashSet::new(),
             database,
         }
     }
@@ -167,6 +176,7 @@ impl Session for MariaDbSession<'_> {
         if self.open.is_some() {
             return Err(refuse::already_open());
         }
+        self.missing.clear();
         batch(&mut self.connection, self.database.begin(mode))?;
         self.open = Some(mode);
         Ok(())
@@ -176,7 +186,13 @@ impl Session for MariaDbSession<'_> {
         match self.open {
             None => Err(refuse::no_transaction()),
             Some(Mode::Read) => self.look_up(0, key, visitor),
-            Some(Mode::Write) => self.look_up(1, key, visitor),
+            Some(Mode::Write) => {
+                let found = self.look_up(1, key, visitor)?;
+                if !found {
+                    self.missing.insert(key.to_vec());
+                }
+                Ok(found)
+            }
         }
     }
 
@@ -198,16 +214,28 @@ impl Session for MariaDbSession<'_> {
                 value.len()
             )));
         }
-        let (prepared, connection) = self.other(2)?;
-        prepared.execute(connection, &[Datum::Bytes(key), Datum::Bytes(value)])?;
-        Ok(())
+        let was_missing = self.missing.remove(key);
+        let (prepared, connection) = self.other(if was_missing { 4 } else { 2 })?;
+        let put = prepared.execute(connection, &[Datum::Bytes(key), Datum::Bytes(value)]);
+        match put {
+            Err(Error::Engine { code, text }) if was_missing && code == DUPLICATE_KEY => {
+                Err(Error::Conflict(format!("{text} (code {code})")))
+            }
+            put => put.map(|_| ()),
+        }
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.need_write()?;
+        let was_missing = self.missing.contains(key);
         let (prepared, connection) = self.other(3)?;
-        prepared.execute(connection, &[Datum::Bytes(key)])?;
-        Ok(())
+        let deleted = prepared.execute(connection, &[Datum::Bytes(key)])?;
+        match was_missing && deleted > 0 {
+            true => Err(Error::Conflict(
+                "another has put the key since it was looked up".to_owned(),
+            )),
+            false => Ok(()),
+        }
     }
 
     fn scan(

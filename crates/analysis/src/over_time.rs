@@ -11,9 +11,9 @@ use crate::statistics::median;
 use crate::units::{number, per_cent};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 use trueput_record::recovery::EngineEvent;
+use trueput_record::{TrialRecord, TrialSpec};
 
 /// A stretch counts as fallen where its rate is below this part of the one before, and as recovered
 /// where it is at least so much of it again.
@@ -223,6 +223,7 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
         .iter()
         .filter(|trial| is_told(trial))
         .collect();
+    let workers: BTreeSet<u32> = trials.iter().map(|trial| trial.spec.workers).collect();
     let mut rows = Vec::new();
     let mut cliffs = Vec::new();
     for trial in trials.into_iter().filter(first) {
@@ -230,7 +231,7 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
         let Some(told) = over_time(trial, &headline) else {
             continue;
         };
-        let name = format!("{} r{}", names.name(&trial.spec), trial.spec.repeat);
+        let name = name(&names, &trial.spec, workers.len() > 1);
         cliffs.extend(told.cliffs.iter().map(|cliff| sentence(&name, cliff)));
         rows.push(vec![
             name,
@@ -264,6 +265,15 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
         blocks.push(Block::List(cliffs));
     }
     blocks
+}
+
+/// A trial's name: its contender, the workers where not all have as many, and the repeat.
+fn name(names: &ContenderNames, spec: &TrialSpec, tells_workers: bool) -> String {
+    let workers = match tells_workers {
+        true => format!(" w{}", spec.workers),
+        false => String::new(),
+    };
+    format!("{}{workers} r{}", names.name(spec), spec.repeat)
 }
 
 /// Counts of events in words.

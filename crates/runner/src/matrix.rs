@@ -1,5 +1,6 @@
 //! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
 
+mod reach;
 mod steps;
 
 use crate::Registry;

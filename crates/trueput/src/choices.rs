@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::surroundings::Surroundings;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trueput_engine::secret;
 use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind};
@@ -24,6 +24,13 @@ pub struct Places {
     /// Do not measure what the machine could do at most (about two seconds per run)
     #[arg(long)]
     pub no_ceilings: bool,
+}
+
+impl Places {
+    /// The folder that databases are in or below.
+    pub fn databases(&self) -> &Path {
+        self.work.as_deref().unwrap_or(&self.results)
+    }
 }
 
 /// What a worker is, on the command line.

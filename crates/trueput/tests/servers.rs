@@ -12,7 +12,7 @@ use nix::sys::signal::Signal::{SIGINT, SIGKILL};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
-use support::{Bench, ended_well, refusal, signal, stderr, wait_for_work};
+use support::{Bench, ended_well, refusal, signal, stderr, stdout, wait_for_work};
 use trueput_record::Outcome;
 
 /// A trial that ends by itself.
@@ -96,6 +96,24 @@ fn assert_gone(pid: i32) {
     }
 }
 
+/// That a run has cleared its work folder away.
+fn assert_nothing_is_left(bench: &Bench) {
+    let work = bench.run_folder().path().join("work");
+    assert!(!work.exists(), "something is left");
+}
+
+/// A long trial on a private server that is at work, the process of `trueput` and the server's; `None`,
+/// and said, where no server is here.
+fn trial_at_work() -> Option<(Bench, Child, i32)> {
+    if !is_here() {
+        return None;
+    }
+    let bench = Bench::new();
+    let mut child = bench.spawn_with(&LONG, "");
+    let server = server_at_work(&mut child, &bench.path().join("results"));
+    Some((bench, child, server))
+}
+
 #[test]
 fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
     if !is_here() {
@@ -119,20 +137,14 @@ fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
     let engine = trials[0].engine.as_ref().unwrap();
     assert!(engine.origin.ends_with("/postgres") && engine.sha256.len() == 64);
     assert_eq!(engine.settings["fsync"], "off".into());
-    assert!(
-        !bench.run_folder().path().join("work").exists(),
-        "something is left"
-    );
+    assert_nothing_is_left(&bench);
 }
 
 #[test]
 fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing() {
-    if !is_here() {
+    let Some((bench, mut child, server)) = trial_at_work() else {
         return;
-    }
-    let bench = Bench::new();
-    let mut child = bench.spawn_with(&LONG, "");
-    let server = server_at_work(&mut child, &bench.path().join("results"));
+    };
     signal(server, SIGKILL);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -143,39 +155,27 @@ fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing(
     let said = format!("the server (process {server}) was killed by SIGKILL");
     let is_named = reasons.iter().any(|reason| reason.contains(&said));
     assert!(is_named, "{reasons:?}");
-    assert!(
-        !bench.run_folder().path().join("work").exists(),
-        "something is left"
-    );
+    assert_nothing_is_left(&bench);
     assert_gone(server);
 }
 
 #[test]
 fn ctrl_c_stops_the_server_and_clears_up() {
-    if !is_here() {
+    let Some((bench, mut child, server)) = trial_at_work() else {
         return;
-    }
-    let bench = Bench::new();
-    let mut child = bench.spawn_with(&LONG, "");
-    let server = server_at_work(&mut child, &bench.path().join("results"));
+    };
     signal(i32::try_from(child.id()).unwrap(), SIGINT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert_gone(server);
-    assert!(
-        !bench.run_folder().path().join("work").exists(),
-        "something is left"
-    );
+    assert_nothing_is_left(&bench);
 }
 
 #[test]
 fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
-    if !is_here() {
+    let Some((bench, mut child, server)) = trial_at_work() else {
         return;
-    }
-    let bench = Bench::new();
-    let mut child = bench.spawn_with(&LONG, "");
-    let server = server_at_work(&mut child, &bench.path().join("results"));
+    };
     child.kill().unwrap();
     child.wait().unwrap();
     assert_gone(server);
@@ -186,6 +186,57 @@ fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
         !left.keys().any(|path| path.ends_with("PG_VERSION")),
         "something is left"
     );
+}
+
+#[test]
+fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_name() {
+    use std::os::unix::fs::PermissionsExt;
+    if !is_here() {
+        return;
+    }
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root's servers run as somebody else");
+        return;
+    }
+    let bench = Bench::new();
+    let home = bench.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let plan = |name: &str, engines: &str| {
+        let path = bench.path().join(name);
+        let text = format!(
+            "name = \"closed\"\nworkload = \"threen1\"\nengines = [{engines}]\n\
+             durability = \"process\"\nunsupported = \"leave-out\"\n\
+             [settings]\nfinish = 100\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let run = |what: &[&str]| {
+        let places = ["--results", "home/results"];
+        let all: Vec<_> = ["run"].iter().chain(what).chain(&places).copied().collect();
+        bench.run(&all)
+    };
+    let why = "postgresql: the server runs as";
+    let output = run(&[&plan("both.toml", r#""postgresql", "lmdb""#)]);
+    let said = stderr(&output);
+    assert!(
+        said.contains("trial 1 of 1") && stdout(&output).contains(why),
+        "{said}"
+    );
+    let alone = refusal(&run(&[&plan("alone.toml", r#""postgresql""#)]));
+    assert!(
+        alone.contains("nothing is left to run") && alone.contains(why),
+        "{alone}"
+    );
+    let named = refusal(&run(&[
+        "threen1",
+        "--engine",
+        "postgresql",
+        "--durability",
+        "process",
+    ]));
+    assert!(named.contains(why) && named.contains("--work"), "{named}");
 }
 
 #[test]

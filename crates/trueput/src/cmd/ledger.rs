@@ -119,7 +119,8 @@ fn create(
     options: &Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let matrix = matrix::expand(plan, registry)?;
+    let mut matrix = matrix::expand(plan, registry)?;
+    matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
     Ok(trueput_runner::create_run(
         &plan.name,
         &plan.about,

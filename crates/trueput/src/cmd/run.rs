@@ -75,6 +75,7 @@ fn create(
     arguments.repeats.apply(&mut plan, arguments.choices.repeat);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.left_out.extend(left_out);
+    matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     let created = trueput_runner::create_run(
         &plan.name,
         &plan.about,

@@ -73,7 +73,8 @@ fn create(
     asked.apply(&mut plan);
     arguments.choices.apply(&mut plan)?;
     arguments.repeats.apply(&mut plan, arguments.choices.repeat);
-    let matrix = matrix::expand(&plan, registry)?;
+    let mut matrix = matrix::expand(&plan, registry)?;
+    matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     let created = trueput_runner::create_run(
         &plan.name,
         &plan.about,

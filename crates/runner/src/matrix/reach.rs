@@ -1,0 +1,59 @@
+//! Servers that could not reach their folder, left out of a plan that leaves out what is not to be had.
+
+use super::{Error, Matrix, nothing_left, trial_id};
+use crate::bind::bind;
+use crate::{Registry, host};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trueput_record::TrialSpec;
+use trueput_record::plan::{PlanFile, Unsupported};
+
+impl Matrix {
+    /// Leaves out the trials of servers whose user could not pass the folders down to `place`, where
+    /// their databases would be, if `plan` leaves out what cannot be had: a clone in a home that only
+    /// its owner may pass is no reason to run nothing at all. Another plan is refused, when its run is
+    /// made.
+    ///
+    /// # Errors
+    /// One sentence, where nothing is left to run.
+    pub fn leave_out_unreachable(
+        &mut self,
+        plan: &PlanFile,
+        place: &Path,
+        registry: &Registry,
+    ) -> Result<(), Error> {
+        if plan.unsupported != Unsupported::LeaveOut {
+            return Ok(());
+        }
+        let place = host::nearest_existing(place);
+        let mut reasons: BTreeMap<(String, Option<PathBuf>), Option<String>> = BTreeMap::new();
+        self.trials.retain(|spec| {
+            let contender = (spec.engine.clone(), spec.build.clone());
+            let reason = reasons.entry(contender);
+            reason
+                .or_insert_with(|| in_the_way(spec, &place, registry))
+                .is_none()
+        });
+        for ((engine, _), reason) in reasons {
+            self.left_out
+                .extend(reason.map(|reason| format!("{engine}: {reason}")));
+        }
+        for (index, spec) in self.trials.iter_mut().enumerate() {
+            spec.id = trial_id(spec, index + 1);
+        }
+        match self.trials.is_empty() {
+            true => Err(Error {
+                place: plan.origin.of("engines"),
+                message: nothing_left(&self.left_out),
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Why a trial's server could not work at `place`; `None` where it could, or there is none. What else
+/// is wrong with a trial is not for here to say.
+fn in_the_way(spec: &TrialSpec, place: &Path, registry: &Registry) -> Option<String> {
+    let service = bind(registry, spec).ok()?.engine.service()?;
+    host::service::check_place(&*service, place).err()
+}

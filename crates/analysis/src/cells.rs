@@ -78,15 +78,18 @@ pub struct Figures {
     /// Flushes that the device completed, for whomever, per commit; `None` where one of both is not
     /// counted.
     pub flushes_per_commit: Option<f64>,
+    /// Asks of the engine's own cache that found what they wanted, of all asks, 0 to 1; `None` where
+    /// the engine does not tell.
+    pub cache_hit_ratio: Option<f64>,
     /// Voluntary and involuntary context switches.
     pub context_switches: f64,
     /// Conflicts that the engine reported and the workload retried, deadlocks among them.
     pub conflicts: f64,
+    /// Deadlocks among them, where the engine tells.
+    pub deadlocks: f64,
     /// Results of the workload that were the same in every repeat.
     pub results: BTreeMap<String, Value>,
 }
-    /// Deadlocks among them, where the engine tells.
-    pub deadlocks: f64,
 
 /// One kind of operation over the repeats of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -181,13 +184,14 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<Figures> {
         storage_written_bytes: middle(&|m| m.resources.storage_written_bytes as f64),
         device_written_bytes: median(measured.iter().filter_map(|m| device_written_bytes(m))),
         flushes_per_commit: median(measured.iter().filter_map(|m| flushes_per_commit(m))),
+        cache_hit_ratio: median(measured.iter().filter_map(|m| cache_hit_ratio(m))),
         context_switches: middle(&|m| context_switches(m) as f64),
         conflicts: middle(&|m| m.conflicts as f64),
+        deadlocks: middle(&|m| m.deadlocks as f64),
         results: common_results(&measured),
     })
 }
 
-        deadlocks: middle(&|m| m.deadlocks as f64),
 fn operations(measured: &[&Measurement]) -> Vec<OperationFigures> {
     let kinds = measured
         .first()
@@ -239,6 +243,13 @@ pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
     let flushes = measurement.log_flushes()?;
     let commits = measurement.commits.filter(|commits| *commits > 0)?;
     Some(flushes as f64 / commits as f64)
+}
+
+/// Hits of the engine's own cache over all asks of it, 0 to 1; `None` where the engine does not tell,
+/// or was not asked.
+#[must_use]
+pub fn cache_hit_ratio(measurement: &Measurement) -> Option<f64> {
+    measurement.cache?.hit_ratio()
 }
 
 /// Voluntary and involuntary context switches of a trial.

@@ -5,7 +5,7 @@ use crate::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use crate::charts::{Charts, bar};
 use crate::document::{Column, Table};
 use crate::rankings::Ranking;
-use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
+use crate::units::{bytes, hit_ratio, nanoseconds, number, per_cent, seconds};
 
 /// An operation done less often than this part of the headline's count has no column.
 const RARE: f64 = 0.01;
@@ -209,21 +209,26 @@ fn storage<'a>() -> Vec<Filled<'a>> {
                 .flushes_per_commit
                 .map_or_else(String::new, |flushes| format!("{flushes:.2}"))
         }),
+        figure("cache hits", 14, |_, cell| {
+            cell.figures
+                .cache_hit_ratio
+                .map_or_else(String::new, hit_ratio)
+        }),
         figure("switches", 15, |_, cell| {
             number(cell.figures.context_switches)
         }),
         figure("conflicts", 15, |_, cell| number(cell.figures.conflicts)),
-    ]
-}
-
-/// The kinds of operation worth a column, the headline first. One that every cell did far more
-/// rarely (claiming a block of work, say) is in CSV and JSON only.
         figure("of which deadlocks", 16, |_, cell| {
             match cell.figures.conflicts > 0.0 {
                 true => number(cell.figures.deadlocks),
                 false => String::new(),
             }
         }),
+    ]
+}
+
+/// The kinds of operation worth a column, the headline first. One that every cell did far more
+/// rarely (claiming a block of work, say) is in CSV and JSON only.
 pub fn kinds(ranking: &Ranking) -> Vec<&str> {
     let headline = ranking.headline.as_str();
     let mut kinds = vec![headline];

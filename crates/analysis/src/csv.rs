@@ -1,7 +1,7 @@
 //! A report as CSV (RFC 4180): a line per trial, plain numbers, the unit in each column's name.
 
 use crate::builds::NO_FAIR_BASELINE;
-use crate::cells::{context_switches, cpu_ns_per_operation};
+use crate::cells::{cache_hit_ratio, context_switches, cpu_ns_per_operation};
 use std::collections::BTreeSet;
 use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use trueput_record::ledger::LedgerStep;
@@ -252,6 +252,9 @@ fn machine() -> Vec<Column> {
         cold("pages_left", |it| it.pages_left),
         optional("recovery_s", |m| m.recovery.map(|it| it.recovery_s)),
         optional("first_commit_s", |m| m.recovery?.first_commit_s),
+        optional("cache_hits", |m| m.cache.map(|cache| cache.hits)),
+        optional("cache_misses", |m| m.cache.map(|cache| cache.misses)),
+        optional("cache_hit_ratio", cache_hit_ratio),
         optional("events", |m| m.events.as_ref().map(Vec::len)),
     ]
 }

@@ -8,6 +8,7 @@ mod table;
 
 pub(crate) use table::blocks;
 
+use crate::cells::cache_hit_ratio;
 use crate::columns::plural;
 use crate::contender::ContenderNames;
 use crate::inference::{Comparison, compare_among};
@@ -97,6 +98,9 @@ pub struct Figures {
     pub peak_memory_bytes: f64,
     /// The database on disk, bytes.
     pub database_bytes: f64,
+    /// Asks of the engine's own cache that found what they wanted, of all asks in the interval, 0 to 1;
+    /// `None` where the engine does not tell.
+    pub cache_hit_ratio: Option<f64>,
     /// By kind, what the engine did by itself in the interval of the first trial; `None` where it
     /// does not tell.
     pub events: Option<BTreeMap<String, u64>>,
@@ -353,6 +357,7 @@ fn figures(ground: &Ground<'_>, headline: &str) -> Option<Figures> {
         missing: missing.reduce(f64::max),
         peak_memory_bytes: middle(&|one| Some(one.resources.peak_pss_bytes as f64))?,
         database_bytes: middle(&|one| Some(one.database.allocated_bytes as f64))?,
+        cache_hit_ratio: middle(&cache_hit_ratio),
         events: counting
             .first()
             .and_then(|measured| measured.events.as_deref())

@@ -115,9 +115,30 @@ pub fn per_cent(part: f64) -> String {
     format!("{} %", number(part * 100.0))
 }
 
+/// A cache's hits of all asks, as per cent, with so many digits that the misses show in two of them:
+/// `100 %` where there were none, `97.1 %`, `99.972 %`.
+#[must_use]
+pub fn hit_ratio(part: f64) -> String {
+    let missed = (1.0 - part) * 100.0;
+    if missed <= 0.0 {
+        return "100 %".to_owned();
+    }
+    let decimals = (1.0 - missed.log10().floor()).clamp(1.0, 6.0);
+    format!("{:.*} %", decimals as usize, part * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_that_missed_something_is_never_shown_as_one_that_missed_nothing() {
+        assert_eq!(hit_ratio(1.0), "100 %");
+        assert_eq!(hit_ratio(0.999_72), "99.972 %");
+        assert_eq!(hit_ratio(0.971), "97.1 %");
+        assert_eq!(hit_ratio(0.5), "50.0 %");
+        assert_eq!(hit_ratio(0.0), "0.0 %");
+    }
 
     #[test]
     fn thousands_are_separated_from_the_right() {

@@ -11,6 +11,7 @@ use support::{report, spec, terminal, valid};
 use trueput_analysis::inference::Verdict;
 use trueput_analysis::ledger::{Ledger, State, ledgers};
 use trueput_analysis::{Format, Report, Style};
+use trueput_record::accounting::CacheUse;
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep};
 use trueput_record::recovery::{EngineEvent, Recovery};
 use trueput_record::{Durability, TrialRecord, Value};
@@ -44,6 +45,10 @@ fn run() -> Report {
     let mut buffered = trials(1, "buffered logging", Durability::Buffered, 4_000.0);
     for trial in &mut buffered {
         let measured = trial.measurement.as_mut().unwrap();
+        measured.cache = Some(CacheUse {
+            hits: 99_972,
+            misses: 28,
+        });
         measured.recovery = Some(Recovery {
             killed: 4,
             recovery_s: 1.25,
@@ -116,6 +121,8 @@ fn the_section_shows_gain_recovery_and_what_is_missing_in_every_format() {
         "1. buffered logging",
         "no gain seen (",
         "1.25 s",
+        "cache hits",
+        "99.972 %",
         "1 checkpoint",
         "17",
         "It gives up: map_size 2147483648: address space",
@@ -127,12 +134,30 @@ fn the_section_shows_gain_recovery_and_what_is_missing_in_every_format() {
     let json: serde_json::Value =
         serde_json::from_str(&report.render(Format::Json, Style::default())).unwrap();
     assert_eq!(json["ledger"][0]["rows"][1]["figures"]["recovery_s"], 1.25);
+    let ratio = &json["ledger"][0]["rows"][1]["figures"]["cache_hit_ratio"];
+    assert_eq!(*ratio, 0.999_72);
     let csv = report.render(Format::Csv, Style::default());
     let header = csv.lines().next().unwrap();
     assert!(
         header.contains("step_index,step_name") && header.contains("recovery_s"),
         "{header}"
     );
+    assert!(
+        header.contains("cache_hits,cache_misses,cache_hit_ratio"),
+        "{header}"
+    );
+    assert!(csv.contains(",99972,28,0.99972,"), "{csv}");
+}
+
+#[test]
+fn where_no_engine_tells_of_its_cache_nothing_is_shown_of_one() {
+    let mut report = run();
+    for trial in &mut report.trials {
+        trial.measurement.as_mut().unwrap().cache = None;
+    }
+    assert!(!terminal(&report, 400).contains("cache hits"));
+    let figures = ledgers(&report).remove(0).rows.remove(1).figures;
+    assert_eq!(figures.unwrap().cache_hit_ratio, None);
 }
 
 #[test]

@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, Observer, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Build, CacheCount, CacheScope, CacheUse, Capabilities, Database, Durability, Engine, Info,
+    Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "Berkeley DB";
@@ -181,6 +181,16 @@ impl Database for Environment {
         Ok(counters
             .map(|(name, count)| (name, Value::from(count)))
             .collect())
+    }
+
+    /// By the counters of the cache, which all processes share.
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
+        CacheCount::of_counters(CacheScope::Database, || {
+            let counters: BTreeMap<_, _> = self.statistics()?.into_iter().collect();
+            let counter = |name: &str| counters.get(name).copied();
+            let told = counter("st_cache_hit").zip(counter("st_cache_miss"));
+            Ok(told.map(|(hits, misses)| CacheUse { hits, misses }))
+        })
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {

@@ -2,6 +2,7 @@
 //! a plan names.
 
 mod build;
+mod cache;
 mod connection;
 mod observe;
 mod session;
@@ -11,6 +12,7 @@ mod sql;
 use crate::library::{self, Search};
 use crate::refuse;
 use build::{SqliteBuild, TITLE};
+use cache::Told;
 use connection::Connection;
 use rusqlite::ffi;
 use setup::Setup;
@@ -19,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Info, Kind, Knob, Observer,
-    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheCount, CacheScope, Capabilities, Database, Dialect, Durability, Engine, Info, Kind,
+    Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -261,6 +263,7 @@ impl Engine for Sqlite {
             setup,
             control,
             counters,
+            cache: Told::default(),
         }))
     }
 
@@ -302,6 +305,7 @@ struct SqliteDatabase {
     setup: Setup,
     control: Mutex<Connection>,
     counters: Mutex<[u64; COUNTERS.len()]>,
+    cache: Told,
 }
 
 impl SqliteDatabase {
@@ -340,6 +344,14 @@ impl Database for SqliteDatabase {
             }
         }
         Ok(counters)
+    }
+
+    /// By the counters of each connection's cache. What is mapped (the knob `mmap_size`) is read
+    /// beside them.
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
+        self.cache.begin();
+        let end = || Ok(self.cache.total());
+        Ok(Some(CacheCount::new(CacheScope::Process, end)))
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {

@@ -6,6 +6,7 @@
 //!
 //! A new engine is one type that implements [`Engine`] and passes [`conformance::run`].
 
+pub mod cache;
 pub mod conformance;
 pub mod error;
 pub mod happening;
@@ -20,6 +21,7 @@ pub mod service;
 pub mod sql;
 pub mod storage;
 
+pub use cache::{CacheCount, CacheScope};
 pub use error::{Error, Result};
 pub use happening::Happening;
 pub use knob::{Kind, Knob, Resolved};
@@ -29,6 +31,7 @@ pub use observe::Observer;
 pub use service::Service;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
+pub use trueput_record::accounting::CacheUse;
 pub use trueput_record::{Durability, Promise, Value, Window};
 
 use std::collections::BTreeMap;
@@ -218,6 +221,18 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// Whatever the engine says.
     fn counters(&self) -> Result<BTreeMap<String, Value>>;
+
+    /// Begins a count of what the engine's own cache is asked; `None` where it has none or does not
+    /// tell. Beginning and ending it may take milliseconds, and nothing is lost between them.
+    ///
+    /// Where sessions keep what they count to themselves, those that still live at the end are
+    /// not in it, but for what they told by [`Session::tell_counts`].
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
+        Ok(None)
+    }
 
     /// Settings as the engine reports them back, by its own names: not as we asked.
     ///
@@ -417,6 +432,15 @@ pub trait Session {
     /// # Errors
     /// Whatever the engine says; the transaction has ended all the same.
     fn abort(&mut self) -> Result<()>;
+
+    /// Has the engine take note of what this session has counted, where it would do so later: its
+    /// counters then hold everything that the session did. No transaction is open.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn tell_counts(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     /// Its SQL; `None` where the engine speaks none.
     fn sql(&mut self) -> Option<&mut dyn Sql> {

@@ -121,6 +121,41 @@ pub struct MemoryUse {
     pub kills: u64,
 }
 
+/// What an engine's own cache was asked between release and end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheUse {
+    /// Asks that found what they wanted in the cache.
+    pub hits: u64,
+    /// Asks that had to read first, of the page cache or of the device.
+    pub misses: u64,
+}
+
+impl CacheUse {
+    /// What it was asked between `before` and this moment.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            hits: self.hits.saturating_sub(before.hits),
+            misses: self.misses.saturating_sub(before.misses),
+        }
+    }
+
+    /// The two together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            hits: self.hits.saturating_add(other.hits),
+            misses: self.misses.saturating_add(other.misses),
+        }
+    }
+
+    /// Hits of all asks, 0 to 1; `None` where nothing was asked.
+    #[must_use]
+    pub fn hit_ratio(&self) -> Option<f64> {
+        ratio(self.hits as f64, self.hits as f64 + self.misses as f64)
+    }
+}
+
 /// What became of the database's pages in the page cache before a cold start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColdStart {
@@ -242,6 +277,16 @@ mod tests {
         assert_eq!(unknown.read_amplification(), None);
         assert_eq!(unknown.space_amplification(), None);
         assert_eq!(unknown.cpu_percent(), None);
+    }
+
+    #[test]
+    fn a_hit_ratio_is_of_what_was_asked_and_there_is_none_where_nothing_was() {
+        let cache = |hits, misses| CacheUse { hits, misses };
+        assert_eq!(cache(3, 1).hit_ratio(), Some(0.75));
+        assert_eq!(cache(0, 2).hit_ratio(), Some(0.0));
+        assert_eq!(cache(0, 0).hit_ratio(), None);
+        assert_eq!(cache(5, 4).since(&cache(2, 4)), cache(3, 0));
+        assert_eq!(cache(5, 4).plus(&cache(2, 4)), cache(7, 8));
     }
 
     #[test]

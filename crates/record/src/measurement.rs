@@ -1,6 +1,6 @@
 //! What a trial yielded. One [`TrialRecord`] is one line of `trials.jsonl`.
 
-use crate::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
+use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use crate::ceiling::Ceilings;
 use crate::filesystem::MountedFileSystem;
 use crate::placement::{AllocatorReport, Placement};
@@ -187,6 +187,10 @@ pub struct Measurement {
     /// How the trial got along with its memory limit; absent where it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
+    /// What the engine's own cache was asked; absent where it has none or does not tell, and in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheUse>,
     /// How cold it started; absent where it started warm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_start: Option<ColdStart>,
@@ -428,13 +432,13 @@ pub struct WorkerReport {
     pub counts: Vec<u64>,
     /// Conflicts that the engine reported to it, deadlocks among them.
     pub conflicts: u64,
+    /// How many of those the engine called deadlocks; 0 in older records.
+    #[serde(default)]
+    pub deadlocks: u64,
 }
 
 /// What an independent computation said of a trial's outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-    /// How many of those the engine called deadlocks; 0 in older records.
-    #[serde(default)]
-    pub deadlocks: u64,
 pub struct Verification {
     /// How much was checked.
     pub level: VerifyLevel,

@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use trueput_record::accounting::CacheUse;
 use trueput_record::measurement::{
     DatabaseSize, LatencySummary, LoadReport, Measurement, OpenLoop, OperationSummary, Resources,
     ResponseSummary, WorkerReport,
@@ -68,10 +69,11 @@ pub(crate) fn measurement(
         elapsed_s,
         operations: operations(kinds, &histograms, &totals, elapsed_s),
         conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
-        resources: resources(ran, &total),
         deadlocks: workers(ran).map(|(_, share)| share.deadlocks).sum(),
+        resources: resources(ran, &total),
         server: ran.server.map(|served| used(&[served.usage], served.peak)),
         placement: Some(placed(ran)),
+        cache: cache(&ran.executions),
         allocator: ran.executions.first().map(|part| part.allocator.clone()),
         timeline: timeline::timeline(elapsed_s, &ran.seconds, &finals, &ran.samples, &total),
         workers: workers(ran)
@@ -83,6 +85,18 @@ pub(crate) fn measurement(
     let mut named: Named = services.zip(histograms).collect();
     named.extend(responses);
     Ok((measurement, named))
+}
+
+/// What the engine's cache was asked: where each process tells what all of them asked, by the first
+/// that tells; where each tells its own, together.
+fn cache(executions: &[Execution]) -> Option<CacheUse> {
+    let told = || executions.iter().filter_map(|part| part.cache);
+    match told().find(|share| share.is_shared) {
+        Some(share) => Some(share.used),
+        None => told()
+            .map(|share| share.used)
+            .reduce(|sum, one| sum.plus(&one)),
+    }
 }
 
 /// What was done of each kind.
@@ -233,6 +247,7 @@ fn report(pid: u32, share: &Share) -> WorkerReport {
         elapsed_s: elapsed_s(std::iter::once(share)),
         counts: share.counts.clone(),
         conflicts: share.conflicts,
+        deadlocks: share.deadlocks,
     }
 }
 
@@ -247,7 +262,6 @@ fn elapsed_s<'a>(shares: impl Iterator<Item = &'a Share> + Clone) -> f64 {
     last.saturating_sub(first) as f64 / 1e9
 }
 
-        deadlocks: share.deadlocks,
 /// What the workers of a process have done in all.
 fn done(kinds: usize, execution: &Execution) -> Done {
     let sum = |of: fn(&Share) -> &Vec<u64>| {

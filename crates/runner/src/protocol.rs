@@ -5,17 +5,23 @@ use crate::host::process::{Io, Memory};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use trueput_record::accounting::CacheUse;
 use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::Check;
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::{TrialSpec, Value};
 use trueput_workloads::Findings;
 
-/// What the runner says to a worker.
-#[derive(Debug, Serialize, Deserialize)]
+/// What the runner says to a worker. It cannot be shown: there may be passwords in it.
+#[derive(Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// The first line: what this process is for.
+    /// Ahead of all, where there is any: the passwords of users' servers.
+    Learn {
+        /// As [`trueput_engine::secret::for_workers`] gives them.
+        handed: String,
+    },
+    /// The first line otherwise: what this process is for.
     Assign(Box<Assignment>),
     /// Every worker is ready: begin.
     Go,
@@ -209,6 +215,18 @@ pub(crate) struct Execution {
     pub allocator: AllocatorReport,
     /// What the engine says then.
     pub engine: EngineState,
+    /// What its own cache was asked between release and end; `None` where it does not tell.
+    #[serde(default)]
+    pub cache: Option<CacheShare>,
+}
+
+/// What an engine's cache was asked, as one process sees it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct CacheShare {
+    /// What it was asked.
+    pub used: CacheUse,
+    /// Whether that holds what other processes asked too.
+    pub is_shared: bool,
 }
 
 /// What the open loops of a process's workers came to.
@@ -239,6 +257,8 @@ pub(crate) struct Share {
     pub times_ns: Vec<u64>,
     /// Conflicts, deadlocks among them.
     pub conflicts: u64,
+    /// Deadlocks among them, where the engine tells.
+    pub deadlocks: u64,
     /// What it found.
     pub findings: Findings,
 }
@@ -257,8 +277,6 @@ pub(crate) struct Usage {
     /// Page faults without I/O.
     pub minor_page_faults: u64,
     /// Page faults with I/O.
-    /// Deadlocks among them, where the engine tells.
-    pub deadlocks: u64,
     pub major_page_faults: u64,
     /// Bytes moved.
     pub io: Io,

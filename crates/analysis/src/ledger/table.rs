@@ -5,7 +5,7 @@ use crate::document::{Block, Column, Table};
 use crate::inference::Verdict;
 use crate::over_time::events_in_words;
 use crate::report::Report;
-use crate::units::{bytes, number, seconds, thousands};
+use crate::units::{bytes, hit_ratio, number, seconds, thousands};
 use trueput_record::ledger::LedgerKind;
 
 /// The section's heading.
@@ -56,16 +56,21 @@ fn heading(ledger: &Ledger) -> String {
 
 type Cell = Box<dyn Fn(&Row) -> String>;
 
-/// A column, and whether any row has something in it.
-fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
-    let column = |title: &str, figures: bool, dispensable: u8| Column {
+fn column(title: &str, figures: bool, dispensable: u8) -> Column {
+    Column {
         title: title.to_owned(),
         figures,
         dispensable,
-    };
-    let figure = |of: fn(&Figures) -> Option<String>| -> Cell {
-        Box::new(move |row| row.figures.as_ref().and_then(of).unwrap_or_else(dash))
-    };
+    }
+}
+
+/// What fills a column with a figure.
+fn figure(of: fn(&Figures) -> Option<String>) -> Cell {
+    Box::new(move |row| row.figures.as_ref().and_then(of).unwrap_or_else(dash))
+}
+
+/// The columns, each with what fills it.
+fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
     let mut columns: Vec<(Column, Cell)> = vec![
         (
             column("step", false, 0),
@@ -102,6 +107,10 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
         (
             column("recovery", true, 0),
             figure(|figures| figures.recovery_s.map(seconds)),
+        ),
+        (
+            column("cache hits", true, 2),
+            figure(|figures| figures.cache_hit_ratio.map(hit_ratio)),
         ),
         (
             column("to the first commit", true, 6),

@@ -11,7 +11,8 @@ use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
-    Database, Durability, Error, Mode, OpenSpec, Resolved, Result, Session, Value,
+    CacheCount, CacheScope, CacheUse, Database, Durability, Error, Mode, OpenSpec, Resolved,
+    Result, Session, Value,
 };
 
 /// Variables that are read back, beside those that knobs are named for.
@@ -106,6 +107,35 @@ impl MariaDbDatabase {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the cache of the storage engine was asked so far. InnoDB counts the asks and, of those,
+    /// the ones that had to wait for a read.
+    fn cache_use(&self) -> Result<Option<CacheUse>> {
+        let (first, misses) = match self.storage {
+            Storage::Innodb => (
+                "Innodb_buffer_pool_read_requests",
+                "Innodb_buffer_pool_reads",
+            ),
+            Storage::Rocksdb => ("Rocksdb_block_cache_hit", "Rocksdb_block_cache_miss"),
+        };
+        let found = self.pairs("SHOW GLOBAL STATUS", &[first, misses])?;
+        let number = |wanted: &str| {
+            let mut found = found.iter();
+            let (_, value) = found.find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
+            match value {
+                Value::Integer(number) => u64::try_from(*number).ok(),
+                _ => None,
+            }
+        };
+        let told = number(first).zip(number(misses));
+        Ok(told.map(|(first, misses)| CacheUse {
+            hits: match self.storage {
+                Storage::Innodb => first.saturating_sub(misses),
+                Storage::Rocksdb => first,
+            },
+            misses,
+        }))
+    }
+
     /// Of the pairs that `statement` gives, those of the names that are wanted.
     fn pairs(&self, statement: &str, wanted: &[&str]) -> Result<BTreeMap<String, Value>> {
         let pairs: Vec<(String, String)> = self.control().query(statement).map_err(told)?;
@@ -193,6 +223,11 @@ impl Database for MariaDbDatabase {
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         self.pairs("SHOW GLOBAL STATUS", &COUNTERS)
+    }
+
+    /// By the server's counters: what others do on a user's server is in them.
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
+        CacheCount::of_counters(CacheScope::Database, || self.cache_use())
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {

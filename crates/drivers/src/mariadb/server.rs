@@ -151,6 +151,12 @@ impl Service for Server {
                 "--pid-file=server.pid".to_owned(),
             ])
             .args(["--tmpdir=.", "--skip-networking", "--skip-log-bin"])
+            // What it starts with is the plan's to say: it would bring back what the load had left
+            // in the buffer pool, while workers are measured.
+            .args([
+                "--innodb-buffer-pool-load-at-startup=0",
+                "--innodb-buffer-pool-dump-at-shutdown=0",
+            ])
             .args(settings::options(spec)?);
         Ok(command)
     }

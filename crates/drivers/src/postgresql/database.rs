@@ -8,7 +8,9 @@ use super::wire::Connection;
 use super::{SCHEMA, install, owned};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use trueput_engine::{Database, Mode, OpenSpec, Result, Session, Value};
+use trueput_engine::{
+    CacheCount, CacheScope, CacheUse, Database, Mode, OpenSpec, Result, Session, Value,
+};
 
 /// The tables in which the server counts, one row each, newer versions' among them.
 const COUNTERS: &[(&str, &str)] = &[
@@ -20,6 +22,10 @@ const COUNTERS: &[(&str, &str)] = &[
     ("pg_stat_checkpointer", "SELECT * FROM pg_stat_checkpointer"),
     ("pg_stat_wal", "SELECT * FROM pg_stat_wal"),
 ];
+
+/// Blocks that were found in the shared buffers, and those that were not.
+const CACHE: &str = "SELECT blks_hit AS hits, blks_read AS misses \
+                     FROM pg_stat_database WHERE datname = current_database()";
 
 /// The isolation of write transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,6 +184,18 @@ impl Database for Opened {
         })
     }
 
+    /// By the counters of the database, which a session hands over when it is told to, and within a
+    /// second otherwise. What others do in a user's database is in them. Before version 15 they came
+    /// late by themselves, so they are not asked there.
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
+        CacheCount::of_counters(CacheScope::Database, || {
+            self.with_own(|connection| match tells_counts(connection) {
+                true => cache_use(connection),
+                false => Ok(None),
+            })
+        })
+    }
+
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let knobs = knobs::KNOBS.iter().map(|knob| knob.name);
         let names = knobs.chain(knobs::REPORTED.iter().copied());
@@ -209,6 +227,28 @@ impl Database for Opened {
         }
         self.with_own(|connection| connection.simple("CHECKPOINT", &mut |_, _| ()).map(drop))
     }
+}
+
+/// The first version whose sessions can be told to hand their counters over.
+const TELLS_COUNTS_FROM: u32 = 15;
+
+/// Whether the server's sessions can be told to hand their counters over.
+pub(super) fn tells_counts(connection: &Connection) -> bool {
+    let version = connection.parameter("server_version").unwrap_or_default();
+    let digits = version.split(|sign: char| !sign.is_ascii_digit()).next();
+    let major: Option<u32> = digits.and_then(|digits| digits.parse().ok());
+    major.is_some_and(|major| major >= TELLS_COUNTS_FROM)
+}
+
+/// What the server's shared buffers were asked so far for this database.
+fn cache_use(connection: &mut Connection) -> Result<Option<CacheUse>> {
+    let (mut hits, mut misses) = (None, None);
+    connection.simple(CACHE, &mut |name, text| match name {
+        "hits" => hits = text.parse().ok(),
+        _ => misses = text.parse().ok(),
+    })?;
+    let told = hits.zip(misses);
+    Ok(told.map(|(hits, misses)| CacheUse { hits, misses }))
 }
 
 /// Whether the server has a table or view of that name among its own.

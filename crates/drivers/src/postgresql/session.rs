@@ -1,7 +1,7 @@
 //! A session: a connection, a table of keys and values, and statements prepared over both.
 
 use super::LONGEST_KEY;
-use super::database::Isolation;
+use super::database::{Isolation, tells_counts};
 use super::value::Columns;
 use super::wire::{Completed, Connection, length};
 use crate::refuse;
@@ -317,6 +317,15 @@ impl Session for PostgresqlSession {
             State::Begun(_) => Ok(()),
             State::Open(_) => self.run(ROLLBACK, &[], &mut ignore).map(drop),
         }
+    }
+
+    fn tell_counts(&mut self) -> Result<()> {
+        if !tells_counts(&self.connection) {
+            return Ok(());
+        }
+        // It takes effect with the end of this statement, before the answer to it.
+        let statement = "SELECT pg_stat_force_next_flush()";
+        self.connection.simple(statement, &mut |_, _| ()).map(drop)
     }
 
     fn sql(&mut self) -> Option<&mut dyn Sql> {

@@ -9,7 +9,9 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use trueput_engine::{Database, Durability, Error, OpenSpec, Result, Session, Value};
+use trueput_engine::{
+    CacheCount, CacheScope, CacheUse, Database, Durability, Error, OpenSpec, Result, Session, Value,
+};
 
 /// An open database. Options are freed after it is closed.
 pub(super) struct Opened {
@@ -226,6 +228,18 @@ impl Drop for Opened {
     }
 }
 
+impl Opened {
+    /// The counters of RocksDB's statistics; nothing where those are off.
+    fn statistics(&self) -> BTreeMap<String, Value> {
+        // SAFETY: the options live; the text is ours to free, null where statistics are off.
+        let statistics = unsafe {
+            let text = (self.symbols.own.options_statistics_get_string)(self.options.handle);
+            (!text.is_null()).then(|| take_text(text, self.symbols.api.free))
+        };
+        settings::statistics(&statistics.unwrap_or_default())
+    }
+}
+
 impl Database for Opened {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(match &self.mode {
@@ -238,13 +252,23 @@ impl Database for Opened {
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         let mut counters = settings::properties(|name| self.store.property(name));
-        // SAFETY: the options live; the text is ours to free, null where statistics are off.
-        let statistics = unsafe {
-            let text = (self.symbols.own.options_statistics_get_string)(self.options.handle);
-            (!text.is_null()).then(|| take_text(text, self.symbols.api.free))
-        };
-        counters.extend(settings::statistics(&statistics.unwrap_or_default()));
+        counters.extend(self.statistics());
         Ok(counters)
+    }
+
+    /// By the statistics, where the knob has them on. RocksDB counts hits and misses nowhere else
+    /// but in a context of each thread, which another thread cannot read.
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
+        CacheCount::of_counters(CacheScope::Process, || {
+            let statistics = self.statistics();
+            let number = |name: &str| match statistics.get(name) {
+                Some(Value::Integer(number)) => u64::try_from(*number).ok(),
+                _ => None,
+            };
+            let hits = number("rocksdb.block.cache.hit");
+            let told = hits.zip(number("rocksdb.block.cache.miss"));
+            Ok(told.map(|(hits, misses)| CacheUse { hits, misses }))
+        })
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {

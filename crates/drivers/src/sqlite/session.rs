@@ -1,6 +1,7 @@
 //! A session: one connection and its prepared statements.
 
 use super::SqliteDatabase;
+use super::cache::Count;
 use super::connection::{Connection, Statement};
 use crate::refuse;
 use rusqlite::ffi;
@@ -28,6 +29,7 @@ pub(super) struct SqliteSession<'d> {
     /// What [`trueput_engine::Sql::prepare`] has prepared, in turn.
     pub(super) prepared: Vec<Statement>,
     pub(super) connection: Connection,
+    count: Count,
     database: &'d SqliteDatabase,
 }
 
@@ -59,6 +61,7 @@ impl<'d> SqliteSession<'d> {
             rollback: connection.prepare("ROLLBACK")?,
             prepared: Vec::new(),
             connection,
+            count: Count::default(),
             database,
         })
     }
@@ -151,6 +154,7 @@ impl Session for SqliteSession<'_> {
         if self.open.is_some() {
             return Err(refuse::already_open());
         }
+        self.count.begin(&self.connection, &self.database.cache);
         match mode {
             Mode::Read => match self.snapshot.step() {
                 ffi::SQLITE_ROW => {}
@@ -257,6 +261,11 @@ impl Session for SqliteSession<'_> {
         }
     }
 
+    fn tell_counts(&mut self) -> Result<()> {
+        self.count.tell(&self.connection, &self.database.cache);
+        Ok(())
+    }
+
     fn sql(&mut self) -> Option<&mut dyn Sql> {
         Some(self)
     }
@@ -268,6 +277,7 @@ impl Drop for SqliteSession<'_> {
             // Closing rolls back whatever this could not.
             let _: std::result::Result<(), Error> = self.abort();
         }
+        self.count.tell(&self.connection, &self.database.cache);
         self.database.add_counters(&self.connection);
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use trueput_engine::{Database, Error, Result, Session, Value};
+use trueput_engine::{CacheCount, CacheScope, CacheUse, Database, Error, Result, Session, Value};
 
 /// An open database, ours to close.
 pub(super) struct Opened {
@@ -117,6 +117,20 @@ unsafe extern "C" fn keep_text(context: *mut c_void, text: *const c_char) {
     *found = text.to_string_lossy().into_owned();
 }
 
+/// What the cache was asked so far, by the connection's statistics; `None` where those are off.
+fn cache_use(statistics: &BTreeMap<String, Value>) -> Option<CacheUse> {
+    let number = |name: &str| match statistics.get(name) {
+        Some(Value::Integer(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    };
+    let asks = number("cache: pages requested from the cache")?;
+    let misses = number("cache: pages read into cache")?;
+    Some(CacheUse {
+        hits: asks.saturating_sub(misses),
+        misses,
+    })
+}
+
 /// The statistics that tell a setting of the connection, and not what was done.
 const SETTINGS: [&str; 3] = [
     "cache: maximum bytes configured",
@@ -162,6 +176,12 @@ impl Database for Opened {
             *number != Value::Integer(0) && !SETTINGS.contains(&name.as_str())
         });
         Ok(counters)
+    }
+
+    /// By the connection's statistics; `None` where they are off. A page that is read to be changed
+    /// is an ask like any other.
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
+        CacheCount::of_counters(CacheScope::Process, || Ok(cache_use(&self.statistics()?)))
     }
 
     /// The connection's settings as far as its statistics tell them, and the table's as its

@@ -3,7 +3,7 @@
 
 #![allow(dead_code, reason = "each test program uses its own part of it")]
 
-use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
+use trueput_record::accounting::{CacheUse, ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use trueput_record::ceiling::{BlockCeiling, Ceilings, FlushCeiling, MemoryCeiling};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::MountedFileSystem;
@@ -294,6 +294,10 @@ fn measurement() -> Measurement {
             limit_hits: Some(12),
             kills: 0,
         }),
+        cache: Some(CacheUse {
+            hits: 981,
+            misses: 19,
+        }),
         cold_start: Some(ColdStart {
             pages: 1_000,
             pages_left: 3,
@@ -316,11 +320,11 @@ fn measurement() -> Measurement {
             elapsed_s: 0.3,
             counts: vec![43_450],
             conflicts: 3,
+            deadlocks: 1,
         }],
     }
 }
 
-            deadlocks: 1,
 fn device() -> Device {
     Device {
         read_bytes: 512,

@@ -6,7 +6,9 @@ use crate::bind::Bound;
 use crate::host::process::{self, Memory};
 use crate::host::{allocator_in_use, placement};
 use crate::meter::{ClockMeter, Lane, MAX_KINDS, Pace, Responses};
-use crate::protocol::{Assignment, Done, Execution, Paced, Report, Share, Usage, difference};
+use crate::protocol::{
+    Assignment, CacheShare, Done, Execution, Paced, Report, Share, Usage, difference,
+};
 use hdrhistogram::Histogram;
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -15,7 +17,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use trueput_engine::{Database, Native, Session};
+use trueput_engine::{CacheCount, CacheScope, Database, Native, Session};
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
@@ -84,6 +86,7 @@ pub(super) fn execute(
             control,
             reporter,
             conditions: &assignment.spec.conditions,
+            database: &*database,
         };
         let run = watch.oversee();
         if let Err(message) = &run {
@@ -96,8 +99,7 @@ pub(super) fn execute(
         }
         run
     });
-    let (works, usage) = run?;
-    let execution = execution(bound, works, usage, control, &*database)?;
+    let execution = execution(bound, run?, control, &*database)?;
     reporter.send(&Report::Executed(Box::new(execution)))?;
     if assignment.spec.conditions.crash_and_recover {
         wait_to_be_killed();
@@ -115,11 +117,15 @@ fn wait_to_be_killed() -> ! {
 /// What the workers of this process, whose database is still open, come to.
 fn execution(
     bound: &Bound,
-    mut works: Vec<Work>,
-    usage: Usage,
+    run: Run,
     control: &Control,
     database: &dyn Database,
 ) -> Result<Execution, String> {
+    let Run {
+        mut works,
+        usage,
+        cache,
+    } = run;
     works.sort_by_key(|work| work.share.index);
     let mut memory = process::memory(std::process::id()).unwrap_or_default();
     for work in &works {
@@ -141,6 +147,7 @@ fn execution(
         placement,
         allocator: allocator_in_use(),
         engine: super::state(database)?,
+        cache,
     })
 }
 
@@ -182,6 +189,7 @@ impl Crew<'_> {
         let made = self.bound.job.make_ready(&task);
         let made = made.and_then(|()| self.bound.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
+        tell_counts(&mut *session)?;
         let _ = words.send(Word::Ready(None));
         if self.gate.wait() {
             meter.begin();
@@ -198,10 +206,12 @@ impl Crew<'_> {
                 Err(JobError::Stopped) => trueput_workloads::Findings::new(),
                 Err(error) => return Err(error.to_string()),
             };
+            tell_counts(&mut *session)?;
         }
         share.counts = lane.counts(kinds);
         share.times_ns = lane.times_ns(kinds);
         share.conflicts = lane.conflicts();
+        share.deadlocks = lane.deadlocks();
         let responses = meter.close();
         Ok(Work {
             share,
@@ -211,7 +221,6 @@ impl Crew<'_> {
             placement: None,
         })
     }
-        share.deadlocks = lane.deadlocks();
 
     fn task<'t>(
         &'t self,
@@ -296,6 +305,11 @@ impl Crew<'_> {
     }
 }
 
+fn tell_counts(session: &mut dyn Session) -> Result<(), String> {
+    let told = session.tell_counts();
+    told.map_err(|error| format!("having the engine take note of its counters: {error}"))
+}
+
 /// What a panic said.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
@@ -312,11 +326,19 @@ struct Watch<'a> {
     control: &'a Control,
     reporter: &'a Reporter,
     conditions: &'a Conditions,
+    database: &'a dyn Database,
+}
+
+/// What the workers of a process did, and what was used meanwhile.
+struct Run {
+    works: Vec<Work>,
+    usage: Usage,
+    cache: Option<CacheShare>,
 }
 
 impl Watch<'_> {
     /// Waits for every session, for the runner's word, then for every worker, reporting each second.
-    fn oversee(&self) -> Result<(Vec<Work>, Usage), String> {
+    fn oversee(&self) -> Result<Run, String> {
         let mut natives = Vec::new();
         for _ in self.lanes {
             match self.words.recv().map_err(|_| gone())? {
@@ -329,18 +351,34 @@ impl Watch<'_> {
         self.reporter.send(&Report::Ready { natives })?;
         let released = self.control.release.wait();
         let mut works = Vec::with_capacity(self.lanes.len());
-        let before_warm_up = usage()?;
+        let warms_up = self.conditions.warm_up_s > 0.0;
+        // Without a warm-up the counts begin before the first operation.
+        let before = match warms_up {
+            true => None,
+            false => Some((self.count_cache()?, usage()?)),
+        };
         let began = Instant::now();
         self.gate.open(released);
         let measured = began + Duration::from_secs_f64(self.conditions.warm_up_s);
         while self.hear_until(measured, &mut works)? {}
-        let before = match measured == began {
-            true => before_warm_up,
-            false => usage()?,
+        let (count, before) = match before {
+            Some(before) => before,
+            None => (self.count_cache()?, usage()?),
         };
         self.control.stage.measure();
         self.follow(measured, &mut works)?;
-        Ok((works, difference(&before, &usage()?)))
+        let usage = difference(&before, &usage()?);
+        let cache = count.map(cache_share).transpose()?;
+        Ok(Run {
+            works,
+            usage,
+            cache,
+        })
+    }
+
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>, String> {
+        let count = self.database.count_cache();
+        count.map_err(|error| about_cache(&error))
     }
 
     /// Follows the measured part, which began at `measured`, to its end.
@@ -382,6 +420,16 @@ impl Watch<'_> {
         }
         Ok(true)
     }
+}
+
+fn cache_share(count: CacheCount<'_>) -> Result<CacheShare, String> {
+    let is_shared = count.scope() == CacheScope::Database;
+    let used = count.end().map_err(|error| about_cache(&error))?;
+    Ok(CacheShare { used, is_shared })
+}
+
+fn about_cache(error: &trueput_engine::Error) -> String {
+    format!("reading what the engine's cache was asked: {error}")
 }
 
 fn gone() -> String {

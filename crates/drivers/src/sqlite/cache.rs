@@ -1,0 +1,86 @@
+//! What the caches of the connections were asked while a count of it ran.
+//!
+//! SQLite counts by connection, and a connection is read by its own thread alone. So a count that
+//! begins raises a number, which each session looks at as it begins a transaction: at the first one
+//! after it, it notes where its counters stand.
+
+use super::connection::Connection;
+use rusqlite::ffi;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use trueput_engine::CacheUse;
+
+/// What the sessions of a database have told of the count that runs.
+#[derive(Default)]
+pub(super) struct Told {
+    /// Counts begun so far.
+    begun: AtomicU64,
+    told: Mutex<CacheUse>,
+}
+
+impl Told {
+    fn told(&self) -> MutexGuard<'_, CacheUse> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a count; one that ran is forgotten.
+    pub(super) fn begin(&self) {
+        *self.told() = CacheUse::default();
+        self.begun.fetch_add(1, Ordering::Release);
+    }
+
+    /// What sessions have told since.
+    pub(super) fn total(&self) -> CacheUse {
+        *self.told()
+    }
+}
+
+/// A session's part.
+#[derive(Debug, Default)]
+pub(super) struct Count {
+    /// The count that it takes part in; 0 where in none.
+    of: u64,
+    /// Where its counters stood when it began to, or last told.
+    before: CacheUse,
+}
+
+impl Count {
+    /// Takes part in the count that runs, from here on. Called as each transaction begins.
+    #[inline]
+    pub(super) fn begin(&mut self, connection: &Connection, told: &Told) {
+        let begun = told.begun.load(Ordering::Relaxed);
+        if begun != self.of {
+            self.of = begun;
+            self.before = now(connection);
+        }
+    }
+
+    /// Tells what was asked since it last did.
+    pub(super) fn tell(&mut self, connection: &Connection, told: &Told) {
+        if self.of == 0 || self.of != told.begun.load(Ordering::Acquire) {
+            return;
+        }
+        let now = now(connection);
+        let mut sum = told.told();
+        *sum = sum.plus(&CacheUse {
+            hits: passed(self.before.hits, now.hits),
+            misses: passed(self.before.misses, now.misses),
+        });
+        self.before = now;
+    }
+}
+
+/// What was counted from one reading to the next. The counters are shown with 31 bits, after which
+/// they begin anew: a count of more in one connection cannot be told from a small one.
+fn passed(before: u64, now: u64) -> u64 {
+    now.wrapping_sub(before) & u64::from(u32::MAX >> 1)
+}
+
+/// A connection's counters. One that cannot be read counts nothing.
+fn now(connection: &Connection) -> CacheUse {
+    let status = |counter| connection.status(counter).unwrap_or(0);
+    CacheUse {
+        hits: status(ffi::SQLITE_DBSTATUS_CACHE_HIT),
+        misses: status(ffi::SQLITE_DBSTATUS_CACHE_MISS),
+    }
+}

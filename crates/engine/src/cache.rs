@@ -1,0 +1,83 @@
+//! How often an engine's own cache was asked over an interval, and how often it had to read.
+
+use crate::Result;
+use trueput_record::accounting::CacheUse;
+
+/// Whose asks the engine counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheScope {
+    /// Those of every process that uses the database, its server's own among them.
+    Database,
+    /// Those of this process alone.
+    Process,
+}
+
+type End<'d> = Box<dyn FnOnce() -> Result<CacheUse> + 'd>;
+
+/// A count of what an engine's cache was asked, from its making to [`CacheCount::end`].
+pub struct CacheCount<'d> {
+    scope: CacheScope,
+    end: End<'d>,
+}
+
+impl<'d> CacheCount<'d> {
+    /// A count that `end` ends.
+    pub fn new(scope: CacheScope, end: impl FnOnce() -> Result<CacheUse> + 'd) -> Self {
+        Self {
+            scope,
+            end: Box::new(end),
+        }
+    }
+
+    /// A count by the engine's counters, which `read` reads now and at the end; `None` where the
+    /// engine does not tell them at the moment.
+    ///
+    /// # Errors
+    /// Whatever `read` says.
+    pub fn of_counters(
+        scope: CacheScope,
+        read: impl Fn() -> Result<Option<CacheUse>> + 'd,
+    ) -> Result<Option<Self>> {
+        let Some(before) = read()? else {
+            return Ok(None);
+        };
+        let end = move || Ok(read()?.unwrap_or(before).since(&before));
+        Ok(Some(Self::new(scope, end)))
+    }
+
+    /// Whose asks it counts.
+    #[must_use]
+    pub fn scope(&self) -> CacheScope {
+        self.scope
+    }
+
+    /// What the cache was asked since the count began.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    pub fn end(self) -> Result<CacheUse> {
+        (self.end)()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn what_was_counted_before_is_no_part_of_a_count() {
+        let so_far = Cell::new(CacheUse { hits: 5, misses: 7 });
+        let count = CacheCount::of_counters(CacheScope::Database, || Ok(Some(so_far.get())));
+        let count = count.unwrap().unwrap();
+        so_far.set(CacheUse { hits: 8, misses: 8 });
+        assert_eq!(count.scope(), CacheScope::Database);
+        assert_eq!(count.end().unwrap(), CacheUse { hits: 3, misses: 1 });
+    }
+
+    #[test]
+    fn an_engine_that_does_not_tell_has_no_count() {
+        let count = CacheCount::of_counters(CacheScope::Process, || Ok(None));
+        assert!(count.unwrap().is_none());
+    }
+}

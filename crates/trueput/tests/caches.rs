@@ -1,0 +1,137 @@
+//! What engines tell of their caches: with and without priming, in the record and in the ledger.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use support::{ALL_WELL, Bench, ended_well, stderr, stdout};
+use trueput_record::TrialRecord;
+use trueput_record::accounting::CacheUse;
+
+fn has(engine: &str) -> bool {
+    let drivers = trueput_drivers::registry().iter();
+    let known = drivers.copied().find(|known| known.info().name == engine);
+    let found = known.is_some_and(|known| known.build().is_ok());
+    if !found {
+        eprintln!("{engine} is not there: left out");
+    }
+    found
+}
+
+/// Runs tpcc on an engine whose cache is empty at first, then with all tables primed; both trials, and
+/// the run's report.
+fn without_and_with_priming(engine: &str, more: &[&str]) -> (Bench, Vec<TrialRecord>, String) {
+    let bench = Bench::new();
+    let work = ["ledger", "tpcc", "--engine", engine, "--workers", "1"];
+    let small = ["--set", "cardinality=tenth", "--set", "transactions=100"];
+    let once = ["--repeat", "1", "--no-ceilings"];
+    let steps = ["--start", "cold", "--step", "primed cache: prime=all"];
+    let arguments = [&work[..], &small, &steps, &once, more].concat();
+    let output = bench.run(&arguments);
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 2);
+    for trial in &trials {
+        assert!(ended_well(trial), "{:?}", trial.outcome);
+    }
+    let report = stdout(&output);
+    (bench, trials, report)
+}
+
+fn cache(trial: &TrialRecord) -> CacheUse {
+    trial.measurement.as_ref().unwrap().cache.unwrap()
+}
+
+/// That the cache was empty at first, and that priming had it answer more.
+fn primed_is_warmer(engine: &str, more: &[&str]) {
+    if !has(engine) {
+        return;
+    }
+    let (_bench, trials, report) = without_and_with_priming(engine, more);
+    let (cold, primed) = (cache(&trials[0]), cache(&trials[1]));
+    assert!(cold.misses > 100 && cold.hits > 100, "{engine}: {cold:?}");
+    let ratios = cold.hit_ratio().zip(primed.hit_ratio());
+    assert!(
+        ratios.is_some_and(|(cold, primed)| primed > cold),
+        "{engine}: {cold:?}, primed {primed:?}"
+    );
+    assert!(primed.misses < cold.misses / 2, "{engine}: {primed:?}");
+    // A debug build shows no figures.
+    assert!(
+        cfg!(debug_assertions) || report.contains("cache hits"),
+        "{report}"
+    );
+}
+
+#[test]
+fn postgresqls_buffers_answer_more_when_primed() {
+    primed_is_warmer("postgresql", &["--durability", "process"]);
+}
+
+#[test]
+fn innodbs_buffer_pool_answers_more_when_primed() {
+    primed_is_warmer("mariadb", &["--durability", "process"]);
+}
+
+#[test]
+fn berkeley_dbs_cache_answers_more_when_primed() {
+    primed_is_warmer("berkeleydb", &["--durability", "async"]);
+}
+
+#[test]
+fn wiredtigers_cache_answers_more_when_primed() {
+    primed_is_warmer("wiredtiger", &["--durability", "process"]);
+}
+
+#[test]
+fn sqlites_page_cache_answers_more_when_primed() {
+    let large = ["--knob", "sqlite.cache_size=256MiB"];
+    primed_is_warmer(
+        "sqlite",
+        &[&["--durability", "process"], &large[..]].concat(),
+    );
+}
+
+#[test]
+fn rocksdbs_block_cache_tells_where_its_statistics_are_on_and_nothing_where_not() {
+    if !has("rocksdb") {
+        return;
+    }
+    let level = ["--durability", "async"];
+    let (_bench, trials, report) = without_and_with_priming("rocksdb", &level);
+    assert!(trials[0].measurement.as_ref().unwrap().cache.is_none());
+    assert!(!report.contains("cache hits"), "{report}");
+    let statistics = ["--knob", "rocksdb.statistics=true"];
+    primed_is_warmer("rocksdb", &[&level, &statistics[..]].concat());
+}
+
+#[test]
+fn priming_a_cache_that_is_too_small_leaves_misses() {
+    if !has("berkeleydb") {
+        return;
+    }
+    let level = ["--durability", "async"];
+    let small = ["--knob", "berkeleydb.cache_size=1MiB"];
+    let primed = |more: &[&str]| {
+        let (_bench, trials, _) = without_and_with_priming("berkeleydb", more);
+        cache(&trials[1])
+    };
+    let (small, ample) = (primed(&[level, small].concat()), primed(&level));
+    assert!(small.misses > 100, "{small:?}");
+    assert!(
+        small.hit_ratio() < ample.hit_ratio(),
+        "{small:?}, {ample:?}"
+    );
+}
+
+#[test]
+fn an_engine_that_maps_its_file_tells_of_no_cache() {
+    let (_bench, trials, report) = without_and_with_priming("lmdb", &["--durability", "process"]);
+    for trial in &trials {
+        assert!(trial.measurement.as_ref().unwrap().cache.is_none());
+    }
+    assert!(!report.contains("cache hits"), "{report}");
+}

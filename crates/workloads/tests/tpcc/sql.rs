@@ -1,9 +1,11 @@
 //! The tables in SQL: the conditions hold on every engine that speaks it, and what is in them is
 //! what lies in keys and values.
 
+use crate::acid::isolation_test;
 use crate::faulty::Fault;
 use crate::harness::{Bench, assert_right, engine};
 use trueput_engine::{Engine, Mode};
+use trueput_record::measurement::Check;
 use trueput_workloads::Findings;
 use trueput_workloads::tpcc::acid::Suite;
 use trueput_workloads::tpcc::input::{Line, NewOrder, OrderStatus, StockLevel};
@@ -90,29 +92,45 @@ fn the_conditions_hold_after_load_and_run_in_myrocks_sql() {
     passes_on("mariadb", &MYROCKS);
 }
 
-fn is_atomic_and_isolated(name: &str, knobs: &[(&str, &str)]) {
-    let Some(engine) = found(name) else {
-        return;
-    };
+/// What the suite of atomicity and isolation finds in SQL, unless the engine is missing.
+fn checks(name: &str, knobs: &[(&str, &str)]) -> Option<Vec<Check>> {
+    let engine = found(name)?;
     let given = [("cardinality", "hundredth")];
     let bench = Bench::turned(engine, Fault::None, 4, &given, knobs);
     let scale = Scale::new(1, Cardinality::Hundredth);
-    let checks = bench.target(|target| {
+    Some(bench.target(|target| {
         let suite = Suite::load(target, &scale, Store::Sql).unwrap();
         suite.run().unwrap()
-    });
-    for check in checks {
-        assert!(check.passed, "{name}: {}: {}", check.name, check.detail);
-    }
+    }))
 }
 
 #[test]
 fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
-    is_atomic_and_isolated("sqlite", &[]);
-    is_atomic_and_isolated("postgresql", &[]);
-    is_atomic_and_isolated("mariadb", &[]);
-    is_atomic_and_isolated("mariadb", &SNAPSHOT);
-    is_atomic_and_isolated("mariadb", &MYROCKS);
+    let with: [(&str, &[(&str, &str)]); 5] = [
+        ("sqlite", &[]),
+        ("postgresql", &[]),
+        ("mariadb", &[]),
+        ("mariadb", &SNAPSHOT),
+        ("mariadb", &MYROCKS),
+    ];
+    for (name, knobs) in with {
+        for check in checks(name, knobs).into_iter().flatten() {
+            assert!(check.passed, "{name}: {}: {}", check.name, check.detail);
+        }
+    }
+}
+
+#[test]
+fn write_transactions_that_are_read_committed_fail_the_tests_that_read_again() {
+    let read_committed = [("isolation", "read-committed")];
+    for name in ["postgresql", "mariadb"] {
+        let Some(checks) = checks(name, &read_committed) else {
+            continue;
+        };
+        let failed = checks.iter().filter(|check| !check.passed);
+        let numbers: Vec<_> = failed.map(|check| isolation_test(&check.name)).collect();
+        assert_eq!(numbers, [Some(7), Some(8)], "{name}: {checks:?}");
+    }
 }
 
 /// Everything that the tables hold, a line for each row.

@@ -314,14 +314,18 @@ fn measurement() -> Measurement {
             detail: "time".to_owned(),
         }]),
         timeline: vec![second()],
-        workers: vec![WorkerReport {
-            index: 0,
-            pid: 4_711,
-            elapsed_s: 0.3,
-            counts: vec![43_450],
-            conflicts: 3,
-            deadlocks: 1,
-        }],
+        workers: vec![worker()],
+    }
+}
+
+fn worker() -> WorkerReport {
+    WorkerReport {
+        index: 0,
+        pid: 4_711,
+        elapsed_s: 0.3,
+        counts: vec![43_450],
+        conflicts: 3,
+        deadlocks: 1,
     }
 }
 

@@ -1,5 +1,6 @@
-//! Passwords in the addresses of users' servers: kept in memory, handed to worker processes, and
-//! never written or shown.
+//! Passwords in the addresses of users' servers: kept in memory, handed to worker processes through
+//! the pipe that they are ordered by, and never written or shown: not in their environment either,
+//! which others can read and which is handed on to whatever they start.
 //!
 //! An address is `SCHEME://USER:PASSWORD@HOST…?OPTION=VALUE…`, or a connection string of ODBC's:
 //! `Driver={NAME};Server=HOST;UID=USER;PWD=PASSWORD`. What the rest of the program sees is the
@@ -11,11 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use trueput_record::address::is_connection_string;
 
 pub use trueput_record::address::is_address;
-
-/// The environment variable in which worker processes are handed what they must know: a line for
-/// each address, a tab, its password as the address had it and, where there are any, a tab and its
-/// options that are secret.
-pub const VARIABLE: &str = "TRUEPUT_SECRETS";
 
 /// What of a name says that its value is secret.
 const SECRET_WORDS: [&str; 4] = ["pwd", "passw", "secret", "token"];
@@ -93,15 +89,18 @@ pub fn options_of(address: &str) -> Option<String> {
 
 fn known(address: &str) -> Option<Secret> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    known.get(address).cloned().or_else(|| {
-        let handed = std::env::var(VARIABLE).ok()?;
-        let mut lines = handed.lines().map(read_line);
-        let (_, secret) = lines.find(|(known, _)| known == address)?;
-        Some(secret)
-    })
+    known.get(address).cloned()
 }
 
-/// What worker processes are to find in [`VARIABLE`]; `None` where there is nothing to know.
+/// Remembers what [`for_workers`] gave in another process.
+pub fn learn(handed: &str) {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.extend(handed.lines().map(read_line));
+}
+
+/// What worker processes are to [`learn`]: a line for each address, a tab, its password as the address
+/// had it and, where there are any, a tab and its options that are secret. `None` where there is
+/// nothing to know.
 #[must_use]
 pub fn for_workers() -> Option<String> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -342,6 +341,15 @@ mod tests {
         let mut lines = handed.lines().map(read_line);
         let (_, secret) = lines.find(|(known, _)| known == shown).unwrap();
         assert_eq!(secret.password, password);
+    }
+
+    #[test]
+    fn what_was_handed_over_is_known_and_nothing_else() {
+        learn("postgres://me@there/db\tp%40ss\npostgres://me@else/db\t\tpassword=b\n");
+        assert_eq!(of("postgres://me@there/db").as_deref(), Some("p%40ss"));
+        let option = options_of("postgres://me@else/db");
+        assert_eq!(option.as_deref(), Some("password=b"));
+        assert_eq!(of("postgres://me@nowhere/db"), None);
     }
 
     #[test]

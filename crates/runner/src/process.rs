@@ -85,9 +85,6 @@ impl Pool {
             .stderr(Stdio::piped())
             // A group of its own: a terminal's Ctrl-C reaches the runner alone.
             .process_group(0);
-        if let Some(secrets) = secret::for_workers() {
-            command.env(secret::VARIABLE, secrets);
-        }
         placement::place(&mut command, &assignment.spec.conditions)?;
         let mut child = command.spawn()?;
         if let Some(entry) = &self.group_entry {
@@ -115,6 +112,9 @@ impl Pool {
             tail,
             closed: false,
         });
+        if let Some(handed) = secret::for_workers() {
+            self.tell(index, &Order::Learn { handed });
+        }
         self.tell(index, &Order::Assign(Box::new(assignment)));
         Ok(())
     }

@@ -16,6 +16,10 @@ const DATA_TOO_LONG: u16 = 1406;
 const ACCESS_DENIED: [u16; 3] = [1045, 1044, 1698];
 pub(super) const UNKNOWN_VARIABLE: i64 = 1193;
 
+const PLAIN_TEXT: &str = "the server asks for the password in plain text (mysql_clear_password, as \
+                          for PAM), where others can read it: name a user who logs in by \
+                          mysql_native_password or ed25519";
+
 /// The contract's error for the client's.
 #[cold]
 pub(super) fn told(error: mysql::Error) -> Error {
@@ -38,6 +42,9 @@ pub(super) fn told(error: mysql::Error) -> Error {
             }
         }
         mysql::Error::IoError(error) => Error::engine(format!("the server is gone: {error}")),
+        mysql::Error::DriverError(error) if wants_plain_text(&error) => {
+            Error::Unsupported(PLAIN_TEXT.to_owned())
+        }
         // The client's own `Display` of these names its types around the text.
         mysql::Error::DriverError(error) => one_line(&error),
         mysql::Error::UrlError(error) => one_line(&error),
@@ -53,6 +60,15 @@ fn one_line(error: &dyn std::fmt::Display) -> Error {
 /// Whether the server has answered and will not have us, however long we wait.
 pub(super) fn is_refusal(error: &mysql::Error) -> bool {
     matches!(error, mysql::Error::MySqlError(said) if ACCESS_DENIED.contains(&said.code))
+}
+
+/// Whether the server wants the password as it is.
+fn wants_plain_text(error: &mysql::DriverError) -> bool {
+    match error {
+        mysql::DriverError::CleartextPluginDisabled => true,
+        mysql::DriverError::UnknownAuthPlugin(name) => name == "mysql_clear_password",
+        _ => false,
+    }
 }
 
 /// What a column holds, as far as the wire does not say it with each value.

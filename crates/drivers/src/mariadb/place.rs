@@ -69,7 +69,12 @@ impl UsersServer {
             Some(escaped) => Some(unescaped(&escaped).ok_or_else(unread)?),
             None => None,
         };
-        let options = OptsBuilder::from_opts(address).pass(password).into();
+        // Whatever the URL says: nothing hides the password on its way.
+        let options = OptsBuilder::from_opts(address)
+            .pass(password)
+            .enable_cleartext_plugin(false)
+            .secure_auth(true)
+            .into();
         let is_ours = schema == SCHEMA
             || schema.strip_prefix("trueput_").is_some_and(|rest| {
                 rest.chars()
@@ -209,6 +214,63 @@ mod tests {
             let why = refused.err().unwrap().to_string();
             assert!(!why.contains("secret"), "{why}");
         }
+    }
+
+    /// A packet of the protocol.
+    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(body.len()).unwrap();
+        [&[length, 0, 0, number][..], body].concat()
+    }
+
+    /// Sends a packet, and gives the answer to it; nothing where the connection is closed.
+    fn answer(stream: &mut std::net::TcpStream, packet: &[u8]) -> Vec<u8> {
+        use std::io::{Read, Write};
+        stream.write_all(packet).unwrap();
+        let mut head = [0; 4];
+        if stream.read_exact(&mut head).is_err() {
+            return Vec::new();
+        }
+        let mut body = vec![0; usize::from(head[0]) + (usize::from(head[1]) << 8)];
+        stream.read_exact(&mut body).unwrap();
+        body
+    }
+
+    /// Logs in at a peer that asks for authentication by this plugin: how it ended, and all that the
+    /// peer was sent.
+    fn log_in_by(plugin: &str) -> (String, Vec<u8>) {
+        let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = peer.local_addr().unwrap().port();
+        let switch = [b"\xfe", plugin.as_bytes(), b"\0abcdefghijklmnopqrst\0"].concat();
+        let peer = std::thread::spawn(move || {
+            let (mut stream, _) = peer.accept().unwrap();
+            let greeting = [
+                &b"\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0"[..],
+                // Protocol 4.1, secure connection, authentication by plugin; utf8mb4; autocommit.
+                b"\x00\x82\x2d\x02\x00\x08\x00\x15",
+                &[0; 10],
+                b"ijklmnopqrst\0mysql_native_password\0",
+            ]
+            .concat();
+            let first = answer(&mut stream, &packet(0, &greeting));
+            [first, answer(&mut stream, &packet(2, &switch))].concat()
+        });
+        let url = format!("mysql://me:hush@127.0.0.1:{port}/trueput?enable_cleartext_plugin=true");
+        let server = UsersServer::new(&url).unwrap();
+        let failed = Place::Users(Box::new(server)).connect(None).err().unwrap();
+        let why = crate::mariadb::connection::told(failed).to_string();
+        (why, peer.join().unwrap())
+    }
+
+    #[test]
+    fn a_password_is_never_sent_in_plain_text_whatever_server_and_url_say() {
+        let hush = |bytes: &[u8]| bytes.windows(4).any(|part| part == b"hush");
+        let (why, sent) = log_in_by("mysql_clear_password");
+        assert!(why.contains("plain text") && !why.contains("hush"), "{why}");
+        assert!(!sent.is_empty() && !hush(&sent), "{sent:?}");
+        // The peer hangs up on what it was answered.
+        let (why, sent) = log_in_by("mysql_native_password");
+        assert!(!why.contains("plain text"), "{why}");
+        assert!(sent.len() > 40 && !hush(&sent), "{sent:?}");
     }
 
     #[test]

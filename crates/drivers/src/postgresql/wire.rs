@@ -2,8 +2,9 @@
 //! documentation, chapter "Frontend/Backend Protocol"). One thread sends and waits: no task, no
 //! runtime and no copy of a row stands between the workload and the socket.
 
+mod authentication;
+
 use super::address::{Address, Place};
-use postgres_protocol::authentication::{md5_hash, sasl};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -48,6 +49,14 @@ impl Stream {
         }
     }
 
+    /// Whether what it carries can be read on the way: it goes over a network, and nothing hides it.
+    fn is_exposed(&self) -> std::io::Result<bool> {
+        match self {
+            Self::Unix(_) => Ok(false),
+            Self::Tcp(stream) => Ok(!stream.peer_addr()?.ip().to_canonical().is_loopback()),
+        }
+    }
+
     fn limit(&self, limit: Option<Duration>) -> std::io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_read_timeout(limit),
@@ -80,6 +89,8 @@ pub(super) struct Completed {
 /// A connection.
 pub(super) struct Connection {
     stream: Stream,
+    /// Whether others can read on the way what is sent.
+    is_exposed: bool,
     /// Messages to be sent together.
     out: Vec<u8>,
     /// What was received; `unread` of it has not been looked at.
@@ -99,11 +110,23 @@ impl Connection {
     pub fn open(address: &Address, settings: &[(&str, &str)]) -> Result<Self> {
         let stream = Stream::open(&address.place)
             .map_err(|error| Error::engine(format!("cannot reach {address}: {error}")))?;
+        let is_exposed = stream.is_exposed().map_err(|error| lost(&error))?;
+        Self::over(stream, is_exposed, address, settings)
+    }
+
+    /// Logs in over a stream.
+    fn over(
+        stream: Stream,
+        is_exposed: bool,
+        address: &Address,
+        settings: &[(&str, &str)],
+    ) -> Result<Self> {
         stream
             .limit(Some(ADMISSION))
             .map_err(|error| lost(&error))?;
         let mut connection = Self {
             stream,
+            is_exposed,
             out: Vec::with_capacity(1 << 10),
             received: Vec::new(),
             unread: 0..0,
@@ -156,94 +179,6 @@ impl Connection {
                 }
                 _ => self.heed(tag, body),
             }
-        }
-    }
-
-    /// Answers a request for authentication.
-    fn authenticate(&mut self, address: &Address, body: Range<usize>) -> Result<()> {
-        let body = self.received[body].to_vec();
-        let kind = body
-            .first_chunk()
-            .map_or(-1, |kind| i32::from_be_bytes(*kind));
-        let password = || {
-            address.password().ok_or_else(|| {
-                Error::engine(format!(
-                    "{address} wants a password: give it in the environment variable PGPASSWORD"
-                ))
-            })
-        };
-        match kind {
-            0 => Ok(()),
-            3 => self.send_password(password()?.as_bytes()),
-            5 => {
-                let salt = body.get(4..8).and_then(|salt| salt.try_into().ok());
-                let salt = salt.ok_or_else(garbled)?;
-                let hash = md5_hash(address.user.as_bytes(), password()?.as_bytes(), salt);
-                self.send_password(hash.as_bytes())
-            }
-            10 => self.authenticate_by_scram(address, &body[4..], password()?.as_bytes()),
-            _ => Err(Error::Unsupported(format!(
-                "{address} wants a way of authentication that is not spoken here (number {kind}): \
-                 allow scram-sha-256 or md5 in its pg_hba.conf"
-            ))),
-        }
-    }
-
-    fn send_password(&mut self, password: &[u8]) -> Result<()> {
-        self.message(b'p', |out| {
-            out.extend_from_slice(password);
-            out.push(0);
-            Ok(())
-        })?;
-        self.flush()
-    }
-
-    fn authenticate_by_scram(
-        &mut self,
-        address: &Address,
-        mechanisms: &[u8],
-        password: &[u8],
-    ) -> Result<()> {
-        let known = mechanisms.split(|&byte| byte == 0);
-        if !known
-            .into_iter()
-            .any(|name| name == sasl::SCRAM_SHA_256.as_bytes())
-        {
-            let text = format!("{address} offers no {}", sasl::SCRAM_SHA_256);
-            return Err(Error::Unsupported(text));
-        }
-        let mut scram = sasl::ScramSha256::new(password, sasl::ChannelBinding::unsupported());
-        let first = scram.message().to_vec();
-        self.message(b'p', |out| {
-            push_text(out, sasl::SCRAM_SHA_256)?;
-            out.extend_from_slice(&length(first.len())?.to_be_bytes());
-            out.extend_from_slice(&first);
-            Ok(())
-        })?;
-        self.flush()?;
-        let failed = |error: std::io::Error| Error::engine(format!("{address}: {error}"));
-        let challenge = self.sasl(11, address)?;
-        scram.update(&challenge).map_err(failed)?;
-        let answer = scram.message().to_vec();
-        self.message(b'p', |out| {
-            out.extend_from_slice(&answer);
-            Ok(())
-        })?;
-        self.flush()?;
-        let last = self.sasl(12, address)?;
-        scram.finish(&last).map_err(failed)
-    }
-
-    /// The server's next word of an authentication in several steps.
-    fn sasl(&mut self, expected: i32, address: &Address) -> Result<Vec<u8>> {
-        let (tag, body) = self.next()?;
-        let body = &self.received[body];
-        match (tag, body.split_first_chunk()) {
-            (b'E', _) => Err(refusal(body, address)),
-            (b'R', Some((kind, data))) if i32::from_be_bytes(*kind) == expected => {
-                Ok(data.to_vec())
-            }
-            _ => Err(garbled()),
         }
     }
 
@@ -536,10 +471,6 @@ fn rows_of(tag: &[u8]) -> u64 {
         .trim_end_matches('\0');
     text.rsplit(' ')
         .next()
-        assert_eq!(
-            error("40P01"),
-            Error::Deadlock("no luck (SQLSTATE 40P01)".to_owned())
-        );
         .and_then(|word| word.parse().ok())
         .unwrap_or_default()
 }
@@ -584,6 +515,15 @@ fn refusal(body: &[u8], address: &Address) -> Error {
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_stays_on_this_machine_is_not_exposed() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(server.local_addr().unwrap()).unwrap();
+        assert!(!Stream::Tcp(client).is_exposed().unwrap());
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        assert!(!Stream::Unix(ours).is_exposed().unwrap());
+    }
+
     fn error(code: &str) -> Error {
         reported(format!("SERROR\0C{code}\0Mno luck\0\0").as_bytes())
     }
@@ -596,6 +536,10 @@ mod tests {
                 Error::Conflict(format!("no luck (SQLSTATE {code})"))
             );
         }
+        assert_eq!(
+            error("40P01"),
+            Error::Deadlock("no luck (SQLSTATE 40P01)".to_owned())
+        );
         assert_eq!(
             error("53100"),
             Error::Full("no luck (SQLSTATE 53100)".to_owned())

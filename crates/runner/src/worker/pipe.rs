@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use trueput_engine::secret;
 
 /// Sends reports over what was standard output when the process began.
 pub(super) struct Reporter(Mutex<File>);
@@ -90,12 +91,16 @@ impl Control {
 /// A sentence, where standard input is no runner.
 pub(super) fn read_assignment() -> Result<(Assignment, Arc<Control>), String> {
     let mut input = BufReader::new(std::io::stdin());
-    let mut line = String::new();
-    input
-        .read_line(&mut line)
-        .map_err(|error| format!("reading standard input: {error}"))?;
-    let Ok(Order::Assign(assignment)) = serde_json::from_str(&line) else {
-        return Err("a worker is started by 'trueput run', not by hand".to_owned());
+    let assignment = loop {
+        let mut line = String::new();
+        input
+            .read_line(&mut line)
+            .map_err(|error| format!("reading standard input: {error}"))?;
+        match serde_json::from_str(&line) {
+            Ok(Order::Learn { handed }) => secret::learn(&handed),
+            Ok(Order::Assign(assignment)) => break assignment,
+            _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
+        }
     };
     let warms_up = assignment.spec.conditions.warm_up_s > 0.0;
     let control = Arc::new(Control {
@@ -117,7 +122,7 @@ fn listen(input: BufReader<Stdin>, control: &Control, measured: bool) {
         match serde_json::from_str(&line) {
             Ok(Order::Go) => control.release.open(true),
             Ok(Order::Stop) => control.stop(),
-            Ok(Order::Assign(_)) | Err(_) => break,
+            Ok(Order::Assign(_) | Order::Learn { .. }) | Err(_) => break,
         }
     }
     // The runner has gone. Workers that run are asked to return; nothing else can be asked.

@@ -44,7 +44,8 @@ pub(super) struct Manner {
     pub(super) keys: Keys,
     /// How a level is kept; `None` where the data source has it not.
     pub(super) keeping: fn(Durability) -> Option<Keeping>,
-    /// Brings what is committed to storage, where a statement can.
+    /// Brings what is committed to storage, where a statement can that acts on the database which is
+    /// ours and no other: those of servers write out what all their users have.
     pub(super) checkpoint: Option<&'static str>,
     pub(super) schema: Schema,
 }

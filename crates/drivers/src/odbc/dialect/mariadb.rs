@@ -40,7 +40,7 @@ pub(super) static MANNER: Manner = Manner {
         paging: Paging::Limit,
     },
     keeping,
-    checkpoint: Some("SET GLOBAL innodb_log_checkpoint_now=1"),
+    checkpoint: None,
     schema: Schema {
         enter: &[],
         make: &["CREATE DATABASE IF NOT EXISTS trueput CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"],

@@ -43,7 +43,7 @@ pub(super) static MANNER: Manner = Manner {
         paging: Paging::Limit,
     },
     keeping,
-    checkpoint: Some("CHECKPOINT"),
+    checkpoint: None,
     schema: Schema {
         enter: &[],
         make: &["CREATE SCHEMA trueput"],

@@ -122,6 +122,10 @@ impl Engine for Odbc {
         })
     }
 
+    fn must_be_named(&self) -> bool {
+        self.named.is_none()
+    }
+
     fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let text = library
             .to_str()

@@ -50,6 +50,12 @@ pub trait Engine: Send + Sync {
     /// [`Error::Engine`] where a library cannot be loaded or does not say its version.
     fn build(&self) -> Result<Build>;
 
+    /// Whether it works only on what the user names behind its name, as a data source of his: then it
+    /// is never among the engines that are present by themselves.
+    fn must_be_named(&self) -> bool {
+        false
+    }
+
     /// The library files of this engine that are on this machine, each to be given to
     /// [`Engine::at`]. The default build is the first of them, unless one is compiled in.
     fn found(&self) -> Vec<PathBuf> {

@@ -344,7 +344,8 @@ impl<'a> Expansion<'a> {
     }
 
     fn present(&self, rivals: &mut Vec<Rival>, left_out: &mut Vec<String>) {
-        for &engine in self.registry.engines {
+        let engines = self.registry.engines.iter().copied();
+        for engine in engines.filter(|engine| !engine.must_be_named()) {
             let contender = Contender::parse(engine.info().name);
             match engine.build() {
                 Ok(_) if rivals.iter().any(|rival| rival.contender == contender) => {}

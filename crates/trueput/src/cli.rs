@@ -3,9 +3,11 @@
 use crate::cmd;
 use crate::failure::USAGE;
 use crate::output;
+use crate::tip;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use trueput_runner::Registry;
 
 /// What stands below every help text.
 pub const EXIT_CODES: &str = "\
@@ -86,7 +88,7 @@ pub enum Command {
 
 /// Answers a command line that clap did not accept: help and version as they are, a mistake in one
 /// line.
-pub fn refuse(error: &clap::Error) -> ExitCode {
+pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = output::write(&error.render().to_string());
@@ -97,7 +99,11 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             ExitCode::from(USAGE)
         }
         _ => {
-            output::complain(&in_one_line(&error.render().to_string()));
+            let words: Vec<String> = std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            let tip = tip::of_setting(error, &words, registry);
+            output::complain(&tip.unwrap_or_else(|| in_one_line(&error.render().to_string())));
             ExitCode::from(USAGE)
         }
     }

@@ -15,6 +15,7 @@ mod repeats;
 mod signals;
 mod surroundings;
 mod table;
+mod tip;
 
 use clap::Parser;
 use failure::Failure;
@@ -22,13 +23,13 @@ use std::process::ExitCode;
 use trueput_runner::Registry;
 
 fn main() -> ExitCode {
-    let parsed = match cli::Cli::try_parse() {
-        Ok(parsed) => parsed,
-        Err(error) => return cli::refuse(&error),
-    };
     let registry = Registry {
         engines: trueput_drivers::registry(),
         workloads: trueput_workloads::registry(),
+    };
+    let parsed = match cli::Cli::try_parse() {
+        Ok(parsed) => parsed,
+        Err(error) => return cli::refuse(&error, &registry),
     };
     match cmd::dispatch(parsed.command, &registry) {
         Ok(code) => code,

@@ -53,6 +53,25 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
             &["run", "threen1", "--enginee", "lmdb"],
             &["'--enginee'", "'--engine'"],
         ),
+        (
+            &["run", "tpcc", "--pacing", "tpc"],
+            &[
+                "'--pacing'",
+                "pacing is a setting of tpcc: --set pacing=tpc",
+            ],
+        ),
+        (
+            &["ledger", "tpcc", "--prime=customer,stock"],
+            &["prime is a setting of tpcc: --set prime=customer+stock"],
+        ),
+        (
+            &["run", "micro", "--records", "--engine", "lmdb"],
+            &["records is a setting of micro: --set records=VALUE"],
+        ),
+        (
+            &["run", "tpcc", "--pase", "tpc"],
+            &["unexpected argument '--pase' found"],
+        ),
         (&["run", "threen1"], &["names no engine"]),
         (&["run"], &["PLAN.toml|WORKLOAD"]),
         (&[], &["--help"]),

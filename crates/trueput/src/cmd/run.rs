@@ -18,6 +18,7 @@ Examples:
   trueput run plans/first-look.toml --engine lmdb --repeat 5
   trueput run threen1 --engine lmdb,sqlite --durability process --set finish=100000
   trueput run threen1 --engine lmdb --durability process --knob lmdb.map_size=4GiB --workers 1,2,4
+  trueput run tpcc --engine postgresql --workers 10 --set pacing=tpc --set prime=customer+stock
   trueput run published/fis-2011-threen1-gtm-tuning --scale 0.1
   trueput run --resume results/20261121T204500Z-first-look";
 

@@ -108,9 +108,9 @@ pub trait Sql {
     /// Executes a statement that gives no rows, and says how many it changed.
     ///
     /// # Errors
-    /// [`crate::Error::Conflict`] for a deadlock, a lock wait that timed out or a serialisation
-    /// failure: the transaction is to be aborted and tried again. Otherwise whatever the engine
-    /// says.
+    /// [`crate::Error::Deadlock`] for a deadlock, [`crate::Error::Conflict`] for a lock wait that
+    /// timed out or a serialisation failure: the transaction is to be aborted and tried again.
+    /// Otherwise whatever the engine says.
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64>;
 
     /// Executes a statement and shows its rows to `visitor` until it breaks; says how many it

@@ -142,7 +142,7 @@ fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
 
 #[test]
 fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing() {
-    let Some((bench, mut child, server)) = trial_at_work() else {
+    let Some((bench, child, server)) = trial_at_work() else {
         return;
     };
     signal(server, SIGKILL);
@@ -161,7 +161,7 @@ fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing(
 
 #[test]
 fn ctrl_c_stops_the_server_and_clears_up() {
-    let Some((bench, mut child, server)) = trial_at_work() else {
+    let Some((bench, child, server)) = trial_at_work() else {
         return;
     };
     signal(i32::try_from(child.id()).unwrap(), SIGINT);

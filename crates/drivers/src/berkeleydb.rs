@@ -10,13 +10,13 @@ mod observe;
 pub(crate) mod session;
 pub(crate) mod shim;
 
-use crate::library::{Origin, Search, assertions};
+use crate::library::{self, Origin, Search, assertions};
 use crate::promise::{self, until};
 use crate::refuse;
 use environment::Environment;
 use shim::{Level, Loaded};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, CacheCount, CacheScope, CacheUse, Capabilities, Database, Durability, Engine, Info,
@@ -31,30 +31,16 @@ const SEARCH: Search = Search {
 const SOURCE: &str = "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envset_flags.html; \
                       https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envlog_set_config.html";
 
-/// The Berkeley DB driver.
-pub struct BerkeleyDb {
-    origin: Origin,
+library::driver! {
+    /// The Berkeley DB driver.
+    BerkeleyDb: Origin::found(TITLE, SEARCH)
 }
 
 impl BerkeleyDb {
-    /// Berkeley DB as the first library that is found has it.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            origin: Origin::found(TITLE, SEARCH),
-        }
-    }
-
     fn library(&self) -> Result<(PathBuf, &'static Loaded)> {
         let path = self.origin.path()?;
         let engine = Loaded::of(&path)?;
         Ok((path, engine))
-    }
-}
-
-impl Default for BerkeleyDb {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -80,17 +66,7 @@ impl Engine for BerkeleyDb {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
-        SEARCH.run()
-    }
-
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let engine = Self {
-            origin: self.origin.naming(library)?,
-        };
-        engine.library()?;
-        Ok(Box::new(engine))
-    }
+    library::found_and_named!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

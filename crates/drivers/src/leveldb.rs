@@ -11,7 +11,7 @@ use crate::refuse;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
     Resolved, Result, Session, Value, Window,
@@ -30,20 +30,12 @@ const LIMITS: Limits = Limits {
     value_bytes: 1 << 30,
 };
 
-/// The LevelDB driver.
-pub struct LevelDb {
-    origin: Origin,
+library::driver! {
+    /// The LevelDB driver.
+    LevelDb: Origin::found(TITLE, SEARCH)
 }
 
 impl LevelDb {
-    /// LevelDB as the first library that is found has it.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            origin: Origin::found(TITLE, SEARCH),
-        }
-    }
-
     fn library(&self) -> Result<(PathBuf, &'static Symbols)> {
         static LOADED: PerFile<Symbols> = PerFile::new();
         let path = self.origin.path()?;
@@ -56,12 +48,6 @@ impl LevelDb {
             })
         })?;
         Ok((path, symbols))
-    }
-}
-
-impl Default for LevelDb {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -118,17 +104,7 @@ impl Engine for LevelDb {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
-        SEARCH.run()
-    }
-
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let engine = Self {
-            origin: self.origin.naming(library)?,
-        };
-        engine.library()?;
-        Ok(Box::new(engine))
-    }
+    library::found_and_named!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

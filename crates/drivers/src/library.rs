@@ -131,6 +131,53 @@ impl Origin {
     }
 }
 
+/// The driver of an engine that is a library, loaded at run time: the type that knows which one.
+macro_rules! driver {
+    ($(#[$documentation:meta])* $Driver:ident: $origin:expr) => {
+        $(#[$documentation])*
+        pub struct $Driver {
+            origin: $crate::library::Origin,
+        }
+
+        impl $Driver {
+            /// The engine as the first library that is found has it.
+            #[must_use]
+            pub const fn new() -> Self {
+                Self { origin: $origin }
+            }
+        }
+
+        impl Default for $Driver {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
+pub(crate) use driver;
+
+/// Of such a driver's `Engine`: the libraries that are found, and the engine as a named one has it,
+/// which `library`, the driver's own, loads.
+macro_rules! found_and_named {
+    () => {
+        fn found(&self) -> Vec<std::path::PathBuf> {
+            self.origin.search.run()
+        }
+
+        fn at(
+            &self,
+            library: &std::path::Path,
+        ) -> trueput_engine::Result<Box<dyn trueput_engine::Engine>> {
+            let engine = Self {
+                origin: self.origin.naming(library)?,
+            };
+            engine.library()?;
+            Ok(Box::new(engine))
+        }
+    };
+}
+pub(crate) use found_and_named;
+
 /// Loads the library at `path` for the engine of that title.
 ///
 /// # Errors

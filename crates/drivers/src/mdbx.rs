@@ -6,12 +6,12 @@ mod error;
 mod knobs;
 mod session;
 
-use crate::library::{Origin, Search};
+use crate::library::{self, Origin, Search};
 use crate::refuse;
 use api::{MdbxBuild, TITLE, value};
 use environment::{Environment, Setup};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
     Resolved, Result, Session, Value, Window,
@@ -32,30 +32,16 @@ const SAFE_NOSYNC: &str = "safe-nosync";
 const UNITS_PER_S: u64 = 65_536;
 const MS_PER_S: u64 = 1000;
 
-/// The libmdbx driver.
-pub struct Mdbx {
-    origin: Origin,
+library::driver! {
+    /// The libmdbx driver.
+    Mdbx: Origin::compiled(TITLE, SEARCH)
 }
 
 impl Mdbx {
-    /// libmdbx as the first library that is found has it.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            origin: Origin::compiled(TITLE, SEARCH),
-        }
-    }
-
     fn library(&self) -> Result<(PathBuf, &'static MdbxBuild)> {
         let path = self.origin.path()?;
         let build = MdbxBuild::loaded(&path)?;
         Ok((path, build))
-    }
-}
-
-impl Default for Mdbx {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -80,17 +66,7 @@ impl Engine for Mdbx {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
-        SEARCH.run()
-    }
-
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let engine = Self {
-            origin: self.origin.naming(library)?,
-        };
-        engine.library()?;
-        Ok(Box::new(engine))
-    }
+    library::found_and_named!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

@@ -7,12 +7,12 @@ mod session;
 mod settings;
 mod symbols;
 
-use crate::library::{Origin, Search, assertions};
+use crate::library::{self, Origin, Search, assertions};
 use crate::lsm::Limits;
 use crate::promise::{self, until};
 use crate::refuse;
 use database::Opened;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 use symbols::Symbols;
 use trueput_engine::{
@@ -38,30 +38,16 @@ const LIMITS: Limits = Limits {
 /// The buffer before the log's file: `writable_file_max_buffer_size`, which stays at its default.
 const LOG_BUFFER_BYTES: u64 = 1 << 20;
 
-/// The RocksDB driver.
-pub struct RocksDb {
-    origin: Origin,
+library::driver! {
+    /// The RocksDB driver.
+    RocksDb: Origin::found(TITLE, SEARCH)
 }
 
 impl RocksDb {
-    /// RocksDB as the first library that is found has it.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            origin: Origin::found(TITLE, SEARCH),
-        }
-    }
-
     fn library(&self) -> Result<(PathBuf, &'static Symbols)> {
         let path = self.origin.path()?;
         let symbols = Symbols::of(&path, TITLE)?;
         Ok((path, symbols))
-    }
-}
-
-impl Default for RocksDb {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -87,17 +73,7 @@ impl Engine for RocksDb {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
-        SEARCH.run()
-    }
-
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let engine = Self {
-            origin: self.origin.naming(library)?,
-        };
-        engine.library()?;
-        Ok(Box::new(engine))
-    }
+    library::found_and_named!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

@@ -8,12 +8,12 @@ mod folder;
 mod knobs;
 
 use crate::berkeleydb::session::BerkeleySession;
-use crate::library::{Origin, Search, assertions};
+use crate::library::{self, Origin, Search, assertions};
 use crate::promise;
 use crate::refuse;
 use environment::{Environment, Loaded};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
     Result, Session, Value, Window,
@@ -34,30 +34,16 @@ const MAX_KEY_BYTES: u32 = 32 << 10;
 /// The longest value, bytes (as above).
 const MAX_VALUE_BYTES: u32 = 32 << 20;
 
-/// The TokuDB driver.
-pub struct TokuDb {
-    origin: Origin,
+library::driver! {
+    /// The TokuDB driver.
+    TokuDb: Origin::compiled(TITLE, SEARCH)
 }
 
 impl TokuDb {
-    /// TokuDB as the first library that is found has it.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            origin: Origin::compiled(TITLE, SEARCH),
-        }
-    }
-
     fn library(&self) -> Result<(PathBuf, &'static Loaded)> {
         let path = self.origin.path()?;
         let engine = Loaded::of(&path)?;
         Ok((path, engine))
-    }
-}
-
-impl Default for TokuDb {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -84,17 +70,7 @@ impl Engine for TokuDb {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
-        SEARCH.run()
-    }
-
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let engine = Self {
-            origin: self.origin.naming(library)?,
-        };
-        engine.library()?;
-        Ok(Box::new(engine))
-    }
+    library::found_and_named!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

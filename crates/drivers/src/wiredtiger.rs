@@ -9,12 +9,12 @@ mod observe;
 mod session;
 mod shim;
 
-use crate::library::{Origin, Search};
+use crate::library::{self, Origin, Search};
 use crate::promise::{self, until};
 use config::Plan;
 use database::Opened;
 use shim::Api;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Info, Knob, Observer, OpenSpec, Promise,
@@ -32,30 +32,16 @@ const SOURCE: &str = "src/docs/tune-durability.dox of WiredTiger 11.3.1";
 const MAX_KEY_BYTES: usize = 64 << 20;
 const MAX_VALUE_BYTES: usize = 1 << 30;
 
-/// The WiredTiger driver.
-pub struct WiredTiger {
-    origin: Origin,
+library::driver! {
+    /// The WiredTiger driver.
+    WiredTiger: Origin::found(TITLE, SEARCH)
 }
 
 impl WiredTiger {
-    /// WiredTiger as the first library that is found has it.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            origin: Origin::found(TITLE, SEARCH),
-        }
-    }
-
     fn library(&self) -> Result<(PathBuf, &'static Api)> {
         let path = self.origin.path()?;
         let api = Api::of(&path, TITLE)?;
         Ok((path, api))
-    }
-}
-
-impl Default for WiredTiger {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -81,17 +67,7 @@ impl Engine for WiredTiger {
         })
     }
 
-    fn found(&self) -> Vec<PathBuf> {
-        SEARCH.run()
-    }
-
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let engine = Self {
-            origin: self.origin.naming(library)?,
-        };
-        engine.library()?;
-        Ok(Box::new(engine))
-    }
+    library::found_and_named!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

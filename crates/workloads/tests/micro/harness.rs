@@ -1,6 +1,8 @@
 //! Runs a job in this process, as the runner's workers do in theirs, on an engine that may fail.
 
-use std::collections::{BTreeMap, HashMap};
+use crate::support::assert_all_right;
+pub use crate::support::failures;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
@@ -475,15 +477,7 @@ fn owned(given: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
-    let failed = conclusion.checks.iter().filter(|check| !check.passed);
-    failed
-        .map(|check| (check.name.clone(), check.detail.clone()))
-        .collect()
-}
-
 /// Asserts that there were checks and all passed.
 pub fn assert_right(conclusion: &Conclusion, what: &str) {
-    assert!(!conclusion.checks.is_empty(), "{what}");
-    assert_eq!(failures(conclusion), BTreeMap::new(), "{what}");
+    assert_all_right(conclusion, 1, what);
 }

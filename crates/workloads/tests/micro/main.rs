@@ -10,4 +10,6 @@ mod crashes;
 mod faults;
 mod harness;
 mod settings;
+#[path = "../support/mod.rs"]
+mod support;
 mod tests;

@@ -1,6 +1,7 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
-use std::collections::BTreeMap;
+pub use crate::support::failures;
+use crate::support::{self, assert_all_right};
 use trueput_engine::{
     Capabilities, Database, Direction, Durability, Engine, Error as EngineError, KeyRange, Mode,
     OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, knob,
@@ -296,24 +297,13 @@ impl Bench {
 
     /// Changes records behind the workload's back.
     pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
-        let mut session = self.database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
-        with(&mut *session);
-        session.commit().unwrap();
+        support::tamper(&*self.database, with);
     }
-}
-
-pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
-    let failed = conclusion.checks.iter().filter(|check| !check.passed);
-    failed
-        .map(|check| (check.name.clone(), check.detail.clone()))
-        .collect()
 }
 
 /// Asserts that there were checks and all passed.
 pub fn assert_right(conclusion: &Conclusion) {
-    assert!(!conclusion.checks.is_empty());
-    assert_eq!(failures(conclusion), BTreeMap::new());
+    assert_all_right(conclusion, 1, "");
 }
 
 pub fn result(conclusion: &Conclusion, name: &str) -> u64 {

@@ -9,6 +9,8 @@
 mod faults;
 mod harness;
 mod restart;
+#[path = "../support/mod.rs"]
+mod support;
 
 use harness::{Bench, COMMITS, Fate, KEYS, READ, UPDATE, assert_right, failures, job, result};
 use trueput_drivers::{Fjall, Redb, Sqlite};

@@ -1,10 +1,9 @@
 //! Runs the job in this process, as the runner's workers do in theirs.
 
 use crate::faulty::{Fault, Faulty};
-use std::collections::BTreeMap;
-use trueput_engine::{
-    Capabilities, Database, Durability, Engine, Mode, OpenSpec, Session, Value, knob,
-};
+pub use crate::support::failures;
+use crate::support::{self, assert_all_right};
+use trueput_engine::{Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, knob};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_runner::host::service::{Server, Site};
@@ -224,18 +223,8 @@ impl Bench {
 
     /// Changes records behind the workload's back.
     pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
-        let mut session = self.database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
-        with(&mut *session);
-        session.commit().unwrap();
+        support::tamper(&self.database, with);
     }
-}
-
-pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
-    let failed = conclusion.checks.iter().filter(|check| !check.passed);
-    failed
-        .map(|check| (check.name.clone(), check.detail.clone()))
-        .collect()
 }
 
 /// The numbers of the consistency conditions that failed.
@@ -252,6 +241,5 @@ pub fn broken(conclusion: &Conclusion) -> Vec<u32> {
 
 /// Asserts that there were checks and all passed.
 pub fn assert_right(conclusion: &Conclusion) {
-    assert!(conclusion.checks.len() >= 13, "{:?}", conclusion.checks);
-    assert_eq!(failures(conclusion), BTreeMap::new());
+    assert_all_right(conclusion, 13, "");
 }

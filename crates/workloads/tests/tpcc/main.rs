@@ -16,3 +16,5 @@ mod harness;
 mod odbc;
 mod settings;
 mod sql;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,6 +1,8 @@
 //! Runs the job in this process, as the runner's workers do in theirs, on the reference engine.
 
-use std::collections::{BTreeMap, HashMap};
+pub use crate::support::failures;
+use crate::support::{self, assert_all_right};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use trueput_engine::reference::Reference;
 use trueput_engine::{
@@ -334,22 +336,11 @@ impl Bench {
 
     /// Changes records behind the workload's back.
     pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
-        let mut session = self.database.session().unwrap();
-        session.begin(Mode::Write).unwrap();
-        with(&mut *session);
-        session.commit().unwrap();
+        support::tamper(&*self.database, with);
     }
-}
-
-pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
-    let failed = conclusion.checks.iter().filter(|check| !check.passed);
-    failed
-        .map(|check| (check.name.clone(), check.detail.clone()))
-        .collect()
 }
 
 /// Asserts that there were checks and all passed.
 pub fn assert_right(conclusion: &Conclusion) {
-    assert!(!conclusion.checks.is_empty());
-    assert_eq!(failures(conclusion), BTreeMap::new());
+    assert_all_right(conclusion, 1, "");
 }

@@ -9,6 +9,8 @@
 mod faults;
 mod harness;
 mod presets;
+#[path = "../support/mod.rs"]
+mod support;
 
 use harness::{Bench, Call, Fate, SEED, assert_right, job};
 use trueput_record::WorkerKind;

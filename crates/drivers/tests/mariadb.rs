@@ -253,6 +253,17 @@ fn knobs_reach_the_server_and_are_read_back() {
     assert!(matches!(reads, Value::Integer(number) if *number > 0));
 }
 
+#[test]
+fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
+    if is_missing() {
+        return;
+    }
+    let given = [("log_directory", "log".into())];
+    let place = Place::of(&MARIADB, Durability::Sync, &given);
+    assert!(place.path().join("data/server.sock").exists());
+    support::are_closed_to_others(place.path(), &["data", "log"]);
+}
+
 fn promised(durability: Durability, given: &[(&str, Value)]) -> Result<String, String> {
     let knobs = knob::resolve("mariadb", MARIADB.knobs(), &settings(given)).unwrap();
     let promise = MARIADB.promise_with(durability, &knobs);

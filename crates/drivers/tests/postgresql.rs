@@ -108,6 +108,17 @@ fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
 }
 
 #[test]
+fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
+    if !is_here() {
+        return;
+    }
+    let given = [("log_directory", Value::from("log"))];
+    let place = Place::of(&ENGINE, Durability::Process, &given);
+    assert!(place.path().join("data/.s.PGSQL.5432").exists());
+    support::are_closed_to_others(place.path(), &["data", "log/wal"]);
+}
+
+#[test]
 fn its_sessions_speak_sql() {
     if !is_here() {
         return;

@@ -113,9 +113,10 @@ impl Service for Server {
 
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
         settings::levels(spec.durability, spec.knobs)?;
+        // Whoever reaches the socket, which lies in the data, is root of the server.
         let mut folders = Command::new("mkdir");
         folders
-            .arg("-p")
+            .args(["-p", "-m", "700"])
             .args([DATA, LOG].map(|folder| spec.directory.join(folder)));
         let data = spec.directory.join(DATA);
         let mut install = Command::new(self.installer()?);
@@ -126,7 +127,7 @@ impl Service for Server {
             .arg(format!("--datadir={}", data.display()))
             // A server that starts removes temporary tables from this folder, others' too.
             .arg(format!("--tmpdir={}", data.display()))
-            // Root needs no password; nobody else reaches the socket.
+            // Root needs no password: no other user reaches the socket.
             .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
             .args(settings::innodb(spec));
         let mut made = Command::new("touch");

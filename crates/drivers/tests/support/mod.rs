@@ -97,6 +97,16 @@ pub fn start(
     Some(Server::start(&site, &mut || true).unwrap())
 }
 
+/// No other user can enter these folders of a private server's.
+pub fn are_closed_to_others(place: &Path, folders: &[&str]) {
+    use std::os::unix::fs::PermissionsExt;
+    for folder in folders {
+        let mode = std::fs::metadata(place.join(folder)).unwrap();
+        let mode = mode.permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700, "{folder} has mode {mode:o}");
+    }
+}
+
 /// The engine keeps the contract at `durability` with settings other than its defaults.
 pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) {
     let place = Place::of(engine, durability, given);

@@ -8,6 +8,10 @@ use crate::{Conclusion, Ended, Error, Target};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, Value, VerifyLevel};
 
+/// What is said of a run on an engine whose read transactions see more than one state.
+const NO_SNAPSHOTS: &str = "below clause 3.4: a read transaction can see several states of the \
+                            database";
+
 /// Checks the load: every cardinality and every condition.
 ///
 /// # Errors
@@ -75,6 +79,9 @@ pub(super) fn conclude(
     );
     put("warehouses", u64::from(settings.scale.warehouses).into());
     put("store", store_of(settings, target)?.into());
+    if !target.capabilities.snapshot_reads {
+        put("isolation", NO_SNAPSHOTS.into());
+    }
     put("rolled-back new-orders", sum(ended, "rolled back").into());
     put("orders delivered", sum(ended, "delivered orders").into());
     put(

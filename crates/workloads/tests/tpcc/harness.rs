@@ -79,7 +79,7 @@ impl Meter for Counter {
 pub struct Bench {
     pub job: Box<dyn Job>,
     database: Faulty,
-    capabilities: Capabilities,
+    pub capabilities: Capabilities,
     pub workers: u32,
     pub verify: VerifyLevel,
     /// Ends before its folder goes.

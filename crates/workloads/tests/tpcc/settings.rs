@@ -1,7 +1,8 @@
 //! What is given wrongly is refused in one line that says what would be right.
 
-use crate::harness::{engine, job, job_under};
-use trueput_engine::{Engine, Null, knob};
+use crate::faulty::Fault;
+use crate::harness::{Bench, engine, job, job_under};
+use trueput_engine::{Capabilities, Dialect, Engine, Null, knob};
 use trueput_record::conditions::Rate;
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, WorkerKind};
@@ -52,6 +53,51 @@ fn an_engine_that_keeps_nothing_is_refused() {
     assert!(message.contains("keeps what is put"), "{message}");
     let lmdb = engine("lmdb").capabilities();
     assert_eq!(job.check_capabilities(&lmdb), Ok(()));
+}
+
+/// What is said of an engine of this kind, whose SQL is that of `dialect`, under this store.
+fn judged(store: &str, has_snapshots: bool, dialect: Option<Dialect>) -> Result<(), String> {
+    let job = job(&[("store", store)]).unwrap();
+    let capabilities = Capabilities {
+        snapshot_reads: has_snapshots,
+        ..engine("lmdb").capabilities()
+    };
+    let able = job.check_capabilities(&capabilities);
+    able.and_then(|()| job.check_dialect(dialect))
+}
+
+#[test]
+fn sql_is_taken_in_every_dialect_with_snapshots_or_without() {
+    for dialect in Dialect::ALL {
+        for has_snapshots in [true, false] {
+            assert_eq!(judged("sql", has_snapshots, Some(dialect)), Ok(()));
+        }
+        assert_eq!(judged("auto", true, Some(dialect)), Ok(()));
+        for store in ["auto", "kv"] {
+            let message = judged(store, false, Some(dialect)).unwrap_err();
+            assert!(message.contains("give store sql"), "{message}");
+        }
+    }
+    let gtm = engine("gtm");
+    assert!(!gtm.capabilities().snapshot_reads);
+    for store in ["auto", "kv", "sql"] {
+        assert!(judged(store, false, gtm.dialect()).is_err(), "{store}");
+    }
+}
+
+#[test]
+fn a_result_says_that_read_transactions_saw_no_one_state() {
+    let given = [
+        ("store", "sql"),
+        ("cardinality", "hundredth"),
+        ("transactions", "50"),
+    ];
+    let mut bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
+    let (ended, conclusion) = bench.run();
+    assert!(!conclusion.results.contains_key("isolation"));
+    bench.capabilities.snapshot_reads = false;
+    let said = bench.conclude(&ended).results["isolation"].to_string();
+    assert!(said.contains("below clause 3.4"), "{said}");
 }
 
 #[test]

@@ -16,5 +16,6 @@ mod harness;
 mod odbc;
 mod settings;
 mod sql;
+mod statements;
 #[path = "../support/mod.rs"]
 mod support;

@@ -31,6 +31,9 @@ pub(super) struct Writing {
     pub(super) table_end: fn(bool) -> &'static str,
     /// What stands at a query's end to lock the rows that it reads.
     pub(super) lock: &'static str,
+    /// A query cannot lock its rows, and the server locks no whole database: rows that are read to be
+    /// written are first updated to what they are.
+    pub(super) locks_by_update: bool,
     /// `UPDATE … RETURNING` gives the rows that it has changed.
     pub(super) has_returning: bool,
     /// A parameter can be an array: `= ANY(…)`.
@@ -175,6 +178,20 @@ mod tests {
             "SELECT FIRST 1 a FROM t ORDER BY a"
         );
         assert_eq!(first(Dialect::Iris), "SELECT TOP 1 a FROM t ORDER BY a");
+    }
+
+    #[test]
+    fn each_dialect_locks_what_it_reads_to_write_in_one_way() {
+        for dialect in Dialect::ALL {
+            let writing = writing(dialect);
+            // SQLite locks the database.
+            let ways = [
+                !writing.lock.is_empty(),
+                writing.locks_by_update,
+                dialect == Dialect::Sqlite,
+            ];
+            assert_eq!(ways.iter().filter(|way| **way).count(), 1, "{dialect:?}");
+        }
     }
 
     #[test]

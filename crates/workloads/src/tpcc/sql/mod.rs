@@ -35,6 +35,7 @@ enum Which {
     Items,
     /// By the number of stocks and the district whose S_DIST_xx is wanted.
     Stocks(u8),
+    TouchStocks,
     UpdateStocks,
     PayWarehouse,
     ReadWarehouse,
@@ -43,6 +44,8 @@ enum Which {
     CustomerNames,
     Customer,
     CustomerToPay,
+    TouchCustomer,
+    TouchNamed,
     PayCustomer,
     PayBadCustomer,
     LastOrder,

@@ -47,6 +47,12 @@ fn stocks(writing: &Writing, district: u8, count: usize) -> String {
     )
 }
 
+/// Locks the stocks that [`stocks`] then reads: the same parameters.
+fn touch_stocks(writing: &Writing, count: usize) -> String {
+    let items = writing.one_of("s_i_id", count);
+    format!("UPDATE stock SET s_quantity = s_quantity WHERE s_w_id = ? AND {items}")
+}
+
 fn items(writing: &Writing, count: usize) -> String {
     let items = writing.one_of("i_id", count);
     format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE {items}")
@@ -105,12 +111,22 @@ impl SqlTables<'_> {
             })?;
             return self.row("the district", raise, &parameters, read);
         }
-        let select = self.statement(Which::ReadOrder, 0, |writing| {
-            let lock = writing.lock;
-            format!("SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ?{lock}")
-        })?;
-        let taken = self.row("the district", select, &parameters, read)?;
+        let (lock, updates_first) = (self.writing.lock, self.writing.locks_by_update);
         let raise = self.statement(Which::RaiseOrder, 0, |_| RAISE.to_owned())?;
+        // Before it is raised, or after.
+        let number = if updates_first {
+            "d_next_o_id - 1"
+        } else {
+            "d_next_o_id"
+        };
+        let select = self.statement(Which::ReadOrder, 0, |_| {
+            format!("SELECT {number}, d_tax FROM district WHERE d_w_id = ? AND d_id = ?{lock}")
+        })?;
+        if updates_first {
+            self.change("the district", 1, raise, &parameters)?;
+            return self.row("the district", select, &parameters, read);
+        }
+        let taken = self.row("the district", select, &parameters, read)?;
         self.change("the district", 1, raise, &parameters)?;
         Ok(taken)
     }
@@ -182,6 +198,12 @@ impl SqlTables<'_> {
             let mut parameters = Vec::with_capacity(1 + count);
             parameters.push(number(first.warehouse));
             self.push_numbers(&numbers, &mut parameters);
+            if self.writing.locks_by_update {
+                let touch = self.statement(Which::TouchStocks, size, |writing| {
+                    touch_stocks(writing, count)
+                })?;
+                self.change("the stocks", count, touch, &parameters)?;
+            }
             self.rows(statement, &parameters, |mut columns| {
                 let item: u32 = columns.whole()?;
                 let asked = of_warehouse.get(out.len() - before);

@@ -136,6 +136,23 @@ impl SqlTables<'_> {
         found.ok_or_else(|| Error::engine(format!("there is no customer named {last}")))
     }
 
+    /// Locks the customers that are about to be read, of whom one is to pay: all of a name, since
+    /// whoever has read them all before could not raise his lock while another holds the same.
+    fn touch_customer(&mut self, warehouse: u32, district: u8, who: &Who) -> Result<()> {
+        let (which, column, value) = match who {
+            Who::Number(id) => (Which::TouchCustomer, "c_id", number(*id)),
+            Who::LastName(last) => (Which::TouchNamed, "c_last", Datum::Text(last.as_str())),
+        };
+        let touch = self.statement(which, 0, |_| {
+            format!(
+                "UPDATE customer SET c_balance = c_balance \
+                 WHERE c_w_id = ? AND c_d_id = ? AND {column} = ?"
+            )
+        })?;
+        let parameters = [number(warehouse), number(district), value];
+        self.execute(touch, &parameters).map(drop)
+    }
+
     pub(super) fn read_customer(
         &mut self,
         warehouse: u32,
@@ -144,6 +161,9 @@ impl SqlTables<'_> {
         intent: Intent,
         out: &mut CustomerRow,
     ) -> Result<()> {
+        if intent == Intent::Pay && self.writing.locks_by_update {
+            self.touch_customer(warehouse, district, who)?;
+        }
         let id = match who {
             Who::Number(id) => *id,
             Who::LastName(last) => self.named(warehouse, district, last.as_str())?,

@@ -8,9 +8,10 @@ pub(super) static WRITING: Writing = Writing {
     column_type,
     // Pages would be locked otherwise.
     table_end: |_| " LOCK MODE ROW",
-    // FOR UPDATE is for cursors that update by position: with REPEATABLE READ or COMMITTED READ the
-    // update of the row itself takes the lock, and the isolation level keeps what was read.
+    // FOR UPDATE is for cursors that update by position. REPEATABLE READ locks what is read so that
+    // others can read it too: two that then want to write it would wait for each other.
     lock: "",
+    locks_by_update: true,
     has_returning: false,
     has_arrays: false,
     has_rows: false,

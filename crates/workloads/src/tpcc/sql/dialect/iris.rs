@@ -9,6 +9,7 @@ pub(super) static WRITING: Writing = Writing {
     table_end: |_| "",
     // SELECT … FOR UPDATE is taken and locks nothing: the update of the row takes the lock.
     lock: "",
+    locks_by_update: true,
     has_returning: false,
     has_arrays: false,
     has_rows: false,

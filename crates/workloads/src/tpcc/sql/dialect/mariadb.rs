@@ -8,6 +8,7 @@ pub(super) static WRITING: Writing = Writing {
     column_type,
     table_end: |_| " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     lock: " FOR UPDATE",
+    locks_by_update: false,
     has_returning: false,
     has_arrays: false,
     has_rows: true,

@@ -8,6 +8,7 @@ pub(super) static WRITING: Writing = Writing {
     column_type,
     table_end: |_| "",
     lock: " FOR UPDATE",
+    locks_by_update: false,
     has_returning: true,
     has_arrays: true,
     has_rows: true,

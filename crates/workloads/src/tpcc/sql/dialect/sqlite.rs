@@ -9,6 +9,7 @@ pub(super) static WRITING: Writing = Writing {
     column_type,
     table_end: |has_key| if has_key { " WITHOUT ROWID" } else { "" },
     lock: "",
+    locks_by_update: false,
     has_returning: true,
     has_arrays: false,
     has_rows: true,

@@ -19,6 +19,7 @@ use mysql::prelude::Queryable;
 use place::{Place, UsersServer};
 use server::Server;
 use session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+pub(crate) use schema::turn;
 use settings::Storage;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -12,6 +12,7 @@ mod convert;
 mod database;
 mod dialect;
 mod hex;
+mod hold;
 mod knobs;
 mod manager;
 mod parameter;

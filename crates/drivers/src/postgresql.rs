@@ -23,6 +23,7 @@ use trueput_engine::{
     Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob,
     OpenSpec, Promise, Resolved, Result, Service, Window, secret,
 };
+pub(crate) use owned::LOCK;
 use wire::Connection;
 
 const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write Ahead Log' \

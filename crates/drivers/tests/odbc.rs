@@ -193,6 +193,43 @@ fn a_schema_of_anothers_is_refused_and_left_alone() {
     origin.as_owner("INSERT INTO trueput.thesis VALUES (10)");
 }
 
+/// What one run has open another does not get, and does when it is closed.
+fn is_held(by: &dyn Engine, from: &dyn Engine) {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let at = |engine: &dyn Engine, folder: usize| {
+        open(engine, folders[folder].path(), Durability::Sync, &[])
+    };
+    let database = at(by, 0).unwrap();
+    write(&*database, b"key", b"value");
+    let refused = at(from, 1).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("another run"), "{refused}");
+    let again = at(by, 0).unwrap();
+    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    drop((database, again));
+    assert_eq!(read(&*at(from, 1).unwrap(), b"key"), None);
+}
+
+fn is_held_against_all(origin: Option<Origin>) {
+    let Some(origin) = origin else {
+        return;
+    };
+    let odbc = ODBC.at(Path::new(origin.source())).unwrap();
+    let native = origin.native();
+    is_held(&*odbc, &*odbc);
+    is_held(&*odbc, &*native);
+    is_held(&*native, &*odbc);
+}
+
+#[test]
+fn two_runs_never_have_one_schema_of_postgresqls_by_whatever_driver() {
+    is_held_against_all(Origin::postgresql());
+}
+
+#[test]
+fn two_runs_never_have_one_database_of_mariadbs_by_whatever_driver() {
+    is_held_against_all(Origin::mariadb());
+}
+
 #[test]
 fn a_level_that_the_server_is_not_set_for_is_refused() {
     let Some(origin) = Origin::mariadb() else {

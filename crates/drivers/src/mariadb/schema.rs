@@ -34,7 +34,7 @@ pub(super) fn take(
 ) -> Result<()> {
     let name = place.schema();
     // One process after the other looks at the schema.
-    let lock = format!("'trueput open {name}'");
+    let lock = turn(name);
     let locked: Option<Option<i64>> = connection
         .query_first(format!("SELECT GET_LOCK({lock}, {TURN_S})"))
         .map_err(told)?;
@@ -44,6 +44,12 @@ pub(super) fn take(
     let ready = make_ready(connection, place, directory, storage);
     let unlocked = sql::batch(connection, &format!("SELECT RELEASE_LOCK({lock})"));
     ready.and(unlocked)
+}
+
+/// The lock of the server's that whoever looks at a schema holds meanwhile, over ODBC too: its name,
+/// as a statement has it.
+pub(crate) fn turn(schema: &str) -> String {
+    format!("'trueput open {schema}'")
 }
 
 fn in_use(name: &str) -> Error {

@@ -129,7 +129,9 @@ pub(super) struct Schema {
     pub(super) tables: &'static str,
     /// The type of the mark in the table that says that the schema is ours.
     pub(super) mark_type: &'static str,
-    /// What a statement needs that makes a table.
+    /// What the statement needs that makes that table.
+    pub(super) mark_end: &'static str,
+    /// What a statement needs that makes another table.
     pub(super) table_end: &'static str,
     /// A name as a statement has it.
     pub(super) quoted: fn(&str) -> String,

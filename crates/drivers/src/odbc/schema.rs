@@ -5,6 +5,7 @@
 
 use super::connection::Connection;
 use super::dialect::{Check, MARKER, Manner};
+use super::hold::Held;
 use super::source::Source;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
@@ -34,36 +35,54 @@ pub(super) fn check(connection: &Connection, manner: &Manner, source: &Source) -
 }
 
 /// Takes the schema for the database in `directory`: as it is where it holds that database,
-/// otherwise emptied or made; and the key-value table in it.
+/// otherwise emptied or made; and the key-value table in it. The connection holds it from then on,
+/// where the data source can be made to (see [`hold`]).
 ///
 /// # Errors
-/// As [`check`]; whatever the data source says.
+/// As [`check`]; [`Error::Unsupported`] where another run holds it; whatever the data source says.
 pub(super) fn take(
     connection: &Connection,
     manner: &Manner,
     source: &Source,
     directory: &Path,
 ) -> Result<()> {
-    let file = directory.join(MARK_FILE);
-    let own = std::fs::read_to_string(&file).ok();
-    let found = found(connection, manner, source)?;
-    if let (Some(own), Found::Ours(mark)) = (&own, &found)
-        && own == mark
-    {
-        return Ok(());
+    let held = Held {
+        connection,
+        manner,
+        shown: source.shown(),
+    };
+    held.in_turn(|| {
+        let file = directory.join(MARK_FILE);
+        let own = std::fs::read_to_string(&file).ok();
+        let is_own =
+            |found: &Found| matches!(found, Found::Ours(mark) if own.as_ref() == Some(mark));
+        let seen = found(connection, manner, source)?;
+        if is_own(&seen) {
+            return held.share();
+        }
+        held.exclude(seen != Found::Nothing)?;
+        // It may have been made while others were waited for.
+        let seen = found(connection, manner, source)?;
+        let mark = new_mark();
+        make(connection, manner, &seen, &mark)?;
+        std::fs::write(&file, mark)
+            .map_err(|error| Error::engine(format!("{}: {error}", file.display())))?;
+        held.share()?;
+        held.exclude_no_more()
+    })
+}
+
+/// Makes the schema, or empties what is there, and marks it.
+fn make(connection: &Connection, manner: &Manner, seen: &Found, mark: &str) -> Result<()> {
+    match seen {
+        Found::Nothing => all(connection, manner.schema.make)?,
+        _ => empty(connection, manner)?,
     }
-    match found {
-        Found::Ours(_) => empty(connection, manner)?,
-        _ => all(connection, manner.schema.make)?,
-    }
-    let mark = new_mark();
-    for statement in marking(manner, &mark) {
+    for statement in marking(manner, mark) {
         connection.execute(&statement)?;
     }
     all(connection, manner.setup)?;
-    connection.execute(&manner.create())?;
-    std::fs::write(&file, mark)
-        .map_err(|error| Error::engine(format!("{}: {error}", file.display())))
+    connection.execute(&manner.create())
 }
 
 fn all(connection: &Connection, statements: &[&str]) -> Result<()> {
@@ -159,7 +178,7 @@ fn marking(manner: &Manner, mark: &str) -> Vec<String> {
         return vec![format!("COMMENT ON SCHEMA trueput IS '{COMMENT}{mark}'")];
     }
     let name = (manner.schema.quoted)(MARKER);
-    let (of_type, end) = (manner.schema.mark_type, manner.schema.table_end);
+    let (of_type, end) = (manner.schema.mark_type, manner.schema.mark_end);
     vec![
         format!("CREATE TABLE {name} (made {of_type}){end}"),
         format!("INSERT INTO {name} (made) VALUES ('{mark}')"),

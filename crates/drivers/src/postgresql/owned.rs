@@ -18,8 +18,8 @@ use trueput_engine::{Durability, Error, Result};
 const MARK: &str = "made by trueput for ";
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "server-schema";
-/// The advisory lock over the schema: the letters of our name.
-const LOCK: i64 = 0x0074_7275_6570_7574;
+/// The advisory lock over the schema, by ODBC too: the letters of our name.
+pub(crate) const LOCK: i64 = 0x0074_7275_6570_7574;
 /// How long sessions that were just closed may hold it.
 const PATIENCE: Duration = Duration::from_secs(10);
 

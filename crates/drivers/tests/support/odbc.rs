@@ -100,6 +100,18 @@ impl Origin {
         &self.source
     }
 
+    /// The same schema by the server's own driver.
+    pub fn native(&self) -> Box<dyn Engine> {
+        let (engine, place) = (self.engine.unwrap(), self.place.as_ref().unwrap());
+        let data = place.path().join("data");
+        let data = data.display();
+        let address = match engine.info().name {
+            "mariadb" => format!("mysql://root@localhost/trueput?socket={data}/server.sock"),
+            _ => format!("postgres://postgres@/postgres?host={data}"),
+        };
+        engine.at(address.as_ref()).unwrap()
+    }
+
     /// Whether the server is set for a level that it has.
     pub fn is_set_for(&self, level: Durability) -> bool {
         let is_mariadb = self.source.contains("MariaDB");

@@ -57,6 +57,7 @@ pub(super) static MANNER: Manner = Manner {
         }),
         tables: "SELECT tabname FROM systables WHERE tabid >= 100 AND tabtype IN ('T', 'V')",
         mark_type: "VARCHAR(40)",
+        mark_end: " LOCK MODE ROW",
         // Pages would be locked otherwise.
         table_end: " LOCK MODE ROW",
         quoted: str::to_owned,

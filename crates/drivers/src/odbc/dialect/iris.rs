@@ -48,6 +48,7 @@ pub(super) static MANNER: Manner = Manner {
         tables: "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES \
                  WHERE LOWER(TABLE_SCHEMA) = 'trueput'",
         mark_type: "VARCHAR(40)",
+        mark_end: "",
         table_end: "",
         quoted: str::to_owned,
     },

@@ -47,6 +47,8 @@ pub(super) static MANNER: Manner = Manner {
         check: None,
         tables: "SELECT table_name FROM information_schema.tables WHERE table_schema = 'trueput'",
         mark_type: "VARCHAR(40)",
+        // Of no transactions: that which holds it stays open, and sees nothing of InnoDB.
+        mark_end: " ENGINE=MyISAM",
         table_end: " ENGINE=InnoDB",
         quoted: |name| format!("trueput.`{}`", name.replace('`', "``")),
     },

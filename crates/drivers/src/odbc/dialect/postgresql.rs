@@ -51,6 +51,7 @@ pub(super) static MANNER: Manner = Manner {
         tables: "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
                  WHERE n.nspname = 'trueput' AND relkind IN ('r', 'p')",
         mark_type: "text",
+        mark_end: "",
         table_end: "",
         quoted: |name| format!("trueput.\"{}\"", name.replace('"', "\"\"")),
     },

@@ -49,6 +49,7 @@ pub(super) static MANNER: Manner = Manner {
         tables: "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') \
                  AND name NOT LIKE 'sqlite_%'",
         mark_type: "VARCHAR(40)",
+        mark_end: "",
         table_end: "",
         quoted: |name| format!("\"{}\"", name.replace('"', "\"\"")),
     },

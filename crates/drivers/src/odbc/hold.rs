@@ -1,0 +1,132 @@
+//! That no two runs have one schema, whether they came over ODBC or by the server's own driver: the
+//! locks are those of the drivers `postgresql` and `mariadb`.
+//!
+//! On PostgreSQL who has the schema open shares an advisory lock, and who empties it holds it alone.
+//! On MariaDB a transaction that has read the table with the mark shares that table's metadata lock,
+//! and an alteration of the table needs that lock alone; who looks at the schema waits for its turn.
+//! SQLite, Informix and IRIS have no lock that outlives a transaction and ends with a connection.
+
+use super::connection::Connection;
+use super::dialect::{MARKER, Manner};
+use crate::{mariadb, postgresql};
+use std::time::{Duration, Instant};
+use trueput_engine::{Dialect, Error, Result};
+
+/// The database of ours on a MariaDB.
+const SCHEMA: &str = "trueput";
+/// How long another process may take to make the schema ready, seconds.
+const TURN_S: u32 = 60;
+/// How long sessions that were just closed may hold it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A schema that a connection is about to hold.
+pub(super) struct Held<'c> {
+    pub(super) connection: &'c Connection,
+    pub(super) manner: &'c Manner,
+    /// The data source, for messages.
+    pub(super) shown: &'c str,
+}
+
+impl Held<'_> {
+    /// Does work while no other process looks at the schema, where that is needed.
+    ///
+    /// # Errors
+    /// The work's; that another takes too long.
+    pub(super) fn in_turn(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.manner.dialect != Dialect::Mariadb {
+            return work();
+        }
+        let seconds = PATIENCE.as_secs();
+        let waits = format!("SET SESSION lock_wait_timeout={seconds}");
+        self.connection.execute(&waits)?;
+        let turn = mariadb::turn(SCHEMA);
+        if !self.says(&format!("SELECT GET_LOCK({turn}, {TURN_S})"), "1")? {
+            return Err(self.in_use());
+        }
+        let done = work();
+        let ended = self.says(&format!("SELECT RELEASE_LOCK({turn})"), "1");
+        done.and(ended.map(drop))
+    }
+
+    /// Holds the schema together with others that have the same database open.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where another run is emptying it; whatever the data source says.
+    pub(super) fn share(&self) -> Result<()> {
+        match self.manner.dialect {
+            Dialect::Postgresql => self.lock("pg_try_advisory_lock_shared"),
+            Dialect::Mariadb => {
+                self.connection.execute("START TRANSACTION")?;
+                let read = format!("SELECT made FROM {}", self.marker());
+                self.connection.texts(&read).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Holds it alone, once those who were just closed have let it go. `is_there` says whether there
+    /// is anything in it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where another run holds it; whatever the data source says.
+    pub(super) fn exclude(&self, is_there: bool) -> Result<()> {
+        match self.manner.dialect {
+            Dialect::Postgresql => self.lock("pg_try_advisory_lock"),
+            Dialect::Mariadb if is_there => {
+                let end = self.manner.schema.mark_end;
+                let alter = format!("ALTER TABLE {}{end}", self.marker());
+                match self.connection.execute(&alter) {
+                    Err(Error::Conflict(_)) => Err(self.in_use()),
+                    altered => altered,
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets others share what was held alone.
+    ///
+    /// # Errors
+    /// Whatever the data source says.
+    pub(super) fn exclude_no_more(&self) -> Result<()> {
+        if self.manner.dialect != Dialect::Postgresql {
+            return Ok(());
+        }
+        let unlock = format!("SELECT pg_advisory_unlock({})", postgresql::LOCK);
+        self.connection.texts(&unlock).map(drop)
+    }
+
+    fn lock(&self, function: &str) -> Result<()> {
+        let until = Instant::now() + PATIENCE;
+        let lock = postgresql::LOCK;
+        let query = format!("SELECT CASE WHEN {function}({lock}) THEN 'held' ELSE 'not' END");
+        while !self.says(&query, "held")? {
+            if Instant::now() >= until {
+                return Err(self.in_use());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn says(&self, query: &str, wanted: &str) -> Result<bool> {
+        let said = self.connection.texts(query)?;
+        Ok(said.first().is_some_and(|said| said.trim() == wanted))
+    }
+
+    fn marker(&self) -> String {
+        (self.manner.schema.quoted)(MARKER)
+    }
+
+    fn in_use(&self) -> Error {
+        let what = match self.manner.dialect {
+            Dialect::Postgresql => "schema",
+            _ => "database",
+        };
+        Error::Unsupported(format!(
+            "another run works in the {what} '{SCHEMA}' of {}: wait for its end, or name another \
+             server",
+            self.shown
+        ))
+    }
+}

@@ -15,6 +15,8 @@ mod promise;
 mod redb;
 mod refuse;
 mod rocksdb;
+#[cfg(test)]
+mod silent;
 mod sqlite;
 mod tokudb;
 mod wiredtiger;

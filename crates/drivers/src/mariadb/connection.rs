@@ -20,6 +20,10 @@ const PLAIN_TEXT: &str = "the server asks for the password in plain text (mysql_
                           for PAM), where others can read it: name a user who logs in by \
                           mysql_native_password or ed25519";
 
+/// What is said of a server whose host drops what it is sent.
+const SILENT: &str = "it does not answer: check the host and the port, and whether a firewall drops \
+                      what is sent there";
+
 /// The contract's error for the client's.
 #[cold]
 pub(super) fn told(error: mysql::Error) -> Error {
@@ -45,6 +49,7 @@ pub(super) fn told(error: mysql::Error) -> Error {
         mysql::Error::DriverError(error) if wants_plain_text(&error) => {
             Error::Unsupported(PLAIN_TEXT.to_owned())
         }
+        mysql::Error::DriverError(mysql::DriverError::ConnectTimeout) => Error::engine(SILENT),
         // The client's own `Display` of these names its types around the text.
         mysql::Error::DriverError(error) => one_line(&error),
         mysql::Error::UrlError(error) => one_line(&error),

@@ -4,6 +4,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trueput_engine::{Error, Result, secret};
 
 /// The private instance's data, within the database's folder.
@@ -14,6 +15,9 @@ pub(super) const LOG: &str = "log";
 pub(super) const MADE: &str = "instance-made";
 /// The socket, within the data.
 pub(super) const SOCKET: &str = "server.sock";
+/// How long an address of a host may be silent, where the URL does not say it
+/// (`tcp_connect_timeout_ms`): one that drops what it is sent would be waited for for two minutes.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// The schema that is ours, on every server.
 pub(super) const SCHEMA: &str = "trueput";
 
@@ -70,7 +74,9 @@ impl UsersServer {
             None => None,
         };
         // Whatever the URL says: nothing hides the password on its way.
+        let patience = address.get_tcp_connect_timeout().unwrap_or(PATIENCE);
         let options = OptsBuilder::from_opts(address)
+            .tcp_connect_timeout(Some(patience))
             .pass(password)
             .enable_cleartext_plugin(false)
             .secure_auth(true)
@@ -271,6 +277,21 @@ mod tests {
         let (why, sent) = log_in_by("mysql_native_password");
         assert!(!why.contains("plain text"), "{why}");
         assert!(sent.len() > 40 && !hush(&sent), "{sent:?}");
+    }
+
+    #[test]
+    fn a_host_that_answers_nothing_is_given_up_and_what_to_check_is_said() {
+        let silent = crate::silent::Silent::new();
+        let url = format!("mysql://me@{}/trueput", silent.address());
+        let usual = UsersServer::new(&url).unwrap();
+        assert_eq!(usual.options.get_tcp_connect_timeout(), Some(PATIENCE));
+        let server = UsersServer::new(&format!("{url}?tcp_connect_timeout_ms=300")).unwrap();
+        let failed = Place::Users(Box::new(server)).connect(None).err().unwrap();
+        let why = crate::mariadb::connection::told(failed).to_string();
+        assert!(
+            why.contains("does not answer") && why.contains("firewall"),
+            "{why}"
+        );
     }
 
     #[test]

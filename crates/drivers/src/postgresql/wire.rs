@@ -3,6 +3,7 @@
 //! runtime and no copy of a row stands between the workload and the socket.
 
 mod authentication;
+mod reach;
 
 use super::address::{Address, Place};
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ impl Stream {
                 UnixStream::connect(name).map(Self::Unix)
             }
             Place::Host { host, port } => {
-                let stream = TcpStream::connect((host.as_str(), *port))?;
+                let stream = reach::reach(host, *port)?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }

@@ -1,0 +1,80 @@
+//! A connection over a network that is made, or given up in time: a host that drops what it is sent
+//! would be waited for for two minutes otherwise.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+/// How long all addresses of a host together may be silent.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Connects to a host, by the first of its addresses that answers.
+///
+/// # Errors
+/// Why the last of them could not be reached, with what to check where none has answered.
+pub(super) fn reach(host: &str, port: u16) -> Result<TcpStream> {
+    let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
+    among(&addresses, PATIENCE)
+}
+
+fn among(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream> {
+    let until = Instant::now() + patience;
+    let mut failed = Error::new(ErrorKind::NotFound, "the host has no address");
+    for (address, others) in addresses.iter().zip((1..=addresses.len()).rev()) {
+        let left = until.saturating_duration_since(Instant::now());
+        // One that is silent leaves the others their share.
+        let share = left / u32::try_from(others).unwrap_or(u32::MAX);
+        match TcpStream::connect_timeout(address, share.max(Duration::from_millis(1))) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = told(address, &error),
+        }
+    }
+    Err(failed)
+}
+
+fn told(address: &SocketAddr, error: &Error) -> Error {
+    let kind = error.kind();
+    let text = match kind {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => format!(
+            "{address} does not answer: check the host and the port, and whether a firewall drops \
+             what is sent there"
+        ),
+        _ => error.to_string(),
+    };
+    Error::new(kind, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::silent::Silent;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_host_that_answers_nothing_is_given_up_by_name_and_another_is_still_tried() {
+        let (silent, patience) = (Silent::new(), Duration::from_millis(400));
+        let why = among(&[silent.address()], patience)
+            .unwrap_err()
+            .to_string();
+        let named = format!("{} does not answer", silent.address());
+        assert!(why.contains(&named) && why.contains("firewall"), "{why}");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let live = listener.local_addr().unwrap();
+        let stream = among(&[silent.address(), live], patience).unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), live);
+    }
+
+    #[test]
+    fn a_host_that_refuses_and_one_without_an_address_are_told_apart_from_it() {
+        let closed = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let refused = among(&[closed], PATIENCE).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        assert_eq!(
+            among(&[], PATIENCE).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! A peer on a network, for tests, that answers nothing: what is sent to it is dropped.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// The peer, which is silent for as long as this lives.
+pub(crate) struct Silent {
+    listener: TcpListener,
+    _waiting: Vec<TcpStream>,
+}
+
+impl Silent {
+    /// A peer whose queue of connections is full, so that the kernel drops what else arrives.
+    pub(crate) fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // SAFETY: the descriptor is that of an open socket.
+        let code = unsafe { nix::libc::listen(listener.as_raw_fd(), 0) };
+        assert_eq!(code, 0);
+        let address = listener.local_addr().unwrap();
+        let brief = Duration::from_millis(200);
+        let connect = || TcpStream::connect_timeout(&address, brief).ok();
+        let waiting = std::iter::from_fn(connect).collect();
+        Self {
+            listener,
+            _waiting: waiting,
+        }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.listener.local_addr().unwrap()
+    }
+}

@@ -231,6 +231,27 @@ fn two_runs_never_have_one_database_of_mariadbs_by_whatever_driver() {
 }
 
 #[test]
+fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
+    let Some(origin) = Origin::postgresql() else {
+        return;
+    };
+    origin.as_owner(
+        "CREATE FUNCTION public.cut() RETURNS event_trigger LANGUAGE plpgsql AS \
+         $$BEGIN RAISE EXCEPTION 'cut off'; END$$; \
+         CREATE EVENT TRIGGER cut ON ddl_command_end WHEN TAG IN ('COMMENT') \
+         EXECUTE FUNCTION public.cut()",
+    );
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = || open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
+    let why = at().unwrap_err().to_string();
+    assert!(why.contains("cut off"), "{why}");
+    assert_eq!(engine.build().map(drop), Ok(()));
+    origin.as_owner("DROP EVENT TRIGGER cut");
+    assert_eq!(at(), Ok(()));
+}
+
+#[test]
 fn a_level_that_the_server_is_not_set_for_is_refused() {
     let Some(origin) = Origin::mariadb() else {
         return;

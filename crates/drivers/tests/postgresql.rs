@@ -352,6 +352,33 @@ fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
 }
 
 #[test]
+fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    as_owner(&*owner, "CREATE DATABASE shop");
+    let users = ENGINE
+        .at(Path::new(&address(place.path(), "postgres", "shop")))
+        .unwrap();
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let database = open(&*users, folders[0].path(), Durability::Sync, &[]).unwrap();
+    as_owner(
+        &*database,
+        "CREATE FUNCTION public.cut() RETURNS event_trigger LANGUAGE plpgsql AS \
+         $$BEGIN RAISE EXCEPTION 'cut off'; END$$; DROP SCHEMA trueput CASCADE; \
+         CREATE EVENT TRIGGER cut ON ddl_command_end WHEN TAG IN ('COMMENT') \
+         EXECUTE FUNCTION public.cut()",
+    );
+    drop(database);
+    let cut = open(&*users, folders[1].path(), Durability::Sync, &[]);
+    let why = cut.map(drop).unwrap_err().to_string();
+    assert!(why.contains("cut off"), "{why}");
+    assert_eq!(users.build().map(drop), Ok(()));
+}
+
+#[test]
 fn a_user_with_rights_on_his_database_alone_is_served() {
     if !is_here() {
         return;

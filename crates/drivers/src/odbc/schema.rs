@@ -74,15 +74,42 @@ pub(super) fn take(
 
 /// Makes the schema, or empties what is there, and marks it.
 fn make(connection: &Connection, manner: &Manner, seen: &Found, mark: &str) -> Result<()> {
+    let marks = marking(manner, mark);
     match seen {
-        Found::Nothing => all(connection, manner.schema.make)?,
-        _ => empty(connection, manner)?,
-    }
-    for statement in marking(manner, mark) {
-        connection.execute(&statement)?;
+        Found::Nothing => whole(connection, manner, || {
+            all(connection, manner.schema.make)?;
+            execute(connection, &marks)
+        })?,
+        _ => {
+            empty(connection, manner)?;
+            execute(connection, &marks)?;
+        }
     }
     all(connection, manner.setup)?;
     connection.execute(&manner.create())
+}
+
+/// Does what makes a schema as one transaction, where a schema without its mark would be nobody's:
+/// on PostgreSQL. Elsewhere the mark is the first table of all.
+fn whole(
+    connection: &Connection,
+    manner: &Manner,
+    work: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    if manner.dialect != Dialect::Postgresql {
+        return work();
+    }
+    connection.set_autocommit(false)?;
+    let done = work();
+    let ended = connection.end(done.is_ok());
+    let again = connection.set_autocommit(true);
+    done.and(ended).and(again)
+}
+
+fn execute(connection: &Connection, statements: &[String]) -> Result<()> {
+    statements
+        .iter()
+        .try_for_each(|statement| connection.execute(statement))
 }
 
 fn all(connection: &Connection, statements: &[&str]) -> Result<()> {
@@ -153,9 +180,10 @@ fn by_table(connection: &Connection, manner: &Manner) -> Result<Found> {
     Ok(Found::Ours(mark.unwrap_or_default()))
 }
 
-/// Drops what is in the schema.
+/// Drops what is in the schema, and what says that it is ours last.
 fn empty(connection: &Connection, manner: &Manner) -> Result<()> {
-    let tables = connection.texts(manner.schema.tables)?;
+    let mut tables = connection.texts(manner.schema.tables)?;
+    tables.sort_by_key(|table| table.trim().eq_ignore_ascii_case(MARKER));
     for table in tables {
         let name = (manner.schema.quoted)(table.trim());
         connection.execute(&format!("DROP TABLE {name}"))?;

@@ -91,15 +91,16 @@ pub(super) fn take(connection: &mut Connection, address: &Address, directory: &P
         return hold(connection, "pg_try_advisory_lock_shared", address);
     }
     hold(connection, "pg_try_advisory_lock", address)?;
+    let (name, mark) = (quoted(SCHEMA), new_mark());
+    let comment = format!("COMMENT ON SCHEMA {name} IS '{MARK}{mark}'");
     match mark_of(connection, address)? {
-        Some(_) => empty(connection)?,
-        None => run(connection, &format!("CREATE SCHEMA {}", quoted(SCHEMA)))?,
+        Some(_) => {
+            empty(connection)?;
+            run(connection, &comment)?;
+        }
+        // In one message, which is one transaction: a schema without its mark would be nobody's.
+        None => run(connection, &format!("CREATE SCHEMA {name}; {comment}"))?,
     }
-    let mark = new_mark();
-    run(
-        connection,
-        &format!("COMMENT ON SCHEMA {} IS '{MARK}{mark}'", quoted(SCHEMA)),
-    )?;
     std::fs::write(&marker, mark)
         .map_err(|error| Error::engine(format!("{}: {error}", marker.display())))?;
     hold(connection, "pg_try_advisory_lock_shared", address)?;

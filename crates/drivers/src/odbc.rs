@@ -26,7 +26,7 @@ use crate::{promise, refuse};
 use connection::{Connection, Natives, Told};
 use database::OdbcDatabase;
 use dialect::Manner;
-use knobs::{KNOBS, NAME};
+use knobs::{KNOBS, NAME, check_dialect};
 use source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -67,11 +67,11 @@ impl Odbc {
         Ok((&named.source, told))
     }
 
-    /// How it is written to, by the knob or by what it says of itself; `None` as long as no data
-    /// source is named, or it cannot be asked.
-    fn manner(&self, dialect: Option<&str>) -> Option<&'static Manner> {
-        let (_, told) = self.told().ok()?;
-        dialect::told(dialect, told).ok()
+    /// How it is written to, by its connection string or by what it says of itself; `None` as long as
+    /// no data source is named, or it cannot be asked.
+    fn manner(&self) -> Option<&'static Manner> {
+        let (source, told) = self.told().ok()?;
+        dialect::told(source.dialect(), told).ok()
     }
 }
 
@@ -110,9 +110,8 @@ impl Engine for Odbc {
     fn build(&self) -> Result<Build> {
         let (source, told) = self.told()?;
         let connection = Connection::open(source, "", Natives::default())?;
-        if let Ok(manner) = dialect::told(None, told) {
-            schema::check(&connection, manner, source)?;
-        }
+        let manner = dialect::told(source.dialect(), told)?;
+        schema::check(&connection, manner, source)?;
         Ok(Build {
             version: format!(
                 "{} {} by {} {}",
@@ -139,7 +138,7 @@ impl Engine for Odbc {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let manner = self.manner(None);
+        let manner = self.manner();
         // Of one that is not known, what all have.
         let keys = &manner.unwrap_or(dialect::of(Dialect::Informix)).keys;
         Capabilities {
@@ -158,9 +157,10 @@ impl Engine for Odbc {
     }
 
     fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
-        let Some(manner) = self.manner(Some(knobs.text("dialect"))) else {
+        let Some(manner) = self.manner() else {
             return unknown_promise(durability);
         };
+        check_dialect(knobs, manner)?;
         let keeping =
             (manner.keeping)(durability).ok_or_else(|| refuse::no_durability(NAME, durability))?;
         Ok(Promise {
@@ -182,7 +182,7 @@ impl Engine for Odbc {
 
     fn dialect(&self) -> Option<Dialect> {
         // Some dialect: it is asked for before a data source is named.
-        let manner = self.manner(None);
+        let manner = self.manner();
         Some(manner.map_or(Dialect::Informix, |manner| manner.dialect))
     }
 }

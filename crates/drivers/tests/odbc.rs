@@ -252,6 +252,34 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
 }
 
 #[test]
+fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
+    let Some(origin) = Origin::sqlite() else {
+        return;
+    };
+    let named = |dialect: &str| {
+        let source = format!("{};TRUEPUT_DIALECT={dialect}", origin.source());
+        ODBC.at(Path::new(&source)).unwrap()
+    };
+    let informix = named("informix");
+    assert_eq!(informix.dialect(), Some(Dialect::Informix));
+    assert_eq!(informix.capabilities().max_key_bytes, 120);
+    assert!(!named("iris").capabilities().snapshot_reads);
+    let sqlite = named("sqlite");
+    assert!(sqlite.build().is_ok());
+    let folder = tempfile::tempdir().unwrap();
+    let at = |dialect: &str| {
+        let knobs = [("dialect", Value::from(dialect))];
+        open(&*sqlite, folder.path(), Durability::Sync, &knobs).map(drop)
+    };
+    assert_eq!(at("sqlite"), Ok(()));
+    let why = at("iris").unwrap_err().to_string();
+    assert!(why.contains("TRUEPUT_DIALECT=iris"), "{why}");
+    let given = settings(&[("dialect", "iris".into())]);
+    let knobs = knob::resolve("odbc", sqlite.knobs(), &given).unwrap();
+    assert!(sqlite.promise_with(Durability::Sync, &knobs).is_err());
+}
+
+#[test]
 fn a_level_that_the_server_is_not_set_for_is_refused() {
     let Some(origin) = Origin::mariadb() else {
         return;

@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Told};
 use super::dialect::{self, Keeping, Manner, REPEATABLE_READ};
-use super::knobs::{NAME, isolation, isolation_word};
+use super::knobs::{NAME, check_dialect, isolation, isolation_word};
 use super::schema;
 use super::session::OdbcSession;
 use super::source::Source;
@@ -29,7 +29,8 @@ impl OdbcDatabase {
     /// # Errors
     /// [`Error::Unsupported`] for a level that it has not as it is set; whatever it says.
     pub(super) fn open(source: &Source, told: &Told, spec: &OpenSpec<'_>) -> Result<Self> {
-        let manner = dialect::told(Some(spec.knobs.text("dialect")), told)?;
+        let manner = dialect::told(source.dialect(), told)?;
+        check_dialect(spec.knobs, manner)?;
         let keeping = (manner.keeping)(spec.durability)
             .ok_or_else(|| refuse::no_durability(NAME, spec.durability))?;
         let isolation = isolation(spec.knobs, manner, told)?;

@@ -8,6 +8,7 @@ mod postgresql;
 mod sqlite;
 
 use super::connection::{Natives, Told};
+use super::source::DIALECT;
 use super::statement::{Ways, Written};
 use crate::promise;
 use std::ops::Bound;
@@ -173,12 +174,13 @@ pub(super) fn of(dialect: Dialect) -> &'static Manner {
     }
 }
 
-/// The manner of a data source, by the dialect that a knob names, or by what it says that it is.
+/// The manner of a data source, by the dialect that its connection string names, or by what it says
+/// that it is.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where it is none that is known.
-pub(super) fn told(knob: Option<&str>, told: &Told) -> Result<&'static Manner> {
-    if let Some(dialect) = knob.and_then(Dialect::named) {
+pub(super) fn told(named: Option<Dialect>, told: &Told) -> Result<&'static Manner> {
+    if let Some(dialect) = named {
         return Ok(of(dialect));
     }
     let name = told.dbms.to_lowercase();
@@ -186,7 +188,8 @@ pub(super) fn told(knob: Option<&str>, told: &Told) -> Result<&'static Manner> {
     ALL.iter().find(is_it).copied().ok_or_else(|| {
         Error::Unsupported(format!(
             "the data source is '{}', whose SQL is not known here; where it is near one of \
-             postgresql, mariadb, sqlite, informix, iris, say so with the knob odbc.dialect",
+             postgresql, mariadb, sqlite, informix, iris, say so in the connection string, as \
+             {DIALECT}=informix",
             told.dbms
         ))
     })

@@ -2,6 +2,7 @@
 
 use super::connection::Told;
 use super::dialect::{Manner, READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE};
+use super::source::DIALECT;
 use trueput_engine::{Error, Kind, Knob, Resolved, Result};
 
 pub(super) const NAME: &str = "odbc";
@@ -16,7 +17,9 @@ const LEVELS: [(&str, u32); 3] = [
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "dialect",
-        summary: "How statements are written; auto goes by what the driver says that its server is.",
+        summary: "The dialect that the data source must be written to in; auto takes whichever the \
+                  connection string names (TRUEPUT_DIALECT), or the driver says that its server \
+                  speaks.",
         gives_up: "",
         kind: Kind::Choice {
             default: "auto",
@@ -43,6 +46,22 @@ pub(super) const KNOBS: &[Knob] = &[
         unit: "",
     },
 ];
+
+/// Checks that a data source is written to in the dialect that the plan wants.
+///
+/// # Errors
+/// [`Error::Unsupported`], where it is another: all that was asked of the engine before was answered
+/// for that one.
+pub(super) fn check_dialect(knobs: &Resolved, manner: &Manner) -> Result<()> {
+    let (word, name) = (knobs.text("dialect"), manner.dialect.name());
+    if word == "auto" || word == name {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "odbc.dialect is {word}, and the data source is written to as {name}: name the dialect in \
+         the connection string, {DIALECT}={word}"
+    )))
+}
 
 /// The isolation of write transactions, by its bit.
 ///
@@ -78,6 +97,19 @@ mod tests {
     use super::super::dialect;
     use super::*;
     use trueput_engine::{Dialect, Value, knob};
+
+    #[test]
+    fn a_dialect_other_than_the_data_sources_is_refused() {
+        let checked = |word: &str| {
+            let given = [("dialect".to_owned(), Value::from(word))].into();
+            let knobs = knob::resolve(NAME, KNOBS, &given).unwrap();
+            check_dialect(&knobs, dialect::of(Dialect::Iris))
+        };
+        assert_eq!(checked("auto"), Ok(()));
+        assert_eq!(checked("iris"), Ok(()));
+        let why = checked("informix").unwrap_err().to_string();
+        assert!(why.contains("TRUEPUT_DIALECT=informix"), "{why}");
+    }
 
     fn chosen(word: &str, dialect: Dialect, isolations: u32) -> Result<u32> {
         let given = [("isolation".to_owned(), Value::from(word))].into();

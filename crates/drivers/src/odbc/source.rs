@@ -2,7 +2,7 @@
 
 use super::manager::{Manager, Said};
 use std::path::Path;
-use trueput_engine::{Error, Result, secret};
+use trueput_engine::{Dialect, Error, Result, secret};
 
 /// The form of a connection string, for messages.
 const FORM: &str =
@@ -21,11 +21,16 @@ const PACKAGES: [(&str, &str); 6] = [
     ("iris", "InterSystems' ODBC driver, which comes with IRIS"),
 ];
 
+/// The attribute of a connection string that is this program's and no driver's: the dialect.
+pub(super) const DIALECT: &str = "TRUEPUT_DIALECT";
+
 /// A data source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
     /// The connection string without passwords.
     shown: String,
+    /// The dialect that it names.
+    dialect: Option<Dialect>,
 }
 
 impl Source {
@@ -35,7 +40,14 @@ impl Source {
     /// One line that never repeats a password.
     pub(super) fn new(text: &str) -> Result<Self> {
         let shown = secret::keep(Path::new(text)).display().to_string();
-        let source = Self { shown };
+        let mut source = Self {
+            shown,
+            dialect: None,
+        };
+        if let Some(name) = source.attribute(DIALECT) {
+            let dialect = Dialect::named(name);
+            source.dialect = Some(dialect.ok_or_else(|| unknown_dialect(name))?);
+        }
         let named = ["driver", "dsn", "filedsn"];
         match named.iter().any(|name| source.attribute(name).is_some()) {
             true => Ok(source),
@@ -51,15 +63,26 @@ impl Source {
         &self.shown
     }
 
+    /// The dialect that the connection string names.
+    pub(super) fn dialect(&self) -> Option<Dialect> {
+        self.dialect
+    }
+
     /// The connection string to connect with; `more` is added where it is not empty.
     pub(super) fn whole(&self, more: &str) -> String {
         let secrets = secret::of(&self.shown).unwrap_or_default();
-        let parts = [self.shown.trim_end_matches(';'), &secrets, more];
+        let is_ours = |attribute: &&str| {
+            let (name, _) = attribute.split_once('=').unwrap_or((attribute, ""));
+            name.trim().eq_ignore_ascii_case(DIALECT)
+        };
+        let theirs = secret::attributes(&self.shown).filter(|attribute| !is_ours(attribute));
+        let theirs = theirs.collect::<Vec<_>>().join(";");
+        let parts = [theirs.trim_end_matches(';'), &secrets, more];
         let some: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         some.join(";")
     }
 
-    /// The value of an attribute, without braces; the name is in lower case.
+    /// The value of an attribute, without braces; its name is in whatever case.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         secret::attributes(&self.shown).find_map(|attribute| {
             let (key, value) = attribute.split_once('=')?;
@@ -112,6 +135,11 @@ impl Source {
     }
 }
 
+fn unknown_dialect(name: &str) -> Error {
+    let known = Dialect::ALL.map(Dialect::name).join(", ");
+    Error::Unsupported(format!("odbc: {DIALECT}={name} is none of {known}"))
+}
+
 /// The refusal of an engine that was given no data source.
 pub(super) fn unnamed() -> Error {
     Error::engine(format!(
@@ -141,6 +169,21 @@ mod tests {
         assert_eq!(said, "login '…' refused");
         assert_eq!(source.attribute("driver"), Some("X"));
         assert_eq!(source.attribute("server"), Some("h"));
+    }
+
+    #[test]
+    fn a_dialect_is_taken_from_the_string_and_no_driver_sees_it() {
+        let source = Source::new("DSN=x;trueput_dialect=iris;UID=me").unwrap();
+        assert_eq!(source.dialect(), Some(Dialect::Iris));
+        assert_eq!(source.whole(""), "DSN=x;UID=me");
+        assert!(source.shown().contains("dialect=iris"));
+        assert_eq!(Source::new("DSN=x").unwrap().dialect(), None);
+        let refused = Source::new("DSN=x;TRUEPUT_DIALECT=cobol").unwrap_err();
+        let why = refused.to_string();
+        assert!(
+            why.contains("cobol") && why.contains("informix, iris"),
+            "{why}"
+        );
     }
 
     #[test]

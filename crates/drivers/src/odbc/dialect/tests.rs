@@ -12,7 +12,7 @@ fn told_of(dbms: &str) -> Told {
 }
 
 #[test]
-fn a_data_source_is_known_by_its_name_or_by_the_knob() {
+fn a_data_source_is_known_by_its_name_or_by_what_its_address_names() {
     for (name, dialect) in [
         ("PostgreSQL", Dialect::Postgresql),
         ("MariaDB", Dialect::Mariadb),
@@ -30,17 +30,17 @@ fn a_data_source_is_known_by_its_name_or_by_the_knob() {
     }
     let other = told_of("Firebird");
     assert_eq!(
-        told(Some("informix"), &other).unwrap().dialect,
+        told(Some(Dialect::Informix), &other).unwrap().dialect,
         Dialect::Informix
     );
-    let refused = told(Some("auto"), &other).err().unwrap().to_string();
+    let refused = told(None, &other).err().unwrap().to_string();
     assert!(
-        refused.contains("'Firebird'") && refused.contains("odbc.dialect"),
+        refused.contains("'Firebird'") && refused.contains("TRUEPUT_DIALECT=informix"),
         "{refused}"
     );
     for dialect in Dialect::ALL {
         assert_eq!(of(dialect).dialect, dialect);
-        assert!(told(Some(dialect.name()), &other).is_ok());
+        assert!(told(Some(dialect), &other).is_ok());
     }
 }
 

@@ -1,8 +1,10 @@
 //! A run's trials for other programs: JSON Lines, OpenMetrics.
 
+use crate::rankings::{headline, superseded, why_unranked};
 use crate::report::Report;
 use crate::tpcc;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -38,6 +40,14 @@ pub fn json_lines(reports: &[Report]) -> String {
     text
 }
 
+/// A trial of which samples are written.
+struct Sampled<'a> {
+    trial: &'a TrialRecord,
+    labels: String,
+    /// Whether it counts by the rule of the rankings.
+    counts: bool,
+}
+
 /// A figure of a trial by its labels.
 type Samples = Vec<(String, f64)>;
 
@@ -46,7 +56,7 @@ type Family = (
     &'static str,
     &'static str,
     &'static str,
-    fn(&TrialRecord, &str) -> Samples,
+    fn(&Sampled<'_>) -> Samples,
 );
 
 /// Every family. Units are those of OpenMetrics: seconds and bytes.
@@ -55,16 +65,13 @@ const FAMILIES: [Family; 7] = [
         "trueput_trial_valid",
         "",
         "Whether the trial counts: 1 or 0",
-        |trial, labels| {
-            let valid = trial.outcome == trueput_record::Outcome::Valid;
-            vec![(labels.to_owned(), f64::from(u8::from(valid)))]
-        },
+        |sampled| vec![(sampled.labels.clone(), f64::from(u8::from(sampled.counts)))],
     ),
     (
         "trueput_operations_per_second",
         "",
         "Operations of a kind per second",
-        |trial, labels| per_kind(trial, labels, |kind| Some(kind.per_s)),
+        |sampled| per_kind(sampled, |kind| Some(kind.per_s)),
     ),
     (
         "trueput_service_time_seconds",
@@ -76,33 +83,25 @@ const FAMILIES: [Family; 7] = [
         "trueput_elapsed_seconds",
         "seconds",
         "How long the workers ran",
-        |trial, labels| measured(trial, labels, |measured| measured.elapsed_s),
+        |sampled| measured(sampled, |measured| measured.elapsed_s),
     ),
     (
         "trueput_cpu_seconds",
         "seconds",
         "CPU of the workers",
-        |trial, labels| measured(trial, labels, trueput_record::Measurement::cpu_s),
+        |sampled| measured(sampled, trueput_record::Measurement::cpu_s),
     ),
     (
         "trueput_peak_pss_bytes",
         "bytes",
         "Most memory of the workers",
-        |trial, labels| {
-            measured(trial, labels, |measured| {
-                measured.resources.peak_pss_bytes as f64
-            })
-        },
+        |sampled| measured(sampled, |measured| measured.resources.peak_pss_bytes as f64),
     ),
     (
         "trueput_database_bytes",
         "bytes",
         "The database on disk",
-        |trial, labels| {
-            measured(trial, labels, |measured| {
-                measured.database.allocated_bytes as f64
-            })
-        },
+        |sampled| measured(sampled, |measured| measured.database.allocated_bytes as f64),
     ),
 ];
 
@@ -110,6 +109,7 @@ const FAMILIES: [Family; 7] = [
 #[must_use]
 pub fn open_metrics(reports: &[Report]) -> String {
     let mut text = String::new();
+    let sampled = sampled(reports);
     let trials = reports.iter().flat_map(|report| &report.trials);
     // OpenMetrics has no comments but descriptions.
     let notice = tpcc::notice(trials.map(|trial| trial.spec.workload.as_str()));
@@ -120,16 +120,40 @@ pub fn open_metrics(reports: &[Report]) -> String {
             let _ = writeln!(text, "# UNIT {name} {unit}");
         }
         let _ = writeln!(text, "# HELP {name} {help}.{notice}");
-        for report in reports {
-            for trial in &report.trials {
-                let labels = labels(report, &trial.spec);
-                for (labels, value) in figure(trial, &labels) {
-                    let _ = writeln!(text, "{name}{{{labels}}} {value}");
-                }
-            }
+        for (labels, value) in sampled.iter().flat_map(figure) {
+            let _ = writeln!(text, "{name}{{{labels}}} {value}");
         }
     }
     text + "# EOF\n"
+}
+
+/// The trials of which samples are written: a set of labels may stand but once in a family, so an
+/// interrupted trial that ran again is left out, and a run that is named twice counts once.
+fn sampled(reports: &[Report]) -> Vec<Sampled<'_>> {
+    let mut seen = BTreeSet::new();
+    let mut sampled = Vec::new();
+    for report in reports {
+        let trials = &report.trials;
+        let last: Vec<&TrialRecord> = trials
+            .iter()
+            .filter(|trial| !superseded(trial, trials))
+            .collect();
+        for &trial in &last {
+            let labels = labels(report, &trial.spec);
+            if !seen.insert(labels.clone()) {
+                continue;
+            }
+            let mut of_workload = last.clone();
+            of_workload.retain(|other| other.spec.workload == trial.spec.workload);
+            let headline = headline(&report.manifest, &of_workload);
+            sampled.push(Sampled {
+                trial,
+                labels,
+                counts: why_unranked(trial, &headline).is_none(),
+            });
+        }
+    }
+    sampled
 }
 
 fn labels(report: &Report, spec: &TrialSpec) -> String {
@@ -155,35 +179,33 @@ fn escaped(value: &str) -> String {
         .replace('\n', r"\n")
 }
 
-fn measured(
-    trial: &TrialRecord,
-    labels: &str,
-    figure: fn(&trueput_record::Measurement) -> f64,
-) -> Samples {
-    let measurement = trial.measurement.iter();
+fn measured(sampled: &Sampled<'_>, figure: fn(&trueput_record::Measurement) -> f64) -> Samples {
+    let measurement = sampled.trial.measurement.iter();
     measurement
-        .map(|measured| (labels.to_owned(), figure(measured)))
+        .map(|measured| (sampled.labels.clone(), figure(measured)))
         .collect()
 }
 
 fn per_kind(
-    trial: &TrialRecord,
-    labels: &str,
+    sampled: &Sampled<'_>,
     figure: fn(&trueput_record::measurement::OperationSummary) -> Option<f64>,
 ) -> Samples {
-    let kinds = trial
+    let kinds = sampled
+        .trial
         .measurement
         .iter()
         .flat_map(|measured| &measured.operations);
     let sample = |kind: &trueput_record::measurement::OperationSummary| {
-        let labels = format!("{labels},kind=\"{}\"", escaped(&kind.kind));
+        let labels = format!("{},kind=\"{}\"", sampled.labels, escaped(&kind.kind));
         Some((labels, figure(kind)?))
     };
     kinds.filter_map(sample).collect()
 }
 
-fn latencies(trial: &TrialRecord, labels: &str) -> Samples {
-    let kinds = trial
+fn latencies(sampled: &Sampled<'_>) -> Samples {
+    let labels = &sampled.labels;
+    let kinds = sampled
+        .trial
         .measurement
         .iter()
         .flat_map(|measured| &measured.operations);

@@ -133,7 +133,7 @@ pub fn history(folders: &[PathBuf], selector: &Selector) -> Result<History, crat
     let mut left_out = Vec::new();
     let mut series: BTreeMap<String, Series> = BTreeMap::new();
     for report in runs {
-        let label = report.folder.display().to_string();
+        let label = report.shown_as.display().to_string();
         let side = match Side::new(&label, report, selector.clone()) {
             Ok(side) => side,
             Err(error) => {

@@ -63,7 +63,7 @@ pub fn render(report: &Report) -> String {
     let rankings = rankings(manifest, &report.trials);
     let document = Document {
         format: FORMAT_VERSION,
-        folder: report.folder.to_string_lossy().into_owned(),
+        folder: report.shown_as.to_string_lossy().into_owned(),
         name: &manifest.name,
         about: &manifest.about,
         started_at: &manifest.started_at,

@@ -52,7 +52,7 @@ fn described(report: &Report) -> String {
     let host = &report.manifest.host;
     format!(
         "{}: {} on {}, {}, {} cores, {}; {}, started {}",
-        report.folder.display(),
+        report.shown_as.display(),
         report.manifest.name,
         host.host_name,
         host.cpu_model,
@@ -66,7 +66,7 @@ fn described(report: &Report) -> String {
 fn side_by_side(reports: &[Report]) -> Table {
     let mut rows: BTreeMap<String, (String, Vec<(usize, Point)>)> = BTreeMap::new();
     for (index, report) in reports.iter().enumerate() {
-        let label = report.folder.display().to_string();
+        let label = report.shown_as.display().to_string();
         // A run without a trial says so in its own report.
         let Ok(side) = Side::new(&label, report.clone(), Selector::default()) else {
             continue;

@@ -449,7 +449,7 @@ fn unfinished(report: &Report) -> Vec<Block> {
         Some(end) => format!("The run was stopped at {}", end.ended_at),
     };
     let text = format!("{state}: {missing} of its {of} trials are missing. To continue it:");
-    let folder = quoted(&report.folder.to_string_lossy());
+    let folder = quoted(&report.shown_as.to_string_lossy());
     let command = ["trueput", "run", "--resume"]
         .map(str::to_owned)
         .into_iter()

@@ -97,8 +97,11 @@ pub struct Style {
 /// Everything that a run folder says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The folder.
+    /// The folder that it is read from.
     pub folder: PathBuf,
+    /// What it is called in text and in commands: the path that the user named. Of a bundle that is
+    /// its file, and the folder is what it was unpacked to.
+    pub shown_as: PathBuf,
     /// What was to run, on what machine, by what program.
     pub manifest: RunManifest,
     /// The trials that ended, in the order in which they did.
@@ -116,11 +119,20 @@ impl Report {
     /// [`Error::Record`] where it is no run folder, cannot be read, or is of a newer format.
     /// Damaged lines are no error: they are named in the report and the others are shown.
     pub fn load(run_folder: &Path) -> Result<Self, Error> {
+        Self::load_as(run_folder, run_folder)
+    }
+
+    /// Reads what a bundle was unpacked to, and calls it by the bundle's path.
+    ///
+    /// # Errors
+    /// As [`Report::load`].
+    pub fn load_as(run_folder: &Path, shown_as: &Path) -> Result<Self, Error> {
         let (folder, manifest) = RunFolder::open(run_folder)?;
         let stored = folder.trials()?;
         let end = folder.end()?;
         Ok(Self {
             folder: run_folder.to_owned(),
+            shown_as: shown_as.to_owned(),
             manifest,
             trials: stored.trials,
             damaged: stored.damaged,

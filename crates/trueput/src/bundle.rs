@@ -6,6 +6,7 @@ use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use trueput_analysis::Report;
 use trueput_record::RunFolder;
 
 /// What a bundle may come to when it is unpacked, bytes: a small archive can hold endless zeros.
@@ -15,11 +16,21 @@ const MOST_BYTES: u64 = 16 << 30;
 pub struct Opened {
     /// The run folder.
     pub folder: PathBuf,
+    /// The path that the user named.
+    named: PathBuf,
     /// Removes what was unpacked when it is dropped.
     unpacked: Option<tempfile::TempDir>,
 }
 
 impl Opened {
+    /// Reads the run, which is called as the user named it.
+    ///
+    /// # Errors
+    /// As [`Report::load`].
+    pub fn report(&self) -> Result<Report, trueput_analysis::Error> {
+        Report::load_as(&self.folder, &self.named)
+    }
+
     /// Whether it is a bundle's content, which is removed again.
     pub fn is_unpacked(&self) -> bool {
         self.unpacked.is_some()
@@ -98,6 +109,7 @@ pub fn open(path: &Path) -> Result<Opened, Failure> {
     if !path.is_file() {
         return Ok(Opened {
             folder: path.to_owned(),
+            named: path.to_owned(),
             unpacked: None,
         });
     }
@@ -109,15 +121,14 @@ pub fn open(path: &Path) -> Result<Opened, Failure> {
     };
     let place = tempfile::tempdir()
         .map_err(|error| Failure::Other(format!("no temporary folder can be made: {error}")))?;
-    // Named after the file, so that a report says what was opened.
-    let name = path.file_name().map_or_else(|| "run".into(), PathBuf::from);
-    let folder = place.path().join(name);
+    let folder = place.path().join("run");
     unpack(path, &folder).map_err(|error| no_bundle(&error))?;
     if !folder.join("run.json").is_file() {
         return Err(no_bundle(&"it has no run.json"));
     }
     Ok(Opened {
         folder,
+        named: path.to_owned(),
         unpacked: Some(place),
     })
 }

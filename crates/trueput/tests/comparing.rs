@@ -8,77 +8,10 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use support::copies::{copied, made, set_rate, two};
 use support::{Bench, refusal, stderr, stdout};
 use trueput_record::measurement::Outcome;
-use trueput_record::{RunFolder, TrialRecord};
-
-/// Rates that scatter by a hundredth.
-const SCATTER: [f64; 5] = [1.0, 0.99, 1.012, 0.995, 1.004];
-
-/// Makes a run of lmdb and sqlite, five repeats each, with this program.
-fn made(bench: &Bench) -> PathBuf {
-    bench.run(&[
-        "run",
-        "threen1",
-        "--engine",
-        "lmdb,sqlite",
-        "--durability",
-        "process",
-        "--set",
-        "finish=20",
-        "--repeat",
-        "5",
-    ]);
-    bench.run_folder().path().to_owned()
-}
-
-/// Copies a run under another name with other lines: what `change` makes of each.
-fn copied(bench: &Bench, run: &Path, name: &str, change: impl Fn(&mut TrialRecord)) -> String {
-    let (folder, mut manifest) = RunFolder::open(run).unwrap();
-    let mut trials = folder.trials().unwrap().trials;
-    trials.iter_mut().for_each(|trial| {
-        trial.outcome = Outcome::Valid;
-        change(trial);
-    });
-    manifest.name = name.to_owned();
-    manifest.trials = trials.iter().map(|trial| trial.spec.clone()).collect();
-    let made = RunFolder::create(&bench.path().join("copies"), &manifest).unwrap();
-    for trial in &trials {
-        made.append(trial).unwrap();
-    }
-    let end = folder.end().unwrap().unwrap();
-    made.finish(&end).unwrap();
-    made.path().to_str().unwrap().to_owned()
-}
-
-/// Sets a trial's rate: lmdb at 1,000 updates a second, sqlite at 500, scattered, times a factor.
-fn set_rate(trial: &mut TrialRecord, factor: f64) {
-    let level = if trial.spec.engine == "lmdb" {
-        1_000.0
-    } else {
-        500.0
-    };
-    let rate = level * factor * SCATTER[trial.spec.repeat as usize % 5];
-    for operation in &mut trial.measurement.as_mut().unwrap().operations {
-        operation.per_s = rate;
-    }
-}
-
-/// Two runs: one as it is, one with lmdb at a factor of its rate.
-fn two(bench: &Bench, factor: f64) -> (String, String) {
-    let run = made(bench);
-    let a = copied(bench, &run, "a", |trial| set_rate(trial, 1.0));
-    let b = copied(bench, &run, "b", |trial| {
-        let own = if trial.spec.engine == "lmdb" {
-            factor
-        } else {
-            1.001
-        };
-        set_rate(trial, own);
-    });
-    (a, b)
-}
 
 #[test]
 fn equal_runs_differ_in_nothing_and_a_slower_one_fails_where_it_is_to() {
@@ -288,6 +221,40 @@ fn a_bundle_says_elsewhere_what_the_folder_says_here() {
         wrong.contains("neither a run folder nor a bundle"),
         "{wrong}"
     );
+}
+
+#[test]
+fn what_is_made_from_a_bundle_names_the_bundle() {
+    let bench = Bench::new();
+    let (a, b) = two(&bench, 0.9);
+    for (run, bundle) in [(&a, "a.tar.gz"), (&b, "b.tar.gz")] {
+        let packed = bench.run(&["bundle", run, "--output", bundle]);
+        assert_eq!(packed.status.code(), Some(0), "{}", stderr(&packed));
+    }
+    let page = bench.run(&["report", "a.tar.gz", "--html", "page.html"]);
+    assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
+    let page = std::fs::read_to_string(bench.path().join("page.html")).unwrap();
+    assert!(page.contains("trueput report a.tar.gz --html"));
+    let json: serde_json::Value = serde_json::from_slice(
+        &bench
+            .run(&["report", "a.tar.gz", "--format", "json"])
+            .stdout,
+    )
+    .unwrap();
+    assert_eq!(json["folder"], "a.tar.gz");
+    let side_by_side = stdout(&bench.run(&["report", "a.tar.gz", "b.tar.gz"]));
+    assert!(side_by_side.contains("a.tar.gz: a on "), "{side_by_side}");
+    // Two openings of one bundle are one run, whose contenders took turns.
+    let turns = bench.run(&[
+        "compare",
+        "a.tar.gz",
+        "--contenders",
+        "lmdb,sqlite",
+        "--json",
+    ]);
+    let turns: serde_json::Value = serde_json::from_slice(&turns.stdout).unwrap();
+    assert_eq!(turns["comparisons"][0]["one_run"], true);
+    assert_eq!(turns["comparisons"][0]["first"]["folder"], "a.tar.gz");
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub struct Compared {
 pub struct SideFacts {
     /// What the user called it.
     pub label: String,
-    /// The run folder.
+    /// The run folder or the bundle, as it was named.
     pub folder: String,
     /// The plan's name.
     pub name: String,
@@ -209,7 +209,8 @@ pub fn results_of(first: &Side, second: &Side) -> Result<usize, Error> {
 
 fn same_folder(first: &Side, second: &Side) -> bool {
     let real = |side: &Side| {
-        let folder = &side.report.folder;
+        // What two openings of one bundle were unpacked to is not the same folder.
+        let folder = &side.report.shown_as;
         folder.canonicalize().unwrap_or_else(|_| folder.clone())
     };
     real(first) == real(second)
@@ -218,7 +219,7 @@ fn same_folder(first: &Side, second: &Side) -> bool {
 fn facts(side: &Side) -> SideFacts {
     SideFacts {
         label: side.label.clone(),
-        folder: side.report.folder.display().to_string(),
+        folder: side.report.shown_as.display().to_string(),
         name: side.report.manifest.name.clone(),
         started_at: side.report.manifest.started_at.clone(),
         noise: disturbance::of_run(&side.report),

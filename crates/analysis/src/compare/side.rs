@@ -81,7 +81,7 @@ impl Side {
             false => side.selector.explain(trials),
         };
         Err(Error::NoSuchTrial {
-            run: side.report.folder,
+            run: side.report.shown_as,
             why,
         })
     }
@@ -158,7 +158,7 @@ impl Side {
         let uncounted = self.uncounted();
         let first = uncounted.first().cloned().unwrap_or_default();
         Error::NoSuchTrial {
-            run: self.report.folder.clone(),
+            run: self.report.shown_as.clone(),
             why: format!(
                 "none of its {} trials counts, so there is nothing to compare; the first: {first}",
                 uncounted.len()

@@ -48,7 +48,7 @@ fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> Tracked {
     Tracked {
         key,
         point: Point {
-            run: side.report.folder.display().to_string(),
+            run: side.report.shown_as.display().to_string(),
             started_at: side.report.manifest.started_at.clone(),
             version: engine
                 .map(|engine| engine.version.clone())

@@ -172,7 +172,7 @@ pub(crate) fn machine(report: &Report) -> Vec<Block> {
         format!("{} ({} build)", program.version, program.profile),
     ));
     facts.push(("commit", program.commit.clone()));
-    facts.push(("run folder", report.folder.to_string_lossy().into_owned()));
+    facts.push(("run folder", report.shown_as.to_string_lossy().into_owned()));
     let known = facts
         .into_iter()
         .filter(|(_, value)| !value.trim().is_empty());
@@ -191,7 +191,7 @@ pub(crate) fn machine(report: &Report) -> Vec<Block> {
 /// Every command that makes these results again.
 pub(crate) fn again(report: &Report) -> Vec<Block> {
     let program = &report.manifest.host.program;
-    let folder = quoted(&report.folder.to_string_lossy());
+    let folder = quoted(&report.shown_as.to_string_lossy());
     let words = |line: &str| Block::Command(line.split(' ').map(str::to_owned).collect());
     let mut blocks = Vec::new();
     let commit = program.commit.trim_end_matches("-dirty");

@@ -262,6 +262,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
 pub fn report(trials: Vec<TrialRecord>) -> Report {
     Report {
         folder: PathBuf::from("results/20261121T204459Z-first-look"),
+        shown_as: PathBuf::from("results/20261121T204459Z-first-look"),
         manifest: manifest(&trials),
         trials,
         damaged: Vec::new(),

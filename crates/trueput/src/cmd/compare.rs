@@ -7,8 +7,8 @@ use crate::repeats::parse_part;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use trueput_analysis::Format;
 use trueput_analysis::compare::{Compared, Side, compare_sides, render, results_of};
-use trueput_analysis::{Format, Report};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,7 +112,7 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
 fn open(text: &str) -> Result<Side, Failure> {
     let (path, selector) = Side::split(text)?;
     let opened = bundle::open(Path::new(path))?;
-    Ok(Side::new(text, Report::load(&opened.folder)?, selector)?)
+    Ok(Side::new(text, opened.report()?, selector)?)
 }
 
 /// The exit code of `--fail-if-slower`.

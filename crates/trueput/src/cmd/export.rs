@@ -6,7 +6,7 @@ use crate::output;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_analysis::{Format, Report, Style, export, merge};
+use trueput_analysis::{Format, Style, export, merge};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut reports = Vec::new();
     for run in &arguments.runs {
         let opened = bundle::open(run)?;
-        let report = Report::load(&opened.folder)?;
+        let report = opened.report()?;
         for damaged in &report.damaged {
             let (line, why) = (damaged.line, &damaged.message);
             let run = run.display();

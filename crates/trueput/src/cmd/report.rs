@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (mut opened, mut reports) = (Vec::new(), Vec::new());
     for run in &arguments.runs {
         let run = bundle::open(run)?;
-        reports.push(Report::load(&run.folder)?);
+        reports.push(run.report()?);
         opened.push(run);
     }
     let style = output::style_with(arguments.charts);

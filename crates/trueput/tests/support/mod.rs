@@ -1,6 +1,8 @@
 //! What the end-to-end tests share: the built program in a folder of its own, and its records.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod copies;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -1,0 +1,74 @@
+//! Copies of a run that the program made, whose rates are then set so that what must be said of
+//! them is known.
+
+use super::Bench;
+use std::path::{Path, PathBuf};
+use trueput_record::measurement::Outcome;
+use trueput_record::{RunFolder, TrialRecord};
+
+/// Rates that scatter by a hundredth.
+const SCATTER: [f64; 5] = [1.0, 0.99, 1.012, 0.995, 1.004];
+
+/// Makes a run of lmdb and sqlite, five repeats each, with this program.
+pub fn made(bench: &Bench) -> PathBuf {
+    bench.run(&[
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb,sqlite",
+        "--durability",
+        "process",
+        "--set",
+        "finish=20",
+        "--repeat",
+        "5",
+    ]);
+    bench.run_folder().path().to_owned()
+}
+
+/// Copies a run under another name with other lines: what `change` makes of each.
+pub fn copied(bench: &Bench, run: &Path, name: &str, change: impl Fn(&mut TrialRecord)) -> String {
+    let (folder, mut manifest) = RunFolder::open(run).unwrap();
+    let mut trials = folder.trials().unwrap().trials;
+    trials.iter_mut().for_each(|trial| {
+        trial.outcome = Outcome::Valid;
+        change(trial);
+    });
+    manifest.name = name.to_owned();
+    manifest.trials = trials.iter().map(|trial| trial.spec.clone()).collect();
+    let made = RunFolder::create(&bench.path().join("copies"), &manifest).unwrap();
+    for trial in &trials {
+        made.append(trial).unwrap();
+    }
+    let end = folder.end().unwrap().unwrap();
+    made.finish(&end).unwrap();
+    made.path().to_str().unwrap().to_owned()
+}
+
+/// Sets a trial's rate: lmdb at 1,000 updates a second, sqlite at 500, scattered, times a factor.
+pub fn set_rate(trial: &mut TrialRecord, factor: f64) {
+    let level = if trial.spec.engine == "lmdb" {
+        1_000.0
+    } else {
+        500.0
+    };
+    let rate = level * factor * SCATTER[trial.spec.repeat as usize % 5];
+    for operation in &mut trial.measurement.as_mut().unwrap().operations {
+        operation.per_s = rate;
+    }
+}
+
+/// Two runs: one as it is, one with lmdb at a factor of its rate.
+pub fn two(bench: &Bench, factor: f64) -> (String, String) {
+    let run = made(bench);
+    let a = copied(bench, &run, "a", |trial| set_rate(trial, 1.0));
+    let b = copied(bench, &run, "b", |trial| {
+        let own = if trial.spec.engine == "lmdb" {
+            factor
+        } else {
+            1.001
+        };
+        set_rate(trial, own);
+    });
+    (a, b)
+}

@@ -1,7 +1,8 @@
-//! A report as CSV (RFC 4180): a line per trial, plain numbers, the unit in each column's name.
+//! Reports as CSV (RFC 4180): a line per trial, plain numbers, the unit in each column's name.
 
 use crate::builds::NO_FAIR_BASELINE;
 use crate::cells::{cache_hit_ratio, context_switches, cpu_ns_per_operation};
+use crate::report::Report;
 use std::collections::BTreeSet;
 use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use trueput_record::ledger::LedgerStep;
@@ -11,8 +12,13 @@ use trueput_record::{Outcome, TrialRecord};
 
 type Column = (String, Box<dyn Fn(&TrialRecord) -> String>);
 
-/// Writes every trial, whether or not it counts: the column `rankable` says so.
-pub fn render(trials: &[TrialRecord]) -> String {
+/// The columns that tell apart trials of several runs and hosts.
+const OF_RUN: [&str; 4] = ["run", "run_started_at", "host", "program_commit"];
+
+/// Writes every trial of every run, whether or not it counts: the column `rankable` says so.
+pub fn render(reports: &[Report]) -> String {
+    let all = reports.iter().flat_map(|report| &report.trials);
+    let trials: &[&TrialRecord] = &all.collect::<Vec<_>>();
     let mut columns = about_the_trial();
     columns.extend(totals());
     columns.extend(amplification());
@@ -24,16 +30,29 @@ pub fn render(trials: &[TrialRecord]) -> String {
         Some(&trial.measurement.as_ref()?.results)
     }));
     let line = |cells: Vec<String>| cells.join(",") + "\r\n";
-    let mut text = line(columns.iter().map(|(title, _)| quoted(title)).collect());
-    for trial in trials {
-        text += &line(
-            columns
-                .iter()
-                .map(|(_, value)| quoted(&value(trial)))
-                .collect(),
-        );
+    let titles = columns.iter().map(|(title, _)| quoted(title));
+    let of_run = OF_RUN.map(str::to_owned).into_iter();
+    let mut text = line(of_run.chain(titles).collect());
+    for report in reports {
+        let run = facts(report).map(quoted);
+        for trial in &report.trials {
+            let values = columns.iter().map(|(_, value)| quoted(&value(trial)));
+            text += &line(run.iter().cloned().chain(values).collect());
+        }
     }
     text
+}
+
+/// What stands in [`OF_RUN`].
+fn facts(report: &Report) -> [&str; 4] {
+    let (manifest, host) = (&report.manifest, &report.manifest.host);
+    let commit = &host.program.commit;
+    [
+        &manifest.name,
+        &manifest.started_at,
+        &host.host_name,
+        commit,
+    ]
 }
 
 fn column(title: &str, value: impl Fn(&TrialRecord) -> String + 'static) -> Column {
@@ -260,7 +279,7 @@ fn machine() -> Vec<Column> {
 }
 
 /// Columns `KIND_count`, `KIND_per_s`, `KIND_p50_ns` … for every kind that any trial has.
-fn of_operations(trials: &[TrialRecord]) -> Vec<Column> {
+fn of_operations(trials: &[&TrialRecord]) -> Vec<Column> {
     let mut kinds: Vec<&str> = Vec::new();
     let measurements = trials.iter().filter_map(|trial| trial.measurement.as_ref());
     for operation in measurements.flat_map(|measurement| &measurement.operations) {
@@ -319,13 +338,13 @@ fn latency(operation: &OperationSummary, figure: fn(&LatencySummary) -> String) 
 
 /// Columns `PREFIX.NAME` for every name that any trial has.
 fn named(
-    trials: &[TrialRecord],
+    trials: &[&TrialRecord],
     prefix: &str,
     values: fn(&TrialRecord) -> Option<&Settings>,
 ) -> Vec<Column> {
     let names: BTreeSet<&String> = trials
         .iter()
-        .filter_map(values)
+        .filter_map(|trial| values(trial))
         .flat_map(|settings| settings.keys())
         .collect();
     let one = |name: &String| {

@@ -20,10 +20,7 @@ pub fn render(reports: &[Report], format: Format, style: Style) -> String {
     match format {
         Format::Terminal => terminal::render(&document(reports, style.charts), style),
         Format::Markdown => markdown::render(&document(reports, Charts::Off)),
-        Format::Csv => {
-            let trials = reports.iter().flat_map(|report| report.trials.clone());
-            csv::render(&trials.collect::<Vec<_>>())
-        }
+        Format::Csv => csv::render(reports),
         Format::Json => {
             let documents: Vec<String> = reports.iter().map(json::render).collect();
             let documents = documents.iter().map(|text| text.trim_end());

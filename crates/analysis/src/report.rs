@@ -146,7 +146,7 @@ impl Report {
         match format {
             Format::Terminal => terminal::render(&narrate::document(self, style.charts), style),
             Format::Markdown => markdown::render(&narrate::document(self, Charts::Off)),
-            Format::Csv => csv::render(&self.trials),
+            Format::Csv => csv::render(std::slice::from_ref(self)),
             Format::Json => json::render(self),
         }
     }

@@ -266,7 +266,17 @@ fn trials_are_exported_in_every_format() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         stdout(&output)
     };
-    assert_eq!(export("csv").lines().count(), 21);
+    let csv = export("csv");
+    assert_eq!(csv.lines().count(), 21);
+    let of_run = "run,run_started_at,host,program_commit,trial,cell,repeat,started_at,";
+    assert!(csv.starts_with(of_run), "{csv}");
+    let runs: Vec<&str> = csv
+        .lines()
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    assert_eq!((runs[1], runs[20]), ("a", "b"));
+    let one = bench.run(&["report", &a, "--format", "csv"]);
+    assert!(stdout(&one).starts_with(of_run), "{}", stdout(&one));
     let lines = export("jsonl");
     for line in lines.lines() {
         let trial: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -126,6 +126,8 @@ pub struct CellResult {
     pub second_per_s: Vec<f64>,
     /// The second over the first, with the evidence.
     pub comparison: Comparison,
+    /// Trials of the second side that failed or are invalid, one phrase each.
+    pub second_broken: Vec<String>,
     /// What differs of engine, version, knobs and circumstances.
     pub changes: Vec<Change>,
     /// Medians of other figures, without a verdict.
@@ -138,6 +140,16 @@ impl CellResult {
     #[must_use]
     pub fn slower_by(&self, part: f64) -> Option<bool> {
         self.comparison.ratio.map(|ratio| ratio.high < 1.0 - part)
+    }
+
+    /// The smallest difference that would have shown, as a part of one, where that is more than
+    /// `part` and the interval does not leave out a fall by that much: the repeats cannot tell.
+    /// `None` where they can, or where there is no interval.
+    #[must_use]
+    pub fn cannot_tell(&self, part: f64) -> Option<f64> {
+        let smallest = self.comparison.smallest_ratio? - 1.0;
+        let open = self.comparison.ratio?.low < 1.0 - part && self.slower_by(part) == Some(false);
+        (open && smallest > part).then_some(smallest)
     }
 }
 
@@ -191,7 +203,10 @@ pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<
         changes: changes::between_runs(first, second),
         results: pairs
             .iter()
-            .map(|(one, other)| result(one, other, one_run, comparisons))
+            .map(|(one, other)| {
+                let broken = second.broken(other.spec);
+                result(one, other, broken, one_run, comparisons)
+            })
             .collect(),
         only_first: names(only_first),
         only_second: names(only_second),
@@ -229,6 +244,7 @@ fn facts(side: &Side) -> SideFacts {
 fn result(
     first: &SideCell<'_>,
     second: &SideCell<'_>,
+    second_broken: Vec<String>,
     one_run: bool,
     comparisons: usize,
 ) -> CellResult {
@@ -246,6 +262,7 @@ fn result(
         comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
         first_per_s,
         second_per_s,
+        second_broken,
         changes: changes::between_cells(first, second),
         besides: besides(first, second),
     }

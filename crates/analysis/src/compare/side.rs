@@ -101,12 +101,7 @@ impl Side {
         let names = ContenderNames::of(&chosen);
         let mut cells: Vec<SideCell<'_>> = Vec::new();
         for trial in &chosen {
-            let of_workload: Vec<&TrialRecord> = chosen
-                .iter()
-                .copied()
-                .filter(|other| other.spec.workload == trial.spec.workload)
-                .collect();
-            let headline = headline(&self.report.manifest, &of_workload);
+            let headline = self.headline(trial);
             if why_unranked(trial, &headline).is_some() {
                 continue;
             }
@@ -133,13 +128,7 @@ impl Side {
     pub(super) fn uncounted(&self) -> Vec<String> {
         let chosen = self.chosen();
         let told = chosen.iter().filter_map(|trial| {
-            let of_workload: Vec<&TrialRecord> = chosen
-                .iter()
-                .copied()
-                .filter(|other| other.spec.workload == trial.spec.workload)
-                .collect();
-            let headline = headline(&self.report.manifest, &of_workload);
-            let (status, reason) = why_unranked(trial, &headline)?;
+            let (status, reason) = why_unranked(trial, &self.headline(trial))?;
             Some(format!(
                 "{}: {status} {}: {reason}",
                 self.label, trial.spec.id
@@ -152,6 +141,25 @@ impl Side {
             )
         });
         damaged.chain(told).collect()
+    }
+
+    /// The trials of a cell that went wrong, one phrase each: a gate must not pass what crashed.
+    pub(super) fn broken(&self, of: &TrialSpec) -> Vec<String> {
+        let chosen = self.chosen();
+        let told = chosen.iter().filter_map(|trial| {
+            let same = repeats(of, &trial.spec);
+            let (status, reason) = same.then(|| why_unranked(trial, &self.headline(trial)))??;
+            let bad = matches!(status, "FAILED" | "INVALID");
+            bad.then(|| format!("{} {status}: {reason}", trial.spec.id))
+        });
+        told.collect()
+    }
+
+    /// The kind of operation by which a trial's workload is ranked on this side.
+    fn headline(&self, trial: &TrialRecord) -> String {
+        let mut of_workload = self.chosen();
+        of_workload.retain(|other| other.spec.workload == trial.spec.workload);
+        headline(&self.report.manifest, &of_workload)
     }
 
     pub(super) fn nothing_counts(&self) -> Error {

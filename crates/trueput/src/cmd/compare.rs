@@ -8,13 +8,15 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::Format;
-use trueput_analysis::compare::{Compared, Side, compare_sides, render, results_of};
+use trueput_analysis::compare::{CellResult, Compared, Side, compare_sides, render, results_of};
+use trueput_analysis::units::per_cent;
 
 const EXAMPLES: &str = "\
 Examples:
   trueput compare results/20261120T090000Z-nightly results/20261121T090000Z-nightly
   trueput compare results/20261121T204500Z-first-look --contenders lmdb,sqlite
   trueput compare results/a:lmdb results/b:lmdb,sync --fail-if-slower 3%
+  trueput compare results/a results/b --fail-if-slower 3% --fail-if-unsure
   trueput compare RUN:lmdb,map_size=1GiB RUN:lmdb,map_size=4GiB
   trueput compare RUN:filesystem=ext4 RUN:filesystem=xfs --markdown
 
@@ -22,9 +24,14 @@ Behind a run's colon stand an engine, a level, or NAME=VALUE for a setting, knob
 commas between. Contenders of one run took turns, and are compared repeat by repeat: let what is to be
 compared run in one plan where it can, an older build as rocksdb@/opt/old/librocksdb.so, say.
 
+--fail-if-slower passes what is not slower for certain: with few repeats that scatter, that is much.
+It then says on standard error what it could not tell; --fail-if-unsure makes that a failure.
+
 Exit codes:
   0    compared
-  1    --fail-if-slower: something is slower by more than that, its whole interval
+  1    --fail-if-slower: something is slower by more than that, its whole interval; or a contender
+       of the first is missing in another, or trials of it there failed or are invalid
+  1    --fail-if-unsure: the repeats are too few, or scatter too much, to show a fall by that much
   2    bad input, or nothing on one side may stand against anything on the other";
 
 /// What `trueput compare` is given.
@@ -40,6 +47,9 @@ pub struct Arguments {
     /// Exit with 1 where a rate fell by more than this for certain, as in 3%
     #[arg(long, value_name = "PART", value_parser = parse_part)]
     fail_if_slower: Option<f64>,
+    /// With --fail-if-slower: exit with 1 as well where the repeats cannot tell
+    #[arg(long, requires = "fail_if_slower")]
+    fail_if_unsure: bool,
     /// Write one JSON document
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -74,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     output::write(&render(&compared, format, output::style()))?;
     match arguments.fail_if_slower {
-        Some(part) => gate(&compared, part),
+        Some(part) => gate(&compared, part, arguments.fail_if_unsure),
         None => Ok(ExitCode::SUCCESS),
     }
 }
@@ -115,39 +125,78 @@ fn open(text: &str) -> Result<Side, Failure> {
     Ok(Side::new(text, opened.report()?, selector)?)
 }
 
-/// The exit code of `--fail-if-slower`.
-fn gate(compared: &[Compared], part: f64) -> Result<ExitCode, Failure> {
-    let results = || {
-        compared.iter().flat_map(|compared| {
-            compared
-                .results
-                .iter()
-                .map(move |result| (compared, result))
-        })
-    };
-    let slower: Vec<_> = results()
+/// The exit code of `--fail-if-slower`, with a line on standard error for each reason.
+fn gate(compared: &[Compared], part: f64, fail_if_unsure: bool) -> Result<ExitCode, Failure> {
+    // As it was given: 3 %, not 3.00 %.
+    let limit = format!("{} %", (part * 1e5).round() / 1e3);
+    let mut failed = false;
+    let crashed = crashed(compared);
+    if !crashed.is_empty() {
+        let what = crashed.join("; ");
+        output::complain(&format!("--fail-if-slower finds no whole result: {what}"));
+        failed = true;
+    }
+    let slower: Vec<_> = results(compared)
         .filter(|(_, result)| result.slower_by(part) == Some(true))
-        .map(|(compared, result)| {
-            format!(
-                "{} ({}, {})",
-                result.second, compared.second.label, result.durability
-            )
-        })
+        .map(named)
         .collect();
-    let limit = part * 100.0;
     if !slower.is_empty() {
         let names = slower.join(", ");
-        output::complain(&format!(
-            "slower by more than {limit} % for certain: {names}"
-        ));
-        return Ok(ExitCode::from(FAILED));
+        output::complain(&format!("slower by more than {limit} for certain: {names}"));
+        failed = true;
     }
-    let untold = results().filter(|(_, result)| result.slower_by(part).is_none());
-    match untold.count() {
-        0 => Ok(ExitCode::SUCCESS),
-        count => Err(Failure::usage(format!(
-            "--fail-if-slower cannot be answered for {count} of the results: fewer than three \
+    let too_few = results(compared).filter(|(_, result)| result.slower_by(part).is_none());
+    let too_few = too_few.count();
+    if too_few > 0 && !failed {
+        return Err(Failure::usage(format!(
+            "--fail-if-slower cannot be answered for {too_few} of the results: fewer than three \
              repeats count; run with --repeat 5"
-        ))),
+        )));
     }
+    let unsure = results(compared)
+        .filter_map(|one| Some((one, one.1.cannot_tell(part)?)))
+        .max_by(|one, other| one.1.total_cmp(&other.1));
+    if let Some((widest, smallest)) = unsure {
+        let (widest, smallest) = (named(widest), per_cent(smallest));
+        output::complain(&format!(
+            "cannot tell {limit}: the smallest that would have shown is {smallest}, of {widest}; \
+             more repeats show smaller ones"
+        ));
+        failed |= fail_if_unsure;
+    }
+    Ok(match failed {
+        true => ExitCode::from(FAILED),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+fn results(compared: &[Compared]) -> impl Iterator<Item = (&Compared, &CellResult)> {
+    compared.iter().flat_map(|compared| {
+        let results = compared.results.iter();
+        results.map(move |result| (compared, result))
+    })
+}
+
+fn named((compared, result): (&Compared, &CellResult)) -> String {
+    let (name, label) = (&result.second, &compared.second.label);
+    format!("{name} ({label}, {})", result.durability)
+}
+
+/// What the first side has and another has not, or not whole: a contender that crashed has no rate
+/// that could be slower.
+fn crashed(compared: &[Compared]) -> Vec<String> {
+    let missing = compared.iter().flat_map(|compared| {
+        let names = compared.only_first.iter();
+        names.map(move |name| {
+            format!(
+                "{} has nothing that counts of {name}",
+                compared.second.label
+            )
+        })
+    });
+    let broken = results(compared).flat_map(|(compared, result)| {
+        let trials = result.second_broken.iter();
+        trials.map(move |trial| format!("{}: {trial}", compared.second.label))
+    });
+    missing.chain(broken).collect()
 }

@@ -1,0 +1,109 @@
+//! `trueput compare --fail-if-slower`: what an engine developer's CI must not let pass.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use support::copies::{copied, made, set_rate};
+use support::{Bench, refusal, stderr};
+use trueput_record::TrialRecord;
+use trueput_record::measurement::Outcome;
+
+fn crashed(trial: &mut TrialRecord) {
+    trial.outcome = Outcome::Failed {
+        reason: "worker 1 was killed by SIGSEGV".to_owned(),
+    };
+    trial.measurement = None;
+}
+
+#[test]
+fn a_contender_that_crashed_does_not_pass() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
+    let wholly = copied(&bench, &run, "wholly", |trial| {
+        set_rate(trial, 1.0);
+        if trial.spec.engine == "lmdb" {
+            crashed(trial);
+        }
+    });
+    let once = copied(&bench, &run, "once", |trial| {
+        set_rate(trial, 1.0);
+        if trial.spec.engine == "lmdb" && trial.spec.repeat == 2 {
+            crashed(trial);
+        }
+    });
+    let wrong = copied(&bench, &run, "wrong", |trial| {
+        set_rate(trial, 1.0);
+        if trial.spec.engine == "lmdb" && trial.spec.repeat == 2 {
+            trial.outcome = Outcome::Invalid {
+                reasons: vec!["3 records are lost".to_owned()],
+            };
+        }
+    });
+    let cases = [
+        (&wholly, "has nothing that counts of lmdb (threen1, process"),
+        (&once, "FAILED: worker 1 was killed by SIGSEGV"),
+        (&wrong, "INVALID: 3 records are lost"),
+    ];
+    for (b, words) in cases {
+        let gated = bench.run(&["compare", &a, b, "--fail-if-slower", "90%"]);
+        let said = stderr(&gated);
+        assert_eq!(gated.status.code(), Some(1), "{b}: {said}");
+        assert!(said.contains(words), "{b}: {said}");
+        // Without the gate it is told and no failure; what A lost is no fault of B.
+        for arguments in [
+            vec!["compare", &a, b],
+            vec!["compare", b, &a, "--fail-if-slower", "90%"],
+        ] {
+            let passed = bench.run(&arguments);
+            assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+        }
+    }
+}
+
+#[test]
+fn a_gate_that_cannot_tell_says_so_and_fails_only_where_it_is_to() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    let wild = |name: &str| {
+        copied(&bench, &run, name, |trial| {
+            let disturbed = [1.0, 0.6, 1.5, 0.8, 1.2];
+            set_rate(trial, disturbed[trial.spec.repeat as usize % 5]);
+        })
+    };
+    let calm = |name: &str| copied(&bench, &run, name, |trial| set_rate(trial, 1.0));
+    let (a, b, c, d) = (wild("a"), wild("b"), calm("c"), calm("d"));
+    let passed = bench.run(&["compare", &a, &b, "--fail-if-slower", "3%"]);
+    let said = stderr(&passed);
+    assert_eq!(passed.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("cannot tell 3 %: the smallest that would have shown is ")
+            && said.contains("more repeats show smaller ones"),
+        "{said}"
+    );
+    let failed = bench.run(&[
+        "compare",
+        &a,
+        &b,
+        "--fail-if-slower",
+        "3%",
+        "--fail-if-unsure",
+    ]);
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    let told = bench.run(&[
+        "compare",
+        &c,
+        &d,
+        "--fail-if-slower",
+        "10%",
+        "--fail-if-unsure",
+    ]);
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    assert!(!stderr(&told).contains("cannot tell"), "{}", stderr(&told));
+    let alone = bench.run(&["compare", &a, &b, "--fail-if-unsure"]);
+    assert!(refusal(&alone).contains("--fail-if-slower"));
+}

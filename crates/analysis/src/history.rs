@@ -13,7 +13,7 @@ use crate::{markdown, terminal, tpcc};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use trueput_record::{Durability, RunFolder};
+use trueput_record::Durability;
 
 /// The fewest runs in which a change can be found: three on each side of it.
 pub const FEWEST_RUNS: usize = 6;
@@ -62,7 +62,7 @@ pub struct Series {
 /// A contender in one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Point {
-    /// The run folder.
+    /// The run folder or bundle, as it was named.
     pub run: String,
     /// When the run began, RFC 3339.
     pub started_at: String,
@@ -91,15 +91,16 @@ pub struct Step {
     pub with: Vec<String>,
 }
 
-/// The run folders that paths stand for: each itself, or those in it; oldest name first.
+/// The runs that paths stand for: each itself, a run folder or a bundle, or those in it; oldest
+/// name first.
 ///
 /// # Errors
 /// [`trueput_record::Error`] where a folder is no run and holds none, or cannot be read.
-pub fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, crate::Error> {
-    let mut folders = Vec::new();
+pub fn runs_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, crate::Error> {
+    let mut runs = Vec::new();
     for path in paths {
-        if path.join("run.json").is_file() {
-            folders.push(path.clone());
+        if path.is_file() || path.join("run.json").is_file() {
+            runs.push(path.clone());
             continue;
         }
         let invalid = |why: &str| trueput_record::Error::invalid(path, why);
@@ -108,44 +109,36 @@ pub fn run_folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, crate::Error> {
         let mut within: Vec<PathBuf> = entries
             .flatten()
             .map(|entry| entry.path())
-            .filter(|entry| entry.join("run.json").is_file())
+            .filter(|entry| entry.join("run.json").is_file() || is_bundle(entry))
             .collect();
         if within.is_empty() {
-            return Err(invalid("neither a run folder nor a folder of such").into());
+            return Err(invalid("neither a run folder nor a folder of runs or bundles").into());
         }
         within.sort();
-        folders.extend(within);
+        runs.extend(within);
     }
-    folders.dedup();
-    Ok(folders)
+    runs.dedup();
+    Ok(runs)
 }
 
-/// Reads runs and sorts them into series.
-///
-/// # Errors
-/// Where a folder is no run folder or cannot be read. A run without a trial that counts is named.
-pub fn history(folders: &[PathBuf], selector: &Selector) -> Result<History, crate::Error> {
-    let mut runs = Vec::new();
-    for folder in folders {
-        runs.push(load(folder)?);
-    }
-    runs.sort_by(|one, other| one.manifest.started_at.cmp(&other.manifest.started_at));
-    let mut left_out = Vec::new();
+fn is_bundle(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".tar.gz") && path.is_file()
+}
+
+/// Sorts runs into series. In the place of a run that cannot be read stands why not: it is named,
+/// as is a run without a trial that counts, and the others are shown.
+#[must_use]
+pub fn history(runs: Vec<Result<Report, String>>, selector: &Selector) -> History {
+    let (sides, mut left_out) = sides(runs, selector);
     let mut series: BTreeMap<String, Series> = BTreeMap::new();
-    for report in runs {
-        let label = report.shown_as.display().to_string();
-        let side = match Side::new(&label, report, selector.clone()) {
-            Ok(side) => side,
-            Err(error) => {
-                left_out.push(error.to_string());
-                continue;
-            }
-        };
+    for side in &sides {
+        let label = &side.label;
         left_out.extend(side.report.damaged.iter().map(|damaged| {
             let (line, why) = (damaged.line, &damaged.message);
             format!("{label}: line {line} of trials.jsonl cannot be read and is left out: {why}")
         }));
-        let cells = compare::tracked(&side);
+        let cells = compare::tracked(side);
         if cells.is_empty() {
             left_out.push(format!("{label}: no trial of it counts"));
         }
@@ -156,12 +149,36 @@ pub fn history(folders: &[PathBuf], selector: &Selector) -> Result<History, crat
     }
     let mut series: Vec<Series> = series.into_values().collect();
     series.iter_mut().for_each(judge);
-    Ok(History { series, left_out })
+    History { series, left_out }
 }
 
-fn load(folder: &Path) -> Result<Report, crate::Error> {
-    RunFolder::open(folder)?;
-    Report::load(folder)
+/// The runs of which some trial fits, in the order of time, and why the others are left out.
+fn sides(runs: Vec<Result<Report, String>>, selector: &Selector) -> (Vec<Side>, Vec<String>) {
+    let (mut reports, mut left_out) = (Vec::<Report>::new(), Vec::new());
+    for run in runs {
+        match run {
+            Err(why) => left_out.push(why),
+            // A bundle may lie beside its run.
+            Ok(run) => match reports.iter().find(|known| known.manifest == run.manifest) {
+                Some(known) => left_out.push(format!(
+                    "{}: the same run as {}",
+                    run.shown_as.display(),
+                    known.shown_as.display()
+                )),
+                None => reports.push(run),
+            },
+        }
+    }
+    reports.sort_by(|one, other| one.manifest.started_at.cmp(&other.manifest.started_at));
+    let mut sides = Vec::new();
+    for report in reports {
+        let label = report.shown_as.display().to_string();
+        match Side::new(&label, report, selector.clone()) {
+            Ok(side) => sides.push(side),
+            Err(error) => left_out.push(error.to_string()),
+        }
+    }
+    (sides, left_out)
 }
 
 /// Finds steps and outliers of a series.

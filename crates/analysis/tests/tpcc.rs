@@ -97,8 +97,9 @@ fn the_notice_stands_in_comparisons_and_histories_of_tpcc() {
         let text = compare::render(&[compared], Format::Markdown, style);
         assert_eq!(text.contains(NOTICE), is_told, "{text}");
         let (place, _run) = folder(&trials(100.0));
-        let folders = history::run_folders(&[place.path().to_owned()]).unwrap();
-        let history = history::history(&folders, &Selector::default()).unwrap();
+        let runs = history::runs_in(&[place.path().to_owned()]).unwrap();
+        let runs = runs.iter().map(|run| Ok(Report::load(run).unwrap()));
+        let history = history::history(runs.collect(), &Selector::default());
         let text = history::render(&history, Format::Markdown, style);
         assert_eq!(text.contains(NOTICE), is_told, "{text}");
     }

@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 16 << 30;
 /// A run folder, or what a bundle was unpacked to.
 pub struct Opened {
     /// The run folder.
-    pub folder: PathBuf,
+    folder: PathBuf,
     /// The path that the user named.
     named: PathBuf,
     /// Removes what was unpacked when it is dropped.

@@ -4,11 +4,11 @@ use crate::bundle;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_analysis::Format;
 use trueput_analysis::compare::Selector;
-use trueput_analysis::history::{history, render, run_folders};
+use trueput_analysis::history::{history, render, runs_in};
+use trueput_analysis::{Format, Report};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,13 +17,14 @@ Examples:
   trueput history nightly --json | jq '.series[].steps'
 
 A change of level is found from six runs on: three on each side of it. What the records say changed
-with it (version, host, trueput's commit) stands beside it.";
+with it (version, host, trueput's commit) stands beside it. A run that cannot be read is
+named, and the others are shown.";
 
 /// What `trueput history` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Run folders, bundles, or folders that hold run folders
+    /// Run folders, bundles (*.tar.gz), or folders that hold such
     #[arg(value_name = "RUN|FOLDER", required = true)]
     runs: Vec<PathBuf>,
     /// Only these trials: an engine, a level, NAME=VALUE, with commas between
@@ -46,12 +47,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(words) => Selector::parse(words)?,
         None => Selector::default(),
     };
-    let mut opened = Vec::new();
-    for path in &arguments.runs {
-        opened.push(bundle::open(path)?);
-    }
-    let paths: Vec<PathBuf> = opened.iter().map(|run| run.folder.clone()).collect();
-    let history = history(&run_folders(&paths)?, &selector)?;
+    let runs = runs_in(&arguments.runs)?;
+    let history = history(runs.iter().map(|run| load(run)).collect(), &selector);
     if history.series.is_empty() {
         let why = history.left_out.join("; ");
         return Err(Failure::usage(format!(
@@ -69,4 +66,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         output::style_with(arguments.charts),
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A run, or why it is left out.
+fn load(path: &Path) -> Result<Report, String> {
+    let loaded = bundle::open(path).and_then(|run| Ok(run.report()?));
+    loaded.map_err(|failure| {
+        let path = path.display();
+        format!("{path}: it cannot be read and is left out: {failure}")
+    })
 }

@@ -5,7 +5,7 @@ use crate::charts::{Charts, sparkline};
 use crate::columns::plural;
 use crate::compare::{self, Selector, Side};
 use crate::document::{Block, Column, Table};
-use crate::inference::{Interval, change_points, geometric_mean, outliers};
+use crate::inference::{Interval, geometric_mean, level_changes, outliers};
 use crate::report::{Format, Report, Style};
 use crate::statistics::median;
 use crate::units::{number, per_cent};
@@ -148,7 +148,9 @@ pub fn history(runs: Vec<Result<Report, String>>, selector: &Selector) -> Histor
         }
     }
     let mut series: Vec<Series> = series.into_values().collect();
-    series.iter_mut().for_each(judge);
+    let long = series.iter().filter(|one| one.points.len() >= FEWEST_RUNS);
+    let together = long.count();
+    series.iter_mut().for_each(|one| judge(one, together));
     History { series, left_out }
 }
 
@@ -181,11 +183,11 @@ fn sides(runs: Vec<Result<Report, String>>, selector: &Selector) -> (Vec<Side>, 
     (sides, left_out)
 }
 
-/// Finds steps and outliers of a series.
-fn judge(series: &mut Series) {
+/// Finds steps and outliers of a series, of so many that are read together.
+fn judge(series: &mut Series, together: usize) {
     let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
     let mut bounds = vec![0];
-    bounds.extend(change_points(&rates));
+    bounds.extend(level_changes(&rates, together));
     bounds.push(rates.len());
     let mean = |from: usize, to: usize| rates[from..to].iter().sum::<f64>() / (to - from) as f64;
     for three in bounds.windows(3) {

@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-use trueput_analysis::inference::{Verdict, compare, compare_among};
+use trueput_analysis::inference::{Verdict, compare, compare_among, level_changes};
 
 /// How rates scatter around what an engine can do.
 #[derive(Debug, Clone, Copy)]
@@ -172,5 +172,88 @@ fn the_smallest_difference_that_could_have_been_shown_is_shown_about_four_times_
         let rate = found.count() as f64 / ROUNDS as f64;
         println!("paired {paired}: a ratio of {typical:.4} is found {rate:.3}");
         assert!((0.72..0.88).contains(&rate), "{rate}");
+    }
+}
+
+/// A history: runs of the same level, and from `at` on of `factor` times that.
+fn series(random: &mut Random, noise: Noise, runs: usize, at: usize, factor: f64) -> Vec<f64> {
+    let rate = |run| (if run < at { 1_000.0 } else { 1_000.0 * factor }) * random.scatter(noise);
+    (0..runs).map(rate).collect()
+}
+
+#[test]
+fn a_flat_history_shows_a_step_less_than_once_in_twenty_however_short_it_is() {
+    const ROUNDS: usize = 2_000;
+    let noises = [
+        Noise::Normal(0.01),
+        Noise::Normal(0.10),
+        Noise::LogNormal(0.05),
+        Noise::HeavyTailed(0.01),
+        Noise::HeavyTailed(0.10),
+        Noise::Disturbed(0.02),
+    ];
+    for runs in [6, 7, 8, 9, 10, 12, 15, 20, 30] {
+        for noise in noises {
+            let mut random = Random(11);
+            let stepped = (0..ROUNDS).filter(|_| {
+                let rates = series(&mut random, noise, runs, 0, 1.0);
+                !level_changes(&rates, 1).is_empty()
+            });
+            let rate = stepped.count() as f64 / ROUNDS as f64;
+            println!("{runs} flat runs, {noise:?}: {rate:.4} show a step");
+            // One in a hundred is intended.
+            assert!(rate <= 0.02, "{runs} {noise:?}: {rate}");
+        }
+    }
+}
+
+#[test]
+fn twenty_flat_histories_together_show_a_step_less_than_once_in_twenty() {
+    const ROUNDS: usize = 500;
+    for (runs, noise) in [
+        (8, Noise::Normal(0.05)),
+        (20, Noise::Normal(0.05)),
+        (20, Noise::HeavyTailed(0.05)),
+    ] {
+        let mut random = Random(12);
+        let stepped = (0..ROUNDS).filter(|_| {
+            let all: Vec<_> = (0..20)
+                .map(|_| series(&mut random, noise, runs, 0, 1.0))
+                .collect();
+            all.iter().any(|rates| !level_changes(rates, 20).is_empty())
+        });
+        let rate = stepped.count() as f64 / ROUNDS as f64;
+        println!("20 histories of {runs} runs, {noise:?}: {rate:.4} show a step in any");
+        assert!(rate <= 0.05, "{runs} {noise:?}: {rate}");
+    }
+}
+
+#[test]
+fn a_step_of_a_tenth_among_a_dozen_runs_is_found_nine_times_in_ten() {
+    const ROUNDS: usize = 200;
+    for (runs, at, noise) in [
+        (12, 6, Noise::Normal(0.02)),
+        (12, 3, Noise::Normal(0.02)),
+        (12, 9, Noise::Normal(0.02)),
+        (12, 6, Noise::LogNormal(0.02)),
+        (30, 20, Noise::Normal(0.02)),
+    ] {
+        for (factor, together) in [(0.9, 1), (1.1, 1), (0.9, 10)] {
+            let mut random = Random(13);
+            let found = (0..ROUNDS).filter(|_| {
+                let rates = series(&mut random, noise, runs, at, factor);
+                let near = |found: &usize| found.abs_diff(at) <= 1;
+                level_changes(&rates, together).iter().any(near)
+            });
+            let rate = found.count() as f64 / ROUNDS as f64;
+            println!(
+                "{runs} runs, {factor} from the {at}th on, {noise:?}, {together} together: \
+                 found {rate:.3}"
+            );
+            assert!(
+                rate >= 0.9 || together > 1,
+                "{runs} {at} {factor} {noise:?}: {rate}"
+            );
+        }
     }
 }

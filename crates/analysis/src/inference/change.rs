@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// The least length of a stretch between two changes.
-const SHORTEST: usize = 3;
+pub(super) const SHORTEST: usize = 3;
 
 /// What the rates of a trial's seconds look like.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,7 +34,8 @@ pub enum Shape {
 
 /// Where the mean of a series changes: the indexes at which a new stretch begins, by binary
 /// segmentation (Scott and Knott, 1974) of the sum of squares, with a penalty of Bayes' criterion
-/// for each change. What scatters without a pattern has no change.
+/// for each change. Among the hundreds of seconds of a trial, what scatters without a pattern has no
+/// change; for the few runs of a history, [`super::level_changes`] asks for more.
 #[must_use]
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     let Some(noise) = noise_variance(values) else {

@@ -62,7 +62,7 @@ pub fn bootstrap_median(values: &[f64], level: f64, resamples: usize) -> Option<
 }
 
 /// A number below `limit`, by `SplitMix64` (Steele, Lea and Flood, 2014) and the upper bits.
-fn below(state: &mut u64, limit: usize) -> usize {
+pub(super) fn below(state: &mut u64, limit: usize) -> usize {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -7,6 +7,7 @@
 mod change;
 mod compare;
 mod interval;
+mod level;
 mod noise;
 mod rank;
 
@@ -15,6 +16,7 @@ pub use compare::{Comparison, Verdict, claim_level, compare, compare_among, smal
 pub use interval::{
     Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,
 };
+pub use level::level_changes;
 pub use noise::{Noise, noise};
 pub use rank::{RankTest, outliers, rank_test};
 

@@ -55,8 +55,8 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Where the level changed.
     pub steps: Vec<Step>,
-    /// Indexes of runs that lie far from the others of their stretch.
-    pub outliers: Vec<usize>,
+    /// Runs that lie far from the others of their stretch.
+    pub outliers: Vec<Outlier>,
 }
 
 /// A contender in one run.
@@ -89,6 +89,15 @@ pub struct Step {
     pub ratio: f64,
     /// What the records say changed from the run before: version, host, trueput's commit.
     pub with: Vec<String>,
+}
+
+/// A run that lies far from the others of its stretch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outlier {
+    /// Its index among the points.
+    pub at: usize,
+    /// The median of its stretch, between two changes of level, per second.
+    pub median_per_s: f64,
 }
 
 /// The runs that paths stand for: each itself, a run folder or a bundle, or those in it; oldest
@@ -201,10 +210,13 @@ fn judge(series: &mut Series, together: usize) {
         }
     }
     for two in bounds.windows(2) {
-        let far = outliers(&rates[two[0]..two[1]], FAR);
-        series
-            .outliers
-            .extend(far.into_iter().map(|index| two[0] + index));
+        let stretch = &rates[two[0]..two[1]];
+        let median_per_s = median(stretch.iter().copied()).unwrap_or_default();
+        let far = outliers(stretch, FAR).into_iter();
+        series.outliers.extend(far.map(|index| Outlier {
+            at: two[0] + index,
+            median_per_s,
+        }));
     }
 }
 
@@ -280,7 +292,7 @@ fn table(series: &Series) -> Table {
     let row = |(index, point): (usize, &Point)| {
         let mark = if series.steps.iter().any(|step| step.at == index) {
             "changed"
-        } else if series.outliers.contains(&index) {
+        } else if series.outliers.iter().any(|far| far.at == index) {
             "off"
         } else {
             ""
@@ -330,14 +342,13 @@ fn sentences(series: &Series) -> Vec<String> {
         }
         lines.push(line);
     }
-    for index in &series.outliers {
-        let point = &series.points[*index];
-        let middle = median(series.points.iter().map(|point| point.per_s)).unwrap_or_default();
+    for outlier in &series.outliers {
+        let point = &series.points[outlier.at];
         lines.push(format!(
-            "{} lies off: {}/s where {}/s is the median.",
+            "{} lies off: {}/s where {}/s is the median of its stretch.",
             point.run,
             number(point.per_s),
-            number(middle)
+            number(outlier.median_per_s)
         ));
     }
     match (series.points.len(), lines.is_empty()) {

@@ -1,6 +1,7 @@
 //! What is said of many runs, on runs that are made up.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "a test fails by panicking"
 )]
 
@@ -41,6 +42,38 @@ fn told(runs: &[Report]) -> (History, String) {
     };
     let text = render(&history, Format::Markdown, style);
     (history, text)
+}
+
+/// Eight nights, whose level falls to a half at the fifth, with `change` made to the last four.
+fn halved(change: impl Fn(&mut Report)) -> Vec<Report> {
+    let nights = (0..8).map(|index| {
+        let level = if index < 4 { 1.0 } else { 0.5 } + 0.001 * index as f64;
+        let mut run = night(index, level);
+        if index >= 4 {
+            change(&mut run);
+        }
+        run
+    });
+    nights.collect()
+}
+
+#[test]
+fn an_outlier_is_set_against_its_own_stretch() {
+    let mut runs = halved(|_| ());
+    let more = (8..12).map(|index| night(index, 0.5 + 0.001 * index as f64));
+    runs.extend(more);
+    runs[10] = night(10, 0.6);
+    let (history, text) = told(&runs);
+    let series = &history.series[0];
+    let [outlier] = series.outliers.as_slice() else {
+        panic!("not one outlier: {:?}", series.outliers);
+    };
+    assert_eq!(outlier.at, 10);
+    assert!((outlier.median_per_s - 507.5).abs() < 1.0, "{outlier:?}");
+    assert!(
+        text.contains("night-10 lies off: 600/s where 507/s is the median of its stretch"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -72,9 +72,9 @@ pub struct Point {
     pub host: String,
     /// trueput's commit.
     pub commit: String,
-    /// Median rate of its repeats, per second.
+    /// Geometric mean of its repeats' rates, per second.
     pub per_s: f64,
-    /// 95 % interval of the rate; `None` for fewer than three repeats.
+    /// Student's 95 % interval of that mean; `None` for fewer than three repeats.
     pub interval: Option<Interval>,
     /// Repeats that count.
     pub repeats: usize,
@@ -232,9 +232,15 @@ fn changed(before: &Point, after: &Point) -> Vec<String> {
         .collect()
 }
 
-/// The 95 % interval of a run's rate.
-pub(crate) fn interval(rates: &[f64]) -> Option<Interval> {
-    geometric_mean(rates, 0.95)
+/// A run's rate and its 95 % interval, both of the geometric mean, so that the one lies in the
+/// other. A rate of 0 makes it 0, without an interval.
+pub(crate) fn rate_of(rates: &[f64]) -> (f64, Option<Interval>) {
+    if let Some(interval) = geometric_mean(rates, 0.95) {
+        return (interval.estimate, Some(interval));
+    }
+    let logarithms = rates.iter().map(|rate| rate.ln()).sum::<f64>();
+    let mean = (logarithms / rates.len() as f64).exp();
+    (if mean.is_finite() { mean } else { 0.0 }, None)
 }
 
 /// Writes a history. It ends with a newline.
@@ -313,7 +319,7 @@ fn table(series: &Series) -> Table {
     Table {
         columns: vec![
             column("started", false, 0),
-            column(&format!("{}/s", plural(&series.headline)), true, 0),
+            column(&format!("mean {}/s", plural(&series.headline)), true, 0),
             column("95 % interval", true, 2),
             column("repeats", true, 3),
             column("", false, 0),

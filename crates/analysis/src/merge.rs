@@ -9,9 +9,9 @@ use crate::units::{number, per_cent};
 use crate::{csv, json, markdown, narrate, terminal};
 use std::collections::BTreeMap;
 
-const SIDE_BY_SIDE: &str = "Medians of the same contender under the same circumstances, and each over \
-    the first run's. Runs of several machines are set side by side and never ranked against each \
-    other; trueput compare says whether a difference is one.";
+const SIDE_BY_SIDE: &str = "Geometric means of the repeats of the same contender under the same \
+    circumstances, and each over the first run's. Runs of several machines are set side by side and \
+    never ranked against each other; trueput compare says whether a difference is one.";
 
 /// Writes several runs as one report. It ends with a newline. JSON is an array of the runs' documents,
 /// CSV has the trials of all.
@@ -107,7 +107,7 @@ fn side_by_side(reports: &[Report]) -> Table {
             column("contender", false),
             column("run", false),
             column("version", false),
-            column("per second", true),
+            column("mean per second", true),
             column("of the first", true),
         ],
     }

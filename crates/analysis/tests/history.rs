@@ -77,6 +77,23 @@ fn an_outlier_is_set_against_its_own_stretch() {
 }
 
 #[test]
+fn a_runs_rate_lies_in_its_interval() {
+    let mut run = night(0, 1.0);
+    let rates = [1_000.0, 1_001.0, 2_000.0, 2_002.0, 2_004.0];
+    run.trials = rates
+        .iter()
+        .zip(1..)
+        .map(|(rate, repeat)| valid(spec(0, "lmdb", Durability::Sync, repeat), *rate))
+        .collect();
+    let (history, text) = told(&[run]);
+    let point = &history.series[0].points[0];
+    let product: f64 = rates.iter().product();
+    assert!((point.per_s - product.powf(0.2)).abs() < 1e-6, "{point:?}");
+    assert_eq!(point.interval.unwrap().estimate, point.per_s);
+    assert!(text.contains("mean updates/s"), "{text}");
+}
+
+#[test]
 fn a_run_without_a_trial_that_counts_and_one_that_comes_twice_are_named() {
     let mut useless = night(1, 1.0);
     for trial in &mut useless.trials {

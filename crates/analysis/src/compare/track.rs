@@ -2,8 +2,7 @@
 
 use super::matching::circumstances;
 use super::side::{Side, SideCell};
-use crate::history::{Point, Series, interval};
-use crate::statistics::median;
+use crate::history::{Point, Series, rate_of};
 use std::collections::BTreeSet;
 
 /// A cell of a run, with the series that it belongs to.
@@ -16,32 +15,44 @@ pub(crate) struct Tracked {
     pub point: Point,
 }
 
-/// Every cell of a side in which a trial counts. A contender is known by its engine where that stands
-/// once under the same circumstances, so that a new build or knob continues its series; else by its
-/// name.
+/// Every cell of a side in which a trial counts.
 pub(crate) fn tracked(side: &Side) -> Vec<Tracked> {
     let cells = side.cells();
+    let named = cells.iter().zip(contenders(&cells));
+    named
+        .map(|(cell, contender)| of(side, cell, contender))
+        .collect()
+}
+
+fn key_of(cell: &SideCell<'_>, contender: &str) -> String {
+    let circumstances = circumstances(cell.spec, &BTreeSet::new());
+    format!("{circumstances:?} {contender}")
+}
+
+/// What each cell's contender is called over many runs: its engine where that stands once under the
+/// same circumstances, so that a new build or knob continues its series; else its name.
+fn contenders(cells: &[SideCell<'_>]) -> Vec<String> {
     let all = cells.iter().map(|cell| {
         let mut same = cells.iter().filter(|other| {
             other.spec.engine == cell.spec.engine
                 && circumstances(other.spec, &BTreeSet::new())
                     == circumstances(cell.spec, &BTreeSet::new())
         });
-        let contender = match same.nth(1) {
+        match same.nth(1) {
             None => cell.spec.engine.clone(),
             Some(_) => cell.name.clone(),
-        };
-        of(side, cell, contender)
+        }
     });
     all.collect()
 }
 
 fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> Tracked {
     let rates = cell.rates();
+    let (per_s, interval) = rate_of(&rates);
     let engine = cell.trials.iter().find_map(|trial| trial.engine.as_ref());
     let host = &side.report.manifest.host;
     let mut circumstances = circumstances(cell.spec, &BTreeSet::new());
-    let key = format!("{circumstances:?} {contender}");
+    let key = key_of(cell, &contender);
     for name in ["workload", "level", "workers"] {
         circumstances.remove(name);
     }
@@ -55,8 +66,8 @@ fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> Tracked {
                 .unwrap_or_default(),
             host: host.host_name.clone(),
             commit: host.program.commit.clone(),
-            per_s: median(rates.iter().copied()).unwrap_or_default(),
-            interval: interval(&rates),
+            per_s,
+            interval,
             repeats: rates.len(),
         },
         series: Series {

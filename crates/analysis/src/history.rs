@@ -3,7 +3,7 @@
 use crate::builds::version_number;
 use crate::charts::{Charts, sparkline};
 use crate::columns::plural;
-use crate::compare::{self, Selector, Side};
+use crate::compare::{self, Change, Selector, Side};
 use crate::document::{Block, Column, Table};
 use crate::inference::{Interval, geometric_mean, level_changes, outliers};
 use crate::report::{Format, Report, Style};
@@ -87,7 +87,7 @@ pub struct Step {
     pub at: usize,
     /// The mean rate after it over that before it, up to the next step on either side.
     pub ratio: f64,
-    /// What the records say changed from the run before: version, host, trueput's commit.
+    /// What the records say changed from the run before: machine, program, plan, engine, knobs.
     pub with: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ fn is_bundle(path: &Path) -> bool {
 #[must_use]
 pub fn history(runs: Vec<Result<Report, String>>, selector: &Selector) -> History {
     let (sides, mut left_out) = sides(runs, selector);
-    let mut series: BTreeMap<String, Series> = BTreeMap::new();
+    let mut series: BTreeMap<String, (Series, Vec<&Side>)> = BTreeMap::new();
     for side in &sides {
         let label = &side.label;
         left_out.extend(side.report.damaged.iter().map(|damaged| {
@@ -152,15 +152,23 @@ pub fn history(runs: Vec<Result<Report, String>>, selector: &Selector) -> Histor
             left_out.push(format!("{label}: no trial of it counts"));
         }
         for cell in cells {
-            let entry = series.entry(cell.key).or_insert(cell.series);
-            entry.points.push(cell.point);
+            let (series, of) = series.entry(cell.key).or_insert((cell.series, Vec::new()));
+            series.points.push(cell.point);
+            of.push(side);
         }
     }
-    let mut series: Vec<Series> = series.into_values().collect();
-    let long = series.iter().filter(|one| one.points.len() >= FEWEST_RUNS);
+    let long = series.values().filter(|(_, of)| of.len() >= FEWEST_RUNS);
     let together = long.count();
-    series.iter_mut().for_each(|one| judge(one, together));
-    History { series, left_out }
+    let judged = series.into_iter().map(|(key, (mut series, of))| {
+        judge(&mut series, together, |before, after| {
+            compare::changed(of[before], of[after], &key)
+        });
+        series
+    });
+    History {
+        series: judged.collect(),
+        left_out,
+    }
 }
 
 /// The runs of which some trial fits, in the order of time, and why the others are left out.
@@ -192,8 +200,9 @@ fn sides(runs: Vec<Result<Report, String>>, selector: &Selector) -> (Vec<Side>, 
     (sides, left_out)
 }
 
-/// Finds steps and outliers of a series, of so many that are read together.
-fn judge(series: &mut Series, together: usize) {
+/// Finds steps and outliers of a series, of so many that are read together. `changes` are those
+/// from one of its points to another.
+fn judge(series: &mut Series, together: usize, changes: impl Fn(usize, usize) -> Vec<Change>) {
     let rates: Vec<f64> = series.points.iter().map(|point| point.per_s).collect();
     let mut bounds = vec![0];
     bounds.extend(level_changes(&rates, together));
@@ -202,10 +211,13 @@ fn judge(series: &mut Series, together: usize) {
     for three in bounds.windows(3) {
         let ratio = mean(three[1], three[2]) / mean(three[0], three[1]);
         if (ratio - 1.0).abs() >= LEAST_STEP {
+            let with = changes(three[1] - 1, three[1]).into_iter();
             series.steps.push(Step {
                 at: three[1],
                 ratio,
-                with: changed(&series.points[three[1] - 1], &series.points[three[1]]),
+                with: with
+                    .map(|change| format!("{} {} → {}", change.what, change.first, change.second))
+                    .collect(),
             });
         }
     }
@@ -218,18 +230,6 @@ fn judge(series: &mut Series, together: usize) {
             median_per_s,
         }));
     }
-}
-
-fn changed(before: &Point, after: &Point) -> Vec<String> {
-    let facts = [
-        ("version", &before.version, &after.version),
-        ("host", &before.host, &after.host),
-        ("trueput commit", &before.commit, &after.commit),
-    ];
-    let differing = facts.into_iter().filter(|(_, one, other)| one != other);
-    differing
-        .map(|(what, one, other)| format!("{what} {one} → {other}"))
-        .collect()
 }
 
 /// A run's rate and its 95 % interval, both of the geometric mean, so that the one lies in the

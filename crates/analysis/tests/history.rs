@@ -13,7 +13,7 @@ use trueput_analysis::charts::Charts;
 use trueput_analysis::compare::Selector;
 use trueput_analysis::history::{History, history, render};
 use trueput_analysis::{Format, Report, Style};
-use trueput_record::Durability;
+use trueput_record::{Durability, Value, WorkerKind};
 
 /// Rates of repeats around a level of 1.
 const REPEATS: [f64; 3] = [0.99, 1.0, 1.01];
@@ -55,6 +55,57 @@ fn halved(change: impl Fn(&mut Report)) -> Vec<Report> {
         run
     });
     nights.collect()
+}
+
+#[test]
+fn a_fall_names_what_the_records_say_changed_with_it() {
+    type Turn = fn(&mut Report);
+    let (history, text) = told(&halved(|_| ()));
+    assert_eq!(history.series[0].steps[0].at, 4);
+    assert!(
+        text.contains("the records name nothing that changed then"),
+        "{text}"
+    );
+    let turns: [(&str, Turn); 6] = [
+        ("knob map_size 1073741824 → 4096", |run| {
+            for trial in &mut run.trials {
+                let knobs = &mut trial.spec.knobs;
+                knobs.insert("map_size".to_owned(), Value::Integer(4_096));
+            }
+        }),
+        ("build the default → /opt/liblmdb.so", |run| {
+            for trial in &mut run.trials {
+                trial.spec.build = Some("/opt/liblmdb.so".into());
+            }
+        }),
+        ("library compiled in → /usr/lib/liblmdb.so", |run| {
+            for trial in &mut run.trials {
+                let engine = trial.engine.as_mut().unwrap();
+                engine.origin = "/usr/lib/liblmdb.so".to_owned();
+            }
+        }),
+        ("worker kind processes → threads", |run| {
+            for trial in &mut run.trials {
+                trial.spec.worker_kind = WorkerKind::Threads;
+            }
+        }),
+        ("kernel Linux 6.18.0 → Linux 6.19.1", |run| {
+            run.manifest.host.kernel = "Linux 6.19.1".to_owned();
+        }),
+        (
+            "file system ext4 (rw,relatime) → xfs (rw,relatime)",
+            |run| {
+                run.manifest.host.file_system.kind = "xfs".to_owned();
+            },
+        ),
+    ];
+    for (words, turn) in turns {
+        let (history, text) = told(&halved(turn));
+        assert_eq!(history.series.len(), 1, "{words}");
+        let with = &history.series[0].steps[0].with;
+        assert!(with.iter().any(|told| told == words), "{words}: {with:?}");
+        assert!(text.contains(words), "{words}: {text}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub use narrate::document;
 pub use select::Selector;
 pub use side::Side;
 pub(crate) use side::rate;
-pub(crate) use track::tracked;
+pub(crate) use track::{changed, tracked};
 
 use crate::inference::{Comparison, Noise, claim_level, compare_among};
 use crate::report::{Format, Style};

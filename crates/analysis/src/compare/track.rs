@@ -1,5 +1,7 @@
 //! The cells of a run as points of a history.
 
+use super::Change;
+use super::changes::{between_cells, between_runs};
 use super::matching::circumstances;
 use super::side::{Side, SideCell};
 use crate::history::{Point, Series, rate_of};
@@ -22,6 +24,27 @@ pub(crate) fn tracked(side: &Side) -> Vec<Tracked> {
     named
         .map(|(cell, contender)| of(side, cell, contender))
         .collect()
+}
+
+/// What the records say changed from one run to another: of machine, program and plan, and of the
+/// cells that belong to that series.
+pub(crate) fn changed(before: &Side, after: &Side, key: &str) -> Vec<Change> {
+    let mut changes = between_runs(before, after);
+    let (befores, afters) = (before.cells(), after.cells());
+    let one = within(&befores, key).zip(within(&afters, key));
+    changes.extend(
+        one.into_iter()
+            .flat_map(|(one, other)| between_cells(one, other)),
+    );
+    changes
+}
+
+/// The cell that belongs to a series.
+fn within<'a, 'b>(cells: &'b [SideCell<'a>], key: &str) -> Option<&'b SideCell<'a>> {
+    let mut named = cells.iter().zip(contenders(cells));
+    named
+        .find(|(cell, contender)| key_of(cell, contender) == key)
+        .map(|(cell, _)| cell)
 }
 
 fn key_of(cell: &SideCell<'_>, contender: &str) -> String {

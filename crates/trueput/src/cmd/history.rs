@@ -16,9 +16,11 @@ Examples:
   trueput history results/2026112*-nightly --only rocksdb,sync
   trueput history nightly --json | jq '.series[].steps'
 
-A change of level is found from six runs on: three on each side of it. What the records say changed
-with it (version, host, trueput's commit) stands beside it. A run that cannot be read is
-named, and the others are shown.";
+Each run's rate is the geometric mean of its repeats, with Student's interval of it. A change of
+level is found from six runs on, three on each side of it; all series together show one where there
+is none no more than once in twenty (docs/METHOD.md). What the records say changed with it (machine,
+kernel, file system, trueput's commit, engine, build, knobs) stands beside it. A run that cannot be
+read is named, and the others are shown.";
 
 /// What `trueput history` is given.
 #[derive(Debug, Args)]

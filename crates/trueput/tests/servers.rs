@@ -15,17 +15,13 @@ use std::time::{Duration, Instant};
 use support::{Bench, ended_well, refusal, signal, stderr, stdout, wait_for_work};
 use trueput_record::Outcome;
 
-/// A trial that ends by itself.
-const SHORT: [&str; 14] = [
+/// A trial on a server, but for its engine and its end.
+const TRIAL: [&str; 10] = [
     "run",
     "micro",
-    "--engine",
-    "postgresql",
     "--durability",
     "process",
     "--workers",
-    "2",
-    "--duration",
     "2",
     "--set",
     "test=overwrite",
@@ -33,30 +29,39 @@ const SHORT: [&str; 14] = [
     "records=2000",
 ];
 
-/// A trial that does not end before somebody ends it.
-const LONG: [&str; 14] = [
-    "run",
-    "micro",
-    "--engine",
-    "postgresql",
-    "--durability",
-    "process",
-    "--workers",
-    "2",
-    "--duration",
-    "300",
-    "--set",
-    "test=overwrite",
-    "--set",
-    "records=2000",
-];
+/// A server that the program makes for a trial, and how its processes and files are known.
+struct Kind {
+    engine: &'static str,
+    /// The file that a running server keeps its process's number in, in its folder.
+    pid: &'static str,
+    /// A file that each instance has.
+    file: &'static str,
+}
+
+const POSTGRESQL: Kind = Kind {
+    engine: "postgresql",
+    pid: "data/postmaster.pid",
+    file: "PG_VERSION",
+};
+
+const MARIADB: Kind = Kind {
+    engine: "mariadb",
+    pid: "data/server.pid",
+    file: "ibdata1",
+};
+
+/// The arguments of a trial on such a server that takes so many seconds.
+fn trial(kind: &Kind, seconds: &'static str) -> Vec<&'static str> {
+    let more = ["--engine", kind.engine, "--duration", seconds];
+    [&TRIAL[..], &more].concat()
+}
 
 /// Whether there is a server to test; where not, why.
-fn is_here() -> bool {
+fn is_here(kind: &Kind) -> bool {
     let registry = trueput_drivers::registry().iter();
     let engine = registry
         .into_iter()
-        .find(|engine| engine.info().name == "postgresql");
+        .find(|engine| engine.info().name == kind.engine);
     match engine.unwrap().build() {
         Ok(_) => true,
         Err(why) => {
@@ -67,8 +72,8 @@ fn is_here() -> bool {
 }
 
 /// The file that a running server keeps its process's number in, below a folder.
-fn pid_file(folder: &Path) -> Option<PathBuf> {
-    let file = folder.join("data/postmaster.pid");
+fn pid_file(kind: &Kind, folder: &Path) -> Option<PathBuf> {
+    let file = folder.join(kind.pid);
     if file.exists() {
         return Some(file);
     }
@@ -76,14 +81,14 @@ fn pid_file(folder: &Path) -> Option<PathBuf> {
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders
         .filter(|entry| entry.file_name() != "data")
-        .find_map(|entry| pid_file(&entry.path()))
+        .find_map(|entry| pid_file(kind, &entry.path()))
 }
 
 /// Waits until the workers are at work on the server, and says which process that is.
-fn server_at_work(child: &mut Child, work: &Path) -> i32 {
+fn server_at_work(kind: &Kind, child: &mut Child, work: &Path) -> i32 {
     // Both workers are threads of one process.
     wait_for_work(child, work, 1 << 20, 1);
-    let text = std::fs::read_to_string(pid_file(work).unwrap()).unwrap();
+    let text = std::fs::read_to_string(pid_file(kind, work).unwrap()).unwrap();
     text.lines().next().unwrap().parse().unwrap()
 }
 
@@ -104,23 +109,24 @@ fn assert_nothing_is_left(bench: &Bench) {
 
 /// A long trial on a private server that is at work, the process of `trueput` and the server's; `None`,
 /// and said, where no server is here.
-fn trial_at_work() -> Option<(Bench, Child, i32)> {
-    if !is_here() {
+fn trial_at_work(kind: &Kind) -> Option<(Bench, Child, i32)> {
+    if !is_here(kind) {
         return None;
     }
     let bench = Bench::new();
-    let mut child = bench.spawn_with(&LONG, "");
-    let server = server_at_work(&mut child, &bench.path().join("results"));
+    // It does not end before somebody ends it.
+    let mut child = bench.spawn_with(&trial(kind, "300"), "");
+    let server = server_at_work(kind, &mut child, &bench.path().join("results"));
     Some((bench, child, server))
 }
 
 #[test]
 fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
-    if !is_here() {
+    if !is_here(&POSTGRESQL) {
         return;
     }
     let bench = Bench::new();
-    let output = bench.run(&SHORT);
+    let output = bench.run(&trial(&POSTGRESQL, "2"));
     let trials = bench.trials();
     assert!(
         ended_well(&trials[0]),
@@ -142,7 +148,13 @@ fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
 
 #[test]
 fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing() {
-    let Some((bench, child, server)) = trial_at_work() else {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        invalid_once_killed(kind);
+    }
+}
+
+fn invalid_once_killed(kind: &Kind) {
+    let Some((bench, child, server)) = trial_at_work(kind) else {
         return;
     };
     signal(server, SIGKILL);
@@ -161,7 +173,13 @@ fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing(
 
 #[test]
 fn ctrl_c_stops_the_server_and_clears_up() {
-    let Some((bench, child, server)) = trial_at_work() else {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        stopped_by_ctrl_c(kind);
+    }
+}
+
+fn stopped_by_ctrl_c(kind: &Kind) {
+    let Some((bench, child, server)) = trial_at_work(kind) else {
         return;
     };
     signal(i32::try_from(child.id()).unwrap(), SIGINT);
@@ -173,7 +191,13 @@ fn ctrl_c_stops_the_server_and_clears_up() {
 
 #[test]
 fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
-    let Some((bench, mut child, server)) = trial_at_work() else {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        gone_with_its_run(kind);
+    }
+}
+
+fn gone_with_its_run(kind: &Kind) {
+    let Some((bench, mut child, server)) = trial_at_work(kind) else {
         return;
     };
     child.kill().unwrap();
@@ -182,8 +206,9 @@ fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
     let output = bench.run(&["clean", "--yes", "--results", "results"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let left = bench.snapshot();
+    let file = kind.file;
     assert!(
-        !left.keys().any(|path| path.ends_with("PG_VERSION")),
+        !left.keys().any(|path| path.ends_with(file)),
         "something is left"
     );
 }
@@ -191,7 +216,7 @@ fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
 #[test]
 fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_name() {
     use std::os::unix::fs::PermissionsExt;
-    if !is_here() {
+    if !is_here(&POSTGRESQL) {
         return;
     }
     if !nix::unistd::geteuid().is_root() {

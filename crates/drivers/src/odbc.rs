@@ -67,8 +67,8 @@ impl Odbc {
         Ok((&named.source, told))
     }
 
-    /// How it is written to, by its connection string or by what it says of itself; `None` as long as
-    /// no data source is named, or it cannot be asked.
+    /// How it is written to, by its connection string or by what it says of itself; `None` as long
+    /// as no data source is named, or it cannot be asked.
     fn manner(&self) -> Option<&'static Manner> {
         let (source, told) = self.told().ok()?;
         dialect::told(source.dialect(), told).ok()

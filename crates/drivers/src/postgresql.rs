@@ -17,13 +17,13 @@ use address::Address;
 use database::Opened;
 use instance::Instance;
 use knobs::Keeping;
+pub(crate) use owned::LOCK;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
     Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob,
     OpenSpec, Promise, Resolved, Result, Service, Window, secret,
 };
-pub(crate) use owned::LOCK;
 use wire::Connection;
 
 const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write Ahead Log' \

@@ -46,8 +46,8 @@ pub(super) fn take(
     ready.and(unlocked)
 }
 
-/// The lock of the server's that whoever looks at a schema holds meanwhile, over ODBC too: its name,
-/// as a statement has it.
+/// The lock of the server's that whoever looks at a schema holds meanwhile, over ODBC too: its
+/// name, as a statement has it.
 pub(crate) fn turn(schema: &str) -> String {
     format!("'trueput open {schema}'")
 }

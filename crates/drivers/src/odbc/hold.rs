@@ -1,10 +1,10 @@
 //! That no two runs have one schema, whether they came over ODBC or by the server's own driver: the
 //! locks are those of the drivers `postgresql` and `mariadb`.
 //!
-//! On PostgreSQL who has the schema open shares an advisory lock, and who empties it holds it alone.
-//! On MariaDB a transaction that has read the table with the mark shares that table's metadata lock,
-//! and an alteration of the table needs that lock alone; who looks at the schema waits for its turn.
-//! SQLite, Informix and IRIS have no lock that outlives a transaction and ends with a connection.
+//! On PostgreSQL who has the schema open shares an advisory lock, and who empties it holds it
+//! alone. On MariaDB a transaction that has read the table with the mark shares that table's
+//! metadata lock, and an alteration of the table needs that lock alone; who looks at the schema
+//! waits for a turn. SQLite, Informix and IRIS have no lock that outlives a transaction and ends with a connection.
 
 use super::connection::Connection;
 use super::dialect::{MARKER, Manner};
@@ -64,8 +64,8 @@ impl Held<'_> {
         }
     }
 
-    /// Holds it alone, once those who were just closed have let it go. `is_there` says whether there
-    /// is anything in it.
+    /// Holds it alone, once those who were just closed have let it go. `is_there` says whether
+    /// there is anything in it.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where another run holds it; whatever the data source says.

@@ -50,8 +50,8 @@ pub(super) const KNOBS: &[Knob] = &[
 /// Checks that a data source is written to in the dialect that the plan wants.
 ///
 /// # Errors
-/// [`Error::Unsupported`], where it is another: all that was asked of the engine before was answered
-/// for that one.
+/// [`Error::Unsupported`], where it is another: all that was asked of the engine before was
+/// answered for that one.
 pub(super) fn check_dialect(knobs: &Resolved, manner: &Manner) -> Result<()> {
     let (word, name) = (knobs.text("dialect"), manner.dialect.name());
     if word == "auto" || word == name {

@@ -110,13 +110,13 @@ impl Job for TpccJob {
         if !capabilities.atomic_transactions {
             return lacks("has transactions of several records (clause 3.2)");
         }
-        // In SQL a dialect can have none. Who asks for SQL by name takes that, and the result says it;
-        // a database of keys and values, or one that is left to the program to choose, does not.
+        // In SQL a dialect can have none. Who asks for SQL by name takes that, and the result says
+        // so; keys and values, or a store that is left to the program to choose, do not.
         if !capabilities.snapshot_reads && self.settings.store != store::Store::Sql {
             return Err(
-                "it needs an engine that shows a read transaction one state of the database (clause \
-                 3.4), and this does not; in SQL, where the engine speaks it, tpcc runs without and \
-                 says so in its result: give store sql"
+                "it needs an engine that shows a read transaction one state of the database \
+                 (clause 3.4), and this does not; in SQL, where the engine speaks it, tpcc runs \
+                 without and says so in its result: give store sql"
                     .to_owned(),
             );
         }

@@ -31,8 +31,8 @@ pub(super) struct Writing {
     pub(super) table_end: fn(bool) -> &'static str,
     /// What stands at a query's end to lock the rows that it reads.
     pub(super) lock: &'static str,
-    /// A query cannot lock its rows, and the server locks no whole database: rows that are read to be
-    /// written are first updated to what they are.
+    /// A query cannot lock its rows, and the server locks no whole database: rows that are read to
+    /// be written are first updated to what they are.
     pub(super) locks_by_update: bool,
     /// `UPDATE … RETURNING` gives the rows that it has changed.
     pub(super) has_returning: bool,

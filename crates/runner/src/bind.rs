@@ -91,11 +91,8 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     }
     placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
     check_workers(&*engine, spec)?;
+    check_fit(&*job, &*engine, &knobs).map_err(|why| format!("{}: {why}", spec.workload))?;
     check_job(&*job, &*engine, spec)?;
-    if job.needs_transactions() {
-        let checked = engine.check_transactions(&knobs);
-        checked.map_err(|error| format!("{}: {}", spec.workload, in_words(name, error)))?;
-    }
     Ok(Bound {
         engine,
         promise,
@@ -134,10 +131,27 @@ pub(crate) fn in_an_engines_place(
     }
 }
 
+/// Says whether a job can be done on an engine with these knobs at all. A plan's expansion asks the
+/// same, so that what is refused here is not in it.
+///
+/// # Errors
+/// One sentence: what the engine lacks, and what would be right where anything would.
+pub(crate) fn check_fit(
+    job: &dyn Job,
+    engine: &dyn Engine,
+    knobs: &Resolved,
+) -> Result<(), String> {
+    job.check_capabilities(&engine.capabilities())?;
+    job.check_dialect(engine.dialect())?;
+    if job.needs_transactions() {
+        let checked = engine.check_transactions(knobs);
+        checked.map_err(|error| in_words(engine.info().name, error))?;
+    }
+    Ok(())
+}
+
 fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     job.check_workers(spec.workers, spec.worker_kind)
-        .and_then(|()| job.check_capabilities(&engine.capabilities()))
-        .and_then(|()| job.check_dialect(engine.dialect()))
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     check_crash(job, engine, spec)?;
     match job.durability() {

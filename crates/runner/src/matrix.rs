@@ -4,7 +4,7 @@ mod reach;
 mod steps;
 
 use crate::Registry;
-use crate::bind::{in_an_engines_place, in_words};
+use crate::bind::{check_fit, in_an_engines_place, in_words};
 use crate::host::filesystem::{self, Lacking};
 use crate::host::placement;
 use crate::log_place::{LOG, LOG_DIRECTORY};
@@ -460,11 +460,10 @@ impl<'a> Expansion<'a> {
                 if job.durability().is_some_and(|own| own != draft.durability) {
                     continue;
                 }
-                let fits = job
-                    .check_capabilities(&engine.capabilities())
-                    .and_then(|()| job.check_dialect(engine.dialect()));
-                if let Err(why) = fits {
-                    let why = format!("{}: {why}", draft.engine);
+                let resolved = resolve(&draft.engine, engine.knobs(), &knobs)
+                    .map_err(|why| self.wrong("knobs", why))?;
+                if let Err(why) = check_fit(&*job, engine, &resolved) {
+                    let why = self.unfit(engine, &why);
                     if !left_out.contains(&why) {
                         self.lacking("settings", why, left_out)?;
                     }
@@ -485,6 +484,16 @@ impl<'a> Expansion<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Why the workload is not done on an engine, with the name of the one that the sentence leaves
+    /// out.
+    fn unfit(&self, engine: &dyn Engine, why: &str) -> String {
+        let name = engine.info().name;
+        match why.starts_with(name) {
+            true => format!("{}: {why}", self.plan.workload),
+            false => format!("{name}: {why}"),
+        }
     }
 
     /// Fills in defaults, and asks the workload whether its settings go together.

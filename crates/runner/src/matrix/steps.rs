@@ -1,7 +1,7 @@
 //! The steps of a ledger: each base cell again, with each step's changes.
 
 use super::{Error, Expansion};
-use crate::bind::in_words;
+use crate::bind::{check_fit, in_words};
 use crate::host::filesystem::{self, Lacking};
 use crate::host::placement;
 use trueput_engine::knob::resolve;
@@ -155,6 +155,13 @@ impl Expansion<'_> {
         }
         let given: Settings = spec.settings.clone();
         let (settings, job) = self.bound(&given, &spec.conditions)?;
+        if let Err(why) = check_fit(&*job, engine, &knobs) {
+            let why = step_of(ground, step, &why);
+            if !left_out.contains(&why) {
+                self.lacking(&key, why, left_out)?;
+            }
+            return Ok(None);
+        }
         job.check_workers(spec.workers, spec.worker_kind)
             .map_err(wrong)?;
         spec.settings = settings.as_settings().clone();

@@ -1,3 +1,5 @@
+mod fits;
+
 use super::*;
 use trueput_engine::{
     Build, Capabilities, Database, Info as EngineInfo, Kind, OpenSpec, Promise, Value,
@@ -13,6 +15,8 @@ struct Described {
     retains_data: bool,
     levels: &'static [Durability],
     present: bool,
+    /// Whether it keeps transactions that read apart.
+    keeps_apart: bool,
 }
 
 impl Engine for Described {
@@ -68,6 +72,16 @@ impl Engine for Described {
             },
             unit: "bytes",
         }]
+    }
+
+    fn check_transactions(&self, _: &Resolved) -> trueput_engine::Result<()> {
+        match self.keeps_apart {
+            true => Ok(()),
+            false => Err(trueput_engine::Error::Unsupported(format!(
+                "{} has no transactions",
+                self.name
+            ))),
+        }
     }
 
     fn open(&self, _spec: &OpenSpec<'_>) -> trueput_engine::Result<Box<dyn Database>> {
@@ -158,6 +172,7 @@ const NULL: Described = Described {
     retains_data: false,
     levels: &[Durability::None],
     present: true,
+    keeps_apart: true,
 };
 const SHARED: Described = Described {
     name: "shared",
@@ -165,6 +180,7 @@ const SHARED: Described = Described {
     retains_data: true,
     levels: &[Sync, Process],
     present: true,
+    keeps_apart: true,
 };
 const SINGLE: Described = Described {
     name: "single",
@@ -172,6 +188,7 @@ const SINGLE: Described = Described {
     retains_data: true,
     levels: &[Sync, Async],
     present: true,
+    keeps_apart: true,
 };
 const ABSENT: Described = Described {
     name: "absent",

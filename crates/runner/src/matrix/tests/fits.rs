@@ -1,0 +1,147 @@
+//! What a run would refuse is not in a plan's expansion: neither in its cells nor in its steps.
+
+use super::*;
+use trueput_engine::Dialect;
+use trueput_record::ledger::Step;
+
+/// Has write batches alone.
+const BATCHES: Described = Described {
+    name: "batches",
+    keeps_apart: false,
+    ..SHARED
+};
+
+/// A workload that reads before it writes, and can be asked to speak SQL.
+struct Reading;
+
+impl Workload for Reading {
+    fn info(&self) -> Info {
+        Info {
+            name: "reading",
+            ..Ranged.info()
+        }
+    }
+
+    fn settings(&self) -> &'static [Knob] {
+        const SETTINGS: &[Knob] = &[Knob {
+            name: "store",
+            summary: "",
+            gives_up: "",
+            kind: Kind::Choice {
+                default: "kv",
+                choices: &["kv", "sql"],
+            },
+            unit: "",
+        }];
+        SETTINGS
+    }
+
+    fn job(&self, settings: &Resolved, _: &Conditions) -> Result<Box<dyn Job>, String> {
+        Ok(Box::new(ReadingJob {
+            speaks_sql: settings.text("store") == "sql",
+        }))
+    }
+}
+
+struct ReadingJob {
+    speaks_sql: bool,
+}
+
+impl Job for ReadingJob {
+    fn kinds(&self) -> &'static [&'static str] {
+        Unrun.kinds()
+    }
+
+    fn total_units(&self) -> u64 {
+        Unrun.total_units()
+    }
+
+    fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), String> {
+        match (self.speaks_sql, dialect) {
+            (true, None) => Err("this engine speaks no SQL: give store kv".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn needs_transactions(&self) -> bool {
+        true
+    }
+
+    fn expected_bytes(&self) -> u64 {
+        Unrun.expected_bytes()
+    }
+
+    fn prepare(
+        &self,
+        target: &Target<'_>,
+        remains: Remains,
+    ) -> Result<Option<Load>, WorkloadError> {
+        Unrun.prepare(target, remains)
+    }
+
+    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, WorkloadError> {
+        Unrun.execute(task)
+    }
+
+    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, WorkloadError> {
+        Unrun.conclude(target, ended)
+    }
+}
+
+fn reading(engines: &[&str]) -> PlanFile {
+    let mut plan = PlanFile::for_workload("reading");
+    plan.engines = engines.iter().map(|name| Contender::parse(name)).collect();
+    plan
+}
+
+fn expand_reading(plan: &PlanFile) -> Result<Matrix, String> {
+    let registry = Registry {
+        engines: &[&SHARED, &SINGLE, &BATCHES],
+        workloads: &[&Reading],
+    };
+    expand(plan, &registry).map_err(|error| error.to_string())
+}
+
+#[test]
+fn an_engine_without_the_transactions_that_a_workload_needs_is_refused_or_left_out() {
+    let mut plan = reading(&["present"]);
+    let said = "reading: batches has no transactions";
+    assert_eq!(expand_reading(&plan), Err(said.to_owned()));
+    plan.unsupported = Unsupported::LeaveOut;
+    let matrix = expand_reading(&plan).unwrap();
+    assert_eq!(
+        ids(&matrix),
+        ["0001-shared-sync-w4-r1", "0002-single-sync-w4-r1"]
+    );
+    assert_eq!(matrix.left_out, [said]);
+}
+
+#[test]
+fn a_step_to_what_an_engine_has_not_is_refused_or_left_out() {
+    let to_sql = Step {
+        name: "in SQL".to_owned(),
+        settings: Settings::from([("store".to_owned(), "sql".into())]),
+        ..Step::default()
+    };
+    let wide = Step {
+        name: "wide".to_owned(),
+        knobs: BTreeMap::from([(
+            "shared".to_owned(),
+            Settings::from([("map_size".to_owned(), Value::Integer(2 << 30))]),
+        )]),
+        ..Step::default()
+    };
+    let mut plan = reading(&["shared"]);
+    plan.steps = vec![to_sql, wide];
+    let said = "shared: step 'in SQL': this engine speaks no SQL: give store kv";
+    assert_eq!(expand_reading(&plan), Err(said.to_owned()));
+    plan.unsupported = Unsupported::LeaveOut;
+    let matrix = expand_reading(&plan).unwrap();
+    assert_eq!(matrix.left_out, [said]);
+    let names: Vec<_> = matrix
+        .trials
+        .iter()
+        .filter_map(|spec| spec.step.as_ref().map(|step| step.name.as_str()))
+        .collect();
+    assert_eq!(names, ["base", "wide"]);
+}

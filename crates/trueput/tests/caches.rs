@@ -21,15 +21,21 @@ fn has(engine: &str) -> bool {
     found
 }
 
-/// Runs tpcc on an engine whose cache is empty at first, then with all tables primed; both trials, and
-/// the run's report.
+/// Runs a small tpcc on an engine whose cache is empty at first, then with all tables primed; both
+/// trials, and the run's report.
 fn without_and_with_priming(engine: &str, more: &[&str]) -> (Bench, Vec<TrialRecord>, String) {
+    let small = ["--set", "cardinality=tenth"];
+    let primed = ["--step", "primed cache: prime=all"];
+    with_step(engine, &[&small, &primed, more].concat())
+}
+
+/// The same with the tables and the step that `more` asks for.
+fn with_step(engine: &str, more: &[&str]) -> (Bench, Vec<TrialRecord>, String) {
     let bench = Bench::new();
     let work = ["ledger", "tpcc", "--engine", engine, "--workers", "1"];
-    let small = ["--set", "cardinality=tenth", "--set", "transactions=100"];
-    let once = ["--repeat", "1", "--no-ceilings"];
-    let steps = ["--start", "cold", "--step", "primed cache: prime=all"];
-    let arguments = [&work[..], &small, &steps, &once, more].concat();
+    let once = ["--repeat", "1", "--no-ceilings", "--start", "cold"];
+    let count = ["--set", "transactions=100"];
+    let arguments = [&work[..], &count, &once, more].concat();
     let output = bench.run(&arguments);
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let trials = bench.trials();
@@ -69,6 +75,23 @@ fn primed_is_warmer(engine: &str, more: &[&str]) {
 #[test]
 fn postgresqls_buffers_answer_more_when_primed() {
     primed_is_warmer("postgresql", &["--durability", "process"]);
+}
+
+/// A table that is read in sequence and is larger than a quarter of the buffers stays in none of them.
+#[test]
+fn postgresqls_buffers_keep_primed_tables_that_are_larger_than_a_quarter_of_them() {
+    if !has("postgresql") {
+        return;
+    }
+    let level = ["--durability", "process", "--set", "cardinality=full"];
+    let buffers = ["--knob", "postgresql.shared_buffers=96MiB"];
+    let step = ["--step", "primed cache: prime=customer+stock"];
+    let (_bench, trials, _) = with_step("postgresql", &[level, buffers, step].concat());
+    let (cold, primed) = (cache(&trials[0]), cache(&trials[1]));
+    assert!(
+        primed.hit_ratio() > cold.hit_ratio() && primed.misses < cold.misses / 3 * 2,
+        "{cold:?}, primed {primed:?}"
+    );
 }
 
 #[test]

@@ -512,10 +512,19 @@ pub trait Tables {
     ) -> Result<()>;
 
     /// Reads every column of every row that a table has for a warehouse ([`Table::Item`], which is
-    /// of none, and [`Table::History`], which need not be stored by warehouse: every row), so that
-    /// what holds them is in the engine's cache, and counts the rows.
+    /// of none, and [`Table::History`], which need not be stored by warehouse: every row), and
+    /// counts the rows.
     ///
     /// # Errors
     /// The engine's.
     fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64>;
+
+    /// Reads the same rows by their keys, as transactions find them, and what the secondary indexes
+    /// have for them, so that both are in the engine's cache. It is called in a read transaction.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {
+        self.read_table(table, warehouse).map(drop)
+    }
 }

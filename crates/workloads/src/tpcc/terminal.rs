@@ -211,7 +211,8 @@ impl Terminal<'_> {
 }
 
 /// Reads the tables that are to be in the cache. Threads of one process, which share its cache, read
-/// a warehouse each in turn; a process of its own reads all.
+/// a warehouse each in turn, so that the first reads all where there is but one; a process of its own
+/// reads all.
 ///
 /// # Errors
 /// The engine's.
@@ -237,9 +238,7 @@ pub(super) fn prime(
         };
         for piece in (0..pieces).filter(|piece| piece % all == own) {
             let doing = || format!("reading the table {} into the cache", table.name());
-            consistency::reading(&mut *tables, doing, |tables| {
-                tables.read_table(table, piece + 1)
-            })?;
+            consistency::reading(&mut *tables, doing, |tables| tables.prime(table, piece + 1))?;
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ mod dialect;
 mod load;
 mod order;
 mod pay;
+mod prime;
 mod procedures;
 mod schema;
 mod state;
@@ -66,6 +67,8 @@ enum Which {
     StockLevel,
     Insert(Table),
     Read(Table),
+    Prime(Table),
+    PrimeIndex(Table),
     WarehouseYtd,
     DistrictState,
     Customers,
@@ -391,5 +394,9 @@ impl Tables for SqlTables<'_> {
 
     fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64> {
         self.read_whole(table, warehouse)
+    }
+
+    fn prime(&mut self, table: Table, warehouse: u32) -> Result<()> {
+        self.prime_by_key(table, warehouse)
     }
 }

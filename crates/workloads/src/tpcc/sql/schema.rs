@@ -164,7 +164,7 @@ pub(super) fn columns(table: Table) -> &'static [Column] {
 }
 
 /// How many of a table's first columns are its primary key; HISTORY has none (clause 1.3.1).
-fn key_columns(table: Table) -> usize {
+pub(super) fn key_columns(table: Table) -> usize {
     match table {
         Table::History => 0,
         Table::Warehouse | Table::Item => 1,
@@ -183,7 +183,7 @@ pub(super) fn warehouse_column(table: Table) -> Option<&'static str> {
     }
 }
 
-fn names(columns: &[Column]) -> String {
+pub(super) fn names(columns: &[Column]) -> String {
     let names: Vec<_> = columns.iter().map(|(name, _, _)| *name).collect();
     names.join(", ")
 }
@@ -212,6 +212,15 @@ pub(super) const INDEXES: [&str; 2] = [
     "CREATE INDEX customer_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id)",
     "CREATE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)",
 ];
+
+/// The columns of a table's secondary index; `None` where it has none.
+pub(super) fn indexed(table: Table) -> Option<&'static str> {
+    match table {
+        Table::Customer => Some("c_w_id, c_d_id, c_last, c_first, c_id"),
+        Table::Order => Some("o_w_id, o_d_id, o_c_id, o_id"),
+        _ => None,
+    }
+}
 
 /// The statement that inserts so many rows.
 pub(super) fn insert(table: Table, rows: usize) -> String {
@@ -274,6 +283,16 @@ mod tests {
         }
         let informix = super::create(Table::Customer, writing(Dialect::Informix));
         assert!(informix.contains("c_data LVARCHAR(500)"), "{informix}");
+    }
+
+    #[test]
+    fn the_columns_of_an_index_are_those_that_it_is_made_of() {
+        let tables = Table::ALL.into_iter();
+        let named: Vec<_> = tables.filter_map(indexed).collect();
+        assert_eq!(named.len(), INDEXES.len());
+        for (index, columns) in INDEXES.iter().zip(named) {
+            assert!(index.ends_with(&format!("({columns})")), "{index}");
+        }
     }
 
     #[test]

@@ -1,0 +1,85 @@
+//! Tables read into the server's cache, as transactions will find them there.
+
+use super::columns::number;
+use super::{SqlTables, Which, schema};
+use crate::tpcc::rows::Table;
+use std::ops::ControlFlow;
+use trueput_engine::sql::Statement;
+use trueput_engine::{Datum, Dialect, Result};
+
+/// What is sent first, within the transaction, for the reading to fill the cache.
+///
+/// PostgreSQL reads a table that is larger than a quarter of `shared_buffers` in sequence through a
+/// ring of 256 KiB, which is all that stays (src/backend/storage/buffer/README, "Buffer Ring
+/// Replacement Strategy"). What is found by an index goes the usual way.
+fn preparing(dialect: Dialect) -> Option<&'static str> {
+    match dialect {
+        Dialect::Postgresql => Some("SET LOCAL enable_seqscan = off"),
+        _ => None,
+    }
+}
+
+/// The query for a table's rows in the order of their keys.
+fn by_key(table: Table) -> String {
+    let key = &schema::columns(table)[..schema::key_columns(table)];
+    let order = match key.is_empty() {
+        true => String::new(),
+        false => format!(" ORDER BY {}", schema::names(key)),
+    };
+    format!("SELECT * FROM {}{}{order}", table.name(), of(table))
+}
+
+/// The query for what the secondary index of a table has, in its order; `None` where it has none.
+fn by_index(table: Table) -> Option<String> {
+    let columns = schema::indexed(table)?;
+    let (name, of) = (table.name(), of(table));
+    Some(format!(
+        "SELECT {columns} FROM {name}{of} ORDER BY {columns}"
+    ))
+}
+
+fn of(table: Table) -> String {
+    let column = schema::warehouse_column(table);
+    column.map_or_else(String::new, |column| format!(" WHERE {column} = ?"))
+}
+
+impl SqlTables<'_> {
+    pub(super) fn prime_by_key(&mut self, table: Table, warehouse: u32) -> Result<()> {
+        let dialect = self.sql()?.dialect();
+        if let Some(first) = preparing(dialect) {
+            self.sql()?.batch(first)?;
+        }
+        let statement = self.statement(Which::Prime(table), 0, |_| by_key(table))?;
+        self.pass(statement, table, warehouse)?;
+        let Some(query) = by_index(table) else {
+            return Ok(());
+        };
+        let statement = self.statement(Which::PrimeIndex(table), 0, |_| query)?;
+        self.pass(statement, table, warehouse)
+    }
+
+    fn pass(&mut self, statement: Statement, table: Table, warehouse: u32) -> Result<()> {
+        let column = schema::warehouse_column(table);
+        let parameters: Vec<_> = column.map(|_| number(warehouse)).into_iter().collect();
+        let visit = &mut |_: &[Datum<'_>]| ControlFlow::Continue(());
+        self.sql()?.query(statement, &parameters, visit).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_by_their_keys_and_indexes_by_themselves() {
+        assert_eq!(
+            by_key(Table::Stock),
+            "SELECT * FROM stock WHERE s_w_id = ? ORDER BY s_w_id, s_i_id"
+        );
+        assert_eq!(by_key(Table::Item), "SELECT * FROM item ORDER BY i_id");
+        assert_eq!(by_key(Table::History), "SELECT * FROM history");
+        assert_eq!(by_index(Table::Stock), None);
+        let orders = by_index(Table::Order).unwrap_or_default();
+        assert!(orders.ends_with("WHERE o_w_id = ? ORDER BY o_w_id, o_d_id, o_c_id, o_id"));
+    }
+}

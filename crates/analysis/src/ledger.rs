@@ -125,17 +125,29 @@ pub fn ledgers(report: &Report) -> Vec<Ledger> {
             bases.push((spec, step));
         }
     }
-    // All gains of a report are read together.
-    let comparisons = cells(report).filter(|(_, step)| step.index > 0).count();
     let builder = Builder {
         report,
-        comparisons,
+        comparisons: comparisons(report),
         steps: step_names(report),
     };
     bases
         .into_iter()
         .map(|(spec, step)| builder.ledger(spec, step))
         .collect()
+}
+
+/// How many gains a report has, which are all read together: each step's over the base, and in a
+/// cumulative ledger that over the step before it, too. For its first step these are one.
+fn comparisons(report: &Report) -> usize {
+    let mut steps: BTreeMap<u32, (LedgerKind, usize)> = BTreeMap::new();
+    for (_, step) in cells(report).filter(|(_, step)| step.index > 0) {
+        steps.entry(step.base).or_insert((step.ledger, 0)).1 += 1;
+    }
+    let gains = steps.values().map(|&(kind, count)| match kind {
+        LedgerKind::Cumulative => 2 * count - 1,
+        LedgerKind::OneAtATime => count,
+    });
+    gains.sum()
 }
 
 /// One trial of each cell that is of a ledger.

@@ -55,7 +55,7 @@ pub struct Row {
     pub changes: Vec<String>,
     /// The figures; `None` where no trial of it counts.
     pub figures: Option<Figures>,
-    /// Its gain over the step before it that was measured; `None` for the base.
+    /// Its gain over the step before it of which trials count; `None` for the base.
     pub over_before: Option<Gain>,
     /// Its gain over the base; `None` for the base.
     pub over_base: Option<Gain>,
@@ -179,6 +179,15 @@ struct Ground<'a> {
     rates: BTreeMap<u32, f64>,
 }
 
+/// What a row is held against; nothing for the base.
+struct Over<'a> {
+    /// What the plan stands it on.
+    stands_on: Option<&'a Ground<'a>>,
+    /// The row before it of which trials count.
+    before: Option<&'a Ground<'a>>,
+    base: Option<&'a Ground<'a>>,
+}
+
 impl<'a> Builder<'a> {
     fn ledger(&self, base: &'a TrialSpec, step: &LedgerStep) -> Ledger {
         let headline = self.headline(base);
@@ -192,11 +201,22 @@ impl<'a> Builder<'a> {
                 continue;
             };
             let ground = self.ground(spec, &headline);
-            let before = match step.ledger {
-                LedgerKind::Cumulative => grounds.last(),
-                LedgerKind::OneAtATime => grounds.first(),
+            let base = grounds.first();
+            // What it changes is told over what the plan stands it on, though nothing of that may
+            // count; its gain needs something that does.
+            let (stands_on, before) = match step.ledger {
+                LedgerKind::Cumulative => {
+                    let counted = |ground: &&Ground<'_>| !ground.rates.is_empty();
+                    (grounds.last(), grounds.iter().rev().find(counted))
+                }
+                LedgerKind::OneAtATime => (base, base),
             };
-            rows.push(self.row(&ground, name, *index, (before, grounds.first()), &headline));
+            let over = Over {
+                stands_on,
+                before,
+                base,
+            };
+            rows.push(self.row(&ground, name, *index, &over, &headline));
             grounds.push(ground);
         }
         let trials: Vec<_> = self.report.trials.iter().collect();
@@ -250,7 +270,7 @@ impl<'a> Builder<'a> {
         ground: &Ground<'_>,
         name: &str,
         index: u32,
-        (before, base): (Option<&Ground<'_>>, Option<&Ground<'_>>),
+        over: &Over<'_>,
         headline: &str,
     ) -> Row {
         let gain = |over: Option<&Ground<'_>>| self.gain(over?, ground);
@@ -265,12 +285,14 @@ impl<'a> Builder<'a> {
                 },
             },
             durability: Some(ground.spec.durability),
-            changes: before
+            changes: over
+                .stands_on
                 .map(|before| changes(before.spec, ground.spec))
                 .unwrap_or_default(),
-            over_before: gain(before),
-            over_base: gain(base),
-            gives_up: before
+            over_before: gain(over.before),
+            over_base: gain(over.base),
+            gives_up: over
+                .stands_on
                 .map(|before| gives_up::of(self.report, before.spec, ground.spec, &ground.trials))
                 .unwrap_or_default(),
             figures,

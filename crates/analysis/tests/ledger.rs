@@ -8,13 +8,13 @@
 mod support;
 
 use support::{report, spec, terminal, valid};
-use trueput_analysis::inference::Verdict;
+use trueput_analysis::inference::{Verdict, claim_level};
 use trueput_analysis::ledger::{Ledger, State, ledgers};
 use trueput_analysis::{Format, Report, Style};
 use trueput_record::accounting::CacheUse;
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep};
 use trueput_record::recovery::{EngineEvent, Recovery};
-use trueput_record::{Durability, TrialRecord, Value};
+use trueput_record::{Durability, Outcome, TrialRecord, Value};
 
 const SCATTER: [f64; 5] = [1.0, 1.012, 0.991, 1.005, 0.997];
 
@@ -95,6 +95,53 @@ fn a_step_that_gains_is_told_from_one_that_does_not() {
     assert_eq!(none.comparison.verdict, Verdict::NoDifference);
     let over_base = map.over_base.as_ref().unwrap();
     assert_eq!(over_base.comparison.verdict, Verdict::Faster);
+}
+
+/// A base and seven steps, each a little better than the one before it.
+fn seven_steps(kind: LedgerKind) -> Report {
+    let mut all = Vec::new();
+    for index in 0..=7 {
+        let name = if index == 0 { BASE } else { "a step" };
+        let rate = 3_000.0 + 100.0 * f64::from(index);
+        all.extend(trials(index, name, Durability::Sync, rate));
+    }
+    for trial in &mut all {
+        trial.spec.step.as_mut().unwrap().ledger = kind;
+    }
+    report(all)
+}
+
+#[test]
+fn both_gains_of_a_step_are_among_those_that_are_read_together() {
+    // Of seven steps, the first has one gain and six have two.
+    for (kind, together) in [(LedgerKind::Cumulative, 13), (LedgerKind::OneAtATime, 7)] {
+        let ledger = only(&seven_steps(kind));
+        let gain = ledger.rows[7].over_base.as_ref().unwrap();
+        let level = gain.comparison.ratio.unwrap().level;
+        assert_eq!(level, claim_level(together), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_step_after_one_that_does_not_count_is_held_against_the_last_that_does() {
+    let mut report = run();
+    let invalid = "a condition does not hold".to_owned();
+    for trial in report
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.spec.cell == 1)
+    {
+        trial.outcome = Outcome::Invalid {
+            reasons: vec![invalid.clone()],
+        };
+    }
+    let ledger = only(&report);
+    assert!(matches!(ledger.rows[1].state, State::Uncounted { .. }));
+    let after = &ledger.rows[2];
+    assert_eq!(after.over_before, after.over_base);
+    assert!(after.over_before.is_some());
+    // What it changes is told over the step that the plan stands it on.
+    assert_eq!(after.gives_up, ["map_size 2147483648: address space"]);
 }
 
 #[test]

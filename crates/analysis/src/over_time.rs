@@ -56,9 +56,21 @@ pub struct Cliff {
     pub events: Vec<EngineEvent>,
 }
 
+/// The rate of a stretch of the timeline, a second long or nearly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Second {
+    /// When it began, seconds since the release.
+    begin_s: f64,
+    /// When it ended, seconds since the release.
+    end_s: f64,
+    /// Units of work per second.
+    per_s: f64,
+}
+
 /// The rates of a trial's whole seconds: of all transactions of the workload `tpcc`, else of the
-/// operation that contenders are ranked by.
-fn rates(measured: &Measurement, headline: &str) -> Vec<f64> {
+/// operation that contenders are ranked by. Shorter ones are left out, so that the next one need not
+/// begin where the one before it ended.
+fn rates(measured: &Measurement, headline: &str) -> Vec<Second> {
     let kinds = &measured.operations;
     let of_tpcc = kinds
         .iter()
@@ -69,10 +81,11 @@ fn rates(measured: &Measurement, headline: &str) -> Vec<f64> {
         true => is_transaction(kind),
         false => kind == headline,
     };
-    let mut began_s = 0.0;
+    let mut end_s = 0.0;
     let mut rates = Vec::new();
     for second in &measured.timeline {
-        let length_s = second.at_s - std::mem::replace(&mut began_s, second.at_s);
+        let begin_s = std::mem::replace(&mut end_s, second.at_s);
+        let length_s = end_s - begin_s;
         if length_s < 0.9 {
             continue;
         }
@@ -81,7 +94,11 @@ fn rates(measured: &Measurement, headline: &str) -> Vec<f64> {
             .filter(|(kind, _)| counts(&kind.kind))
             .map(|(_, count)| count)
             .sum();
-        rates.push(done as f64 / length_s);
+        rates.push(Second {
+            begin_s,
+            end_s,
+            per_s: done as f64 / length_s,
+        });
     }
     rates
 }
@@ -90,11 +107,11 @@ fn rates(measured: &Measurement, headline: &str) -> Vec<f64> {
 #[must_use]
 pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
     let measured = trial.measurement.as_ref()?;
-    let rates = rates(measured, headline);
-    let median_per_s = median(rates.iter().copied())?;
+    let seconds = rates(measured, headline);
+    let median_per_s = median(seconds.iter().map(|second| second.per_s))?;
     let told = measured.events.as_deref();
-    let mut cliffs = falls(&rates);
-    cliffs.extend(dips(&rates, median_per_s, &cliffs));
+    let mut cliffs = falls(&seconds);
+    cliffs.extend(dips(&seconds, median_per_s, &cliffs));
     cliffs.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
     for cliff in &mut cliffs {
         let span = cliff.from_s - BEFORE_S..=cliff.from_s + cliff.length_s;
@@ -107,7 +124,7 @@ pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
     Some(OverTime {
         trial: trial.spec.id.clone(),
         median_per_s,
-        seconds: rates.len(),
+        seconds: seconds.len(),
         cliffs,
         events: told.map(counted),
     })
@@ -124,9 +141,10 @@ pub fn counted(events: &[EngineEvent]) -> BTreeMap<String, u64> {
 }
 
 /// Changes of level downwards, each up to where the level is back.
-fn falls(rates: &[f64]) -> Vec<Cliff> {
+fn falls(seconds: &[Second]) -> Vec<Cliff> {
+    let rates: Vec<f64> = seconds.iter().map(|second| second.per_s).collect();
     let mut bounds = vec![0];
-    bounds.extend(change_points(rates));
+    bounds.extend(change_points(&rates));
     bounds.push(rates.len());
     let mean = |from: usize, to: usize| rates[from..to].iter().sum::<f64>() / (to - from) as f64;
     let levels: Vec<(usize, usize, f64)> = bounds
@@ -151,9 +169,10 @@ fn falls(rates: &[f64]) -> Vec<Cliff> {
             down.last().map_or(rates.len(), |level| level.1),
         );
         let lowest = down.iter().map(|level| level.2).fold(before, f64::min);
+        let from_s = seconds[from].begin_s;
         cliffs.push(Cliff {
-            from_s: from as f64,
-            length_s: (to - from) as f64,
+            from_s,
+            length_s: seconds[to - 1].end_s - from_s,
             recovered: to < rates.len(),
             depth: 1.0 - lowest / before,
             events: Vec::new(),
@@ -164,28 +183,33 @@ fn falls(rates: &[f64]) -> Vec<Cliff> {
 }
 
 /// Seconds far below the median that no fall holds.
-fn dips(rates: &[f64], median: f64, falls: &[Cliff]) -> Vec<Cliff> {
-    let fallen = |second: usize| {
-        let second = second as f64;
-        let holds = |fall: &Cliff| (fall.from_s..fall.from_s + fall.length_s).contains(&second);
+fn dips(seconds: &[Second], median: f64, falls: &[Cliff]) -> Vec<Cliff> {
+    let fallen = |second: &Second| {
+        let holds =
+            |fall: &Cliff| (fall.from_s..fall.from_s + fall.length_s).contains(&second.begin_s);
         falls.iter().any(holds)
     };
     let mut dips: Vec<Cliff> = Vec::new();
-    for (second, rate) in rates.iter().enumerate() {
-        if *rate >= DIP * median || fallen(second) {
+    // Of the second before, where it was in a dip.
+    let mut ended: Option<usize> = None;
+    for (index, second) in seconds.iter().enumerate() {
+        if second.per_s >= DIP * median || fallen(second) {
             continue;
         }
-        let depth = 1.0 - rate / median;
+        let depth = 1.0 - second.per_s / median;
+        let recovered = index + 1 < seconds.len();
+        let goes_on = ended.is_some_and(|before| before + 1 == index);
+        ended = Some(index);
         match dips.last_mut() {
-            Some(last) if last.from_s + last.length_s == second as f64 => {
-                last.length_s += 1.0;
+            Some(last) if goes_on => {
+                last.length_s = second.end_s - last.from_s;
                 last.depth = last.depth.max(depth);
-                last.recovered = second + 1 < rates.len();
+                last.recovered = recovered;
             }
             _ => dips.push(Cliff {
-                from_s: second as f64,
-                length_s: 1.0,
-                recovered: second + 1 < rates.len(),
+                from_s: second.begin_s,
+                length_s: second.end_s - second.begin_s,
+                recovered,
                 depth,
                 events: Vec::new(),
             }),
@@ -209,6 +233,13 @@ fn is_told(trial: &TrialRecord) -> bool {
     events == Some(true) || trial.spec.step.is_some()
 }
 
+/// The trials that the section tells of: of each cell the first of which there is more to tell.
+pub(crate) fn told(report: &Report) -> Vec<&TrialRecord> {
+    let mut seen = BTreeSet::new();
+    let shown = report.trials.iter().filter(|trial| is_told(trial));
+    shown.filter(|trial| seen.insert(trial.spec.cell)).collect()
+}
+
 const TEXT: &str = "The first trial of each cell, second by second. A cliff is a change of level \
     downwards, or a second or two below half of the median; events are the engine's own, from its \
     log or its counters.";
@@ -216,17 +247,11 @@ const TEXT: &str = "The first trial of each cell, second by second. A cliff is a
 /// The section; nothing where no engine tells and no trial is of a ledger.
 pub(crate) fn blocks(report: &Report) -> Vec<Block> {
     let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
-    let mut seen = BTreeSet::new();
-    let first = |trial: &&TrialRecord| seen.insert(trial.spec.cell);
-    let trials: Vec<_> = report
-        .trials
-        .iter()
-        .filter(|trial| is_told(trial))
-        .collect();
+    let trials: Vec<_> = report.trials.iter().filter(|it| is_told(it)).collect();
     let workers: BTreeSet<u32> = trials.iter().map(|trial| trial.spec.workers).collect();
     let mut rows = Vec::new();
     let mut cliffs = Vec::new();
-    for trial in trials.into_iter().filter(first) {
+    for trial in told(report) {
         let headline = headline(&report.manifest, &[trial]);
         let Some(told) = over_time(trial, &headline) else {
             continue;
@@ -332,14 +357,20 @@ fn sentence(name: &str, cliff: &Cliff) -> String {
 mod tests {
     use super::*;
 
-    fn levels(levels: &[(f64, usize)]) -> Vec<f64> {
+    fn levels(levels: &[(f64, usize)]) -> Vec<Second> {
         let scatter = [0.0, 0.6, -0.8, 0.3, -0.2, 0.9, -0.5];
         let flat = levels
             .iter()
             .flat_map(|(level, count)| vec![*level; *count]);
         let noisy = flat.zip(scatter.iter().cycle());
-        noisy
-            .map(|(level, noise)| level * (1.0 + noise / 100.0))
+        let rates = noisy.map(|(level, noise)| level * (1.0 + noise / 100.0));
+        let numbered = rates.enumerate();
+        numbered
+            .map(|(index, per_s)| Second {
+                begin_s: index as f64,
+                end_s: index as f64 + 1.0,
+                per_s,
+            })
             .collect()
     }
 
@@ -370,7 +401,7 @@ mod tests {
     #[test]
     fn a_second_without_work_is_a_cliff_too_short_for_a_level() {
         let mut rates = levels(&[(100.0, 12)]);
-        (rates[5], rates[6]) = (10.0, 20.0);
+        (rates[5].per_s, rates[6].per_s) = (10.0, 20.0);
         let dips = dips(&rates, 100.0, &[]);
         let [dip] = dips.as_slice() else {
             panic!("{dips:?}");

@@ -40,6 +40,11 @@ const ATTEMPT: Duration = Duration::from_millis(50);
 /// How much of the end of a log is read for its last line, bytes.
 const LOG_TAIL: u64 = 8 << 10;
 
+/// The same in the first [`SOON`] of one that starts again: how long that takes is measured after a
+/// crash.
+const ATTEMPT_SOON: Duration = Duration::from_millis(2);
+const SOON: Duration = Duration::from_secs(5);
+
 /// How much of a line is told.
 const LINE_CHARACTERS: usize = 300;
 
@@ -202,14 +207,17 @@ impl Server {
                 Ok(false) => {}
                 Err(error) => return Err(Unserved::Failed(format!("the server: {error}"))),
             }
-            if Instant::now() >= until {
+            if began.elapsed() >= limit {
                 let text = format!("the server did not answer within {} s", limit.as_secs());
                 return Err(Unserved::Failed(with_last_line(text, &self.log)));
             }
             if !wait() {
                 return Err(Unserved::Unwanted);
             }
-            std::thread::sleep(ATTEMPT);
+            std::thread::sleep(match began.elapsed() < soon {
+                true => ATTEMPT_SOON,
+                false => ATTEMPT,
+            });
         }
     }
 

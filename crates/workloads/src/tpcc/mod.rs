@@ -21,6 +21,7 @@ mod district;
 mod figures;
 mod kinds;
 mod load;
+mod pauses;
 mod population;
 mod random;
 mod settings;

@@ -86,6 +86,20 @@ pub(super) const SETTINGS: &[Knob] = &[
         unit: "percent",
     },
     Knob {
+        name: "retry_pause",
+        summary: "The longest pause of a worker before it tries a transaction again that met a \
+                  conflict: drawn each time, and twice as long at most after each further one, up \
+                  to 100 ms; 0: it tries again at once.",
+        gives_up: "more than 0: the time in which it waits, and the latency of transactions that \
+                   meet another",
+        kind: Kind::Integer {
+            default: 0,
+            min: 0,
+            max: 100_000,
+        },
+        unit: "us",
+    },
+    Knob {
         name: "prime",
         summary: "Tables that the workers read through before they are released, so that they are \
                   in the cache.",
@@ -108,6 +122,8 @@ pub(super) struct Settings {
     pub(super) is_paced: bool,
     pub(super) remote: Remote,
     pub(super) prime: &'static [Table],
+    /// The longest pause after a transaction's first conflict, microseconds.
+    pub(super) retry_pause_us: u64,
     /// Transactions of all workers; `None`: until the time is up.
     pub(super) transactions: Option<u64>,
 }
@@ -140,6 +156,7 @@ impl Settings {
                 lines_percent: percent("remote_lines"),
                 payments_percent: percent("remote_payments"),
             },
+            retry_pause_us: resolved.unsigned("retry_pause"),
             prime: match resolved.text("prime") {
                 "customer" => &[Table::Customer],
                 "stock" => &[Table::Stock],

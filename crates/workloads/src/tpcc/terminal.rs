@@ -1,6 +1,7 @@
 //! One worker: its terminals' users key in, wait for the answer, and think.
 
 use super::input::{Delivery, Input, Users};
+use super::pauses::Pauses;
 use super::rows::Table;
 use super::settings::Settings;
 use super::store;
@@ -61,6 +62,7 @@ pub(super) fn run(task: &mut Task<'_>, settings: &Settings) -> Result<Findings, 
         tables: store::tables(&mut *task.session, settings.store)?,
         meter: &mut *task.meter,
         users,
+        pauses: Pauses::new(settings.retry_pause_us, task.seed, worker),
         scratch: Scratch::default(),
         // The load is writer 0.
         writer: worker + 1,
@@ -94,6 +96,7 @@ struct Terminal<'t> {
     tables: Box<dyn Tables + 't>,
     meter: &'t mut dyn Meter,
     users: Users,
+    pauses: Pauses,
     scratch: Scratch,
     writer: u32,
     payments: u64,
@@ -192,6 +195,7 @@ impl Terminal<'_> {
         doing: &str,
         mut attempt: impl FnMut(&mut dyn Tables, &mut Scratch) -> Result<T, EngineError>,
     ) -> Result<T, Error> {
+        let mut conflicts = 0_u32;
         loop {
             match attempt(&mut *self.tables, &mut self.scratch) {
                 Ok(value) => return Ok(value),
@@ -199,6 +203,11 @@ impl Terminal<'_> {
                     self.meter.conflict(&error);
                     if self.meter.stopped() {
                         return Err(Error::Stopped);
+                    }
+                    conflicts = conflicts.saturating_add(1);
+                    let pause = self.pauses.after(conflicts);
+                    if !pause.is_zero() {
+                        std::thread::sleep(pause);
                     }
                 }
                 Err(source) => {

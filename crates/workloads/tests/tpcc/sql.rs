@@ -6,7 +6,6 @@ use crate::faulty::Fault;
 use crate::harness::{Bench, assert_right, engine};
 use trueput_engine::{Engine, Mode};
 use trueput_record::measurement::Check;
-use trueput_workloads::Findings;
 use trueput_workloads::tpcc::acid::Suite;
 use trueput_workloads::tpcc::input::{Line, NewOrder, OrderStatus, StockLevel};
 use trueput_workloads::tpcc::rows::{CustomerRow, Table};
@@ -16,6 +15,7 @@ use trueput_workloads::tpcc::tables::{Intent, StockKey, Tables, Who};
 use trueput_workloads::tpcc::transaction::{
     Ordered, Scratch, new_order, order_status, stock_level,
 };
+use trueput_workloads::{Findings, Remains};
 
 const WAREHOUSES: u32 = 2;
 /// What the order of the test of answers comes to with the seed of tests, cents.
@@ -143,10 +143,8 @@ fn contents(bench: &Bench, store: Store) -> Vec<String> {
         tables.begin(Mode::Write).unwrap();
         for warehouse in 1..=WAREHOUSES {
             for table in Table::ALL {
-                if !matches!(table, Table::History | Table::Item) {
-                    let rows = tables.read_table(table, warehouse).unwrap();
-                    lines.push(format!("{warehouse} {table:?} {rows} rows"));
-                }
+                let rows = tables.read_table(table, warehouse).unwrap();
+                lines.push(format!("{warehouse} {table:?} {rows} rows"));
             }
             of_warehouse(&mut *tables, warehouse, &mut lines);
         }
@@ -247,6 +245,31 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
         let differing = expected.iter().zip(&rows).find(|(kv, sql)| kv != sql);
         assert_eq!(differing, None, "{name}");
         assert_eq!(rows.len(), expected.len(), "{name}");
+    }
+}
+
+#[test]
+fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
+    let mut given = SMALL.to_vec();
+    given[3] = ("transactions", "1");
+    for (name, store) in [("kv", Store::KeyValue), ("sql", Store::Sql)] {
+        given[0] = ("store", name);
+        let bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
+        bench.target(|target| {
+            bench.job.prepare(target, Remains::Nothing).unwrap();
+            let mut session = target.database.session().unwrap();
+            let mut tables = tables(&mut *session, store).unwrap();
+            tables.begin(Mode::Read).unwrap();
+            let scale = Scale::new(WAREHOUSES, Cardinality::Hundredth);
+            for table in [Table::History, Table::Item] {
+                for warehouse in 1..=WAREHOUSES {
+                    let rows = tables.read_table(table, warehouse).unwrap();
+                    assert_eq!(Some(rows), scale.rows(table), "{name} {table:?}");
+                }
+            }
+            tables.prime(Table::History, 1).unwrap();
+            tables.abort().unwrap();
+        });
     }
 }
 

@@ -174,11 +174,11 @@ pub(super) fn key_columns(table: Table) -> usize {
     }
 }
 
-/// The column that says of which warehouse a row is; `None` for ITEM.
+/// The column that says of which warehouse a row is; `None` for ITEM, and for HISTORY, which is
+/// read as a whole.
 pub(super) fn warehouse_column(table: Table) -> Option<&'static str> {
     match table {
-        Table::Item => None,
-        Table::History => Some("h_w_id"),
+        Table::Item | Table::History => None,
         _ => columns(table).first().map(|(name, _, _)| *name),
     }
 }

@@ -1,11 +1,11 @@
 //! Puts an engine through the conformance suite before anything of it is measured.
 
-use crate::Event;
 use crate::bind::bind;
 use crate::context::{Context, Halt};
 use crate::hosting::Hosting;
 use crate::phase::alone;
 use crate::protocol::{Assignment, Part, Report};
+use crate::{Event, Phase};
 use std::path::Path;
 use std::time::Duration;
 use trueput_record::TrialSpec;
@@ -67,7 +67,7 @@ pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Ve
 fn examine(context: &mut Context<'_>, spec: &TrialSpec, directory: &Path) -> Result<Report, Halt> {
     let bound = bind(context.registry, spec)?;
     let mut hosting = Hosting::new(&bound, spec, directory);
-    hosting.start(context, None)?;
+    hosting.start(context, None, Phase::Prepare)?;
     let assignment = Assignment {
         spec: spec.clone(),
         directory: directory.to_owned(),
@@ -77,7 +77,7 @@ fn examine(context: &mut Context<'_>, spec: &TrialSpec, directory: &Path) -> Res
     let what = "the conformance suite";
     let answer = alone(context, assignment, None, Some(LIMIT), what);
     let answer = answer.map_err(|halt| hosting.explained(halt))?;
-    hosting.stop(context)?;
+    hosting.stop(context, Phase::Prepare)?;
     Ok(answer)
 }
 

@@ -1,6 +1,7 @@
 //! A crash on purpose: every process that has the database open is killed, and what it takes until
 //! the database serves again is timed.
 
+use crate::Phase;
 use crate::assemble;
 use crate::context::{Context, Halt};
 use crate::execution::Work;
@@ -66,7 +67,7 @@ pub(crate) fn recover(
     let database = assemble::database_size(work.directory)
         .map_err(|error| format!("{}: {error}", work.directory.display()))?;
     let began = Instant::now();
-    hosting.start(context, None)?;
+    hosting.start(context, None, Phase::Verify)?;
     let server_s = hosting.pid().map(|_| began.elapsed().as_secs_f64());
     let assignment = Assignment {
         spec: spec.clone(),

@@ -43,7 +43,7 @@ impl<'a> Hosting<'a> {
     }
 
     /// Starts the server, in that control group where there is one, having made its instance where
-    /// there is none.
+    /// there is none. `phase` is what progress says meanwhile.
     ///
     /// # Errors
     /// [`Halt`] as it says itself.
@@ -51,6 +51,7 @@ impl<'a> Hosting<'a> {
         &mut self,
         context: &mut Context<'_>,
         group: Option<&MemoryGroup>,
+        phase: Phase,
     ) -> Result<(), Halt> {
         let Some(service) = &self.service else {
             return Ok(());
@@ -69,21 +70,21 @@ impl<'a> Hosting<'a> {
             conditions: &self.spec.conditions,
             group_entry: entry.as_deref(),
         };
-        let started = Server::start(&site, &mut self.waiting(context, Phase::Prepare));
+        let started = Server::start(&site, &mut self.waiting(context, phase));
         self.server = Some(started.map_err(|unserved| self.halt(unserved))?);
         Ok(())
     }
 
-    /// Stops the server in good order.
+    /// Stops the server in good order. `phase` is what progress says meanwhile.
     ///
     /// # Errors
     /// [`Halt::Failed`] where it does not, or had ended before; [`Halt::Interrupted`] where the user
     /// would not wait for it.
-    pub fn stop(&mut self, context: &mut Context<'_>) -> Result<(), Halt> {
+    pub fn stop(&mut self, context: &mut Context<'_>, phase: Phase) -> Result<(), Halt> {
         let Some(server) = self.server.take() else {
             return Ok(());
         };
-        let stopped = server.stop(&mut self.waiting(context, Phase::Verify));
+        let stopped = server.stop(&mut self.waiting(context, phase));
         stopped.map_err(|unserved| self.halt(unserved))
     }
 

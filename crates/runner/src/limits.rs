@@ -1,6 +1,7 @@
 //! How the workers of a trial begin: on a cold database where the plan says so, and within the
 //! memory that they may have.
 
+use crate::Phase;
 use crate::context::{Context, Halt};
 use crate::crash::{Aftermath, recover};
 use crate::execution::{Ran, Work, execute};
@@ -39,7 +40,7 @@ pub(crate) fn execute_within(
 ) -> Result<(Ran, Began), Halt> {
     let is_cold = starts_cold(&spec.conditions);
     if is_cold {
-        hosting.stop(context)?;
+        hosting.stop(context, Phase::Prepare)?;
     }
     let cold_start = match is_cold {
         true => Some(
@@ -50,7 +51,7 @@ pub(crate) fn execute_within(
     };
     let group = group_for(&spec.conditions)?;
     if is_cold {
-        hosting.start(context, group.as_ref())?;
+        hosting.start(context, group.as_ref(), Phase::Prepare)?;
     }
     let ran = execute(context, spec, work, hosting.pid(), group.as_ref());
     let memory = group.as_ref().map(MemoryGroup::usage);
@@ -61,10 +62,10 @@ pub(crate) fn execute_within(
     };
     if group.is_some() && aftermath.is_none() {
         // The group is removed, and the verification runs without the limit.
-        let stopped = hosting.stop(context);
+        let stopped = hosting.stop(context, Phase::Verify);
         if ran.is_ok() {
             stopped?;
-            hosting.start(context, None)?;
+            hosting.start(context, None, Phase::Verify)?;
         }
     }
     let began = Began {

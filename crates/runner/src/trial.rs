@@ -106,10 +106,10 @@ fn attempt(
         trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
     }
     let mut hosting = Hosting::new(&bound, spec, &directory);
-    hosting.start(context, None)?;
+    hosting.start(context, None, Phase::Prepare)?;
     let ended = attempt_on(context, &bound, left, &mut hosting, trial);
     // The first failure is the one to tell.
-    let stopped = hosting.stop(context);
+    let stopped = hosting.stop(context, Phase::Verify);
     ended?;
     stopped?;
     Ok(reasons_for_doubt(&bound, trial))

@@ -3,9 +3,9 @@
 
 use crate::bind::Bound;
 use crate::context::{Context, Halt};
-use crate::crash::kill_server;
 use crate::events::Observed;
 use crate::host::cgroup::MemoryGroup;
+use crate::host::service::kill_server;
 use crate::log_place::log_folder;
 use crate::phase::{TICK, start};
 use crate::process::{GRACE, Heard, Pool};
@@ -85,7 +85,7 @@ pub(crate) fn execute(
     watch.follow(measured_from, &mut sampler, &mut observed)?;
     let killed = match spec.conditions.crash_and_recover && !watch.interrupted {
         // The server first: it must not put away what dead clients leave.
-        true => server.map_or(0, kill_server) + watch.pool.len() as u32,
+        true => server.map_or(Ok(0), kill_server)? + watch.pool.len() as u32,
         false => 0,
     };
     if killed > 0 {

@@ -164,6 +164,21 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
     StatFields::of(&text)?.number(4)?.try_into().ok()
 }
 
+/// When `pid` began, clock ticks after the machine did: with its number, that names a process for
+/// good. `None` once it is gone.
+pub(crate) fn began(pid: u32) -> Option<u64> {
+    let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    StatFields::of(&text)?.number(22)
+}
+
+/// Whether a process has not ended. One that nobody has waited for yet has.
+pub(crate) fn lives(pid: u32) -> bool {
+    let text = read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = StatFields::of(&text);
+    let state = fields.and_then(|fields| fields.0.first().copied());
+    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+}
+
 /// Bytes moved by `pid` so far; `None` once it is gone or where the kernel does not account.
 pub(crate) fn io(pid: u32) -> Option<Io> {
     parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)

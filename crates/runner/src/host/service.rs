@@ -1,9 +1,12 @@
 //! Servers of engines: a private instance is made, started, waited for and stopped.
 
+mod family;
+
 use super::placement;
-use super::tree::members;
 use super::user::{Runner, runner_of};
 use crate::process::status_text;
+use family::Family;
+pub(crate) use family::kill_server;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
@@ -37,13 +40,13 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Between two attempts to reach a server that is starting.
 const ATTEMPT: Duration = Duration::from_millis(50);
 
-/// How much of the end of a log is read for its last line, bytes.
-const LOG_TAIL: u64 = 8 << 10;
-
 /// The same in the first [`SOON`] of one that starts again: how long that takes is measured after a
 /// crash.
 const ATTEMPT_SOON: Duration = Duration::from_millis(2);
 const SOON: Duration = Duration::from_secs(5);
+
+/// How much of the end of a log is read for its last line, bytes.
+const LOG_TAIL: u64 = 8 << 10;
 
 /// How much of a line is told.
 const LINE_CHARACTERS: usize = 300;
@@ -84,6 +87,7 @@ pub struct Server {
     log: PathBuf,
     stop_signal: Signal,
     ended: Option<ExitStatus>,
+    family: Family,
 }
 
 /// Says of a folder for databases whether the user who would run a server can reach it.
@@ -183,8 +187,10 @@ impl Server {
         let program = command.get_program().to_string_lossy().into_owned();
         let command = prepared(site, runner, command, site.service.death_signal());
         let child = command.and_then(|mut command| command.spawn());
+        let child = child.map_err(|error| format!("{program} cannot be started: {error}"))?;
         Ok(Self {
-            child: child.map_err(|error| format!("{program} cannot be started: {error}"))?,
+            family: Family::of(child.id()),
+            child,
             log,
             stop_signal: site.service.stop_signal(),
             ended: None,
@@ -197,7 +203,12 @@ impl Server {
         limit: Duration,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<(), Unserved> {
-        let until = Instant::now() + limit;
+        let began = Instant::now();
+        let soon = if limit == PUTTING_IN_ORDER {
+            SOON
+        } else {
+            Duration::ZERO
+        };
         loop {
             if let Some(end) = self.end() {
                 return Err(Unserved::Failed(format!("{end} (while starting)")));
@@ -249,24 +260,24 @@ impl Server {
 
     /// Kills it and what descends from it. Processes of a server may have groups of their own.
     fn kill(&mut self) {
-        let descendants = members(self.pid());
+        // Those that are there now are remembered.
+        self.family.survivors();
         let _ = self.child.kill();
-        for pid in descendants.into_iter().skip(1) {
-            let _ = kill(Pid::from_raw(pid.cast_signed()), SystemSignal::SIGKILL);
-        }
         self.ended = self.child.wait().ok();
+        self.family.kill_survivors();
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if self.status().is_some() {
-            return;
+        if self.status().is_none() {
+            self.signal();
+            if self.wait_for_end(FAREWELL).is_none() {
+                self.kill();
+            }
         }
-        self.signal();
-        if self.wait_for_end(FAREWELL).is_none() {
-            self.kill();
-        }
+        // One that has died leaves what it had begun.
+        self.family.kill_survivors();
     }
 }
 
@@ -284,6 +295,7 @@ fn make(
     let child = child.map_err(|error| format!("{program} cannot be started: {error}"))?;
     // Dropped while it runs, it is told to end.
     let mut maker = Server {
+        family: Family::of(child.id()),
         child,
         log,
         stop_signal: Signal::Terminate,
@@ -396,6 +408,9 @@ fn last_line(log: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::process::lives;
+    use crate::host::tree::members;
+    use std::cell::Cell;
     use std::os::unix::fs::PermissionsExt;
     use trueput_engine::{Durability, Error, Resolved, Result};
 
@@ -403,6 +418,11 @@ mod tests {
     struct Script {
         make: &'static str,
         serve: &'static str,
+    }
+
+    thread_local! {
+        /// How often a test asked whether its server is ready.
+        static ATTEMPTS: Cell<u32> = const { Cell::new(0) };
     }
 
     impl Script {
@@ -431,6 +451,7 @@ mod tests {
         }
 
         fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
+            ATTEMPTS.with(|attempts| attempts.set(attempts.get() + 1));
             match spec.directory.join("refused").exists() {
                 true => Err(Error::engine("wrong password")),
                 false => Ok(spec.directory.join("ready").exists()),
@@ -478,10 +499,6 @@ mod tests {
         Server::start(&site, wait)
     }
 
-    fn lives(pid: u32) -> bool {
-        Path::new(&format!("/proc/{pid}")).exists()
-    }
-
     #[test]
     fn a_server_is_made_started_and_stopped_by_a_user_other_than_root() {
         let folder = folder();
@@ -490,8 +507,8 @@ mod tests {
         assert_ne!(made_by.trim(), "root");
         let (pid, sleeper) = (server.pid(), members(server.pid())[1]);
         server.stop(&mut || true).unwrap();
-        assert!(!lives(pid) && !folder.path().join("ready").exists());
-        let _ = kill(Pid::from_raw(sleeper.cast_signed()), SystemSignal::SIGKILL);
+        assert!(!lives(pid) && !lives(sleeper));
+        assert!(!folder.path().join("ready").exists());
     }
 
     #[test]
@@ -568,6 +585,44 @@ mod tests {
             std::thread::sleep(PAUSE);
         }
         assert!(!all.iter().any(|pid| lives(*pid)));
+    }
+
+    #[test]
+    fn one_that_died_by_itself_leaves_no_child() {
+        let folder = folder();
+        let orphaning = Script {
+            make: "touch made",
+            serve: "sleep 60 & touch ready; wait",
+        };
+        let server = start(&orphaning, folder.path()).unwrap();
+        let all = members(server.pid());
+        assert!(all.len() >= 2);
+        let pid = Pid::from_raw(server.pid().cast_signed());
+        server.family.survivors();
+        kill(pid, SystemSignal::SIGKILL).unwrap();
+        drop(server);
+        assert!(!all.iter().any(|&pid| lives(pid)));
+    }
+
+    #[test]
+    fn one_that_starts_again_is_asked_often_at_first() {
+        let attempts = |is_made: bool| {
+            let folder = folder();
+            if is_made {
+                std::fs::write(folder.path().join("made"), "").unwrap();
+                let all = std::fs::Permissions::from_mode(0o777);
+                std::fs::set_permissions(folder.path(), all).unwrap();
+            }
+            let slow = Script {
+                make: "touch made",
+                serve: "sleep 0.5; touch ready; exec sleep 60",
+            };
+            ATTEMPTS.with(|attempts| attempts.set(0));
+            start(&slow, folder.path()).unwrap();
+            ATTEMPTS.with(Cell::get)
+        };
+        let (first, again) = (attempts(false), attempts(true));
+        assert!(again > 2 * first, "{first} and {again}");
     }
 
     #[test]

@@ -1,0 +1,193 @@
+//! The processes of a server, remembered while it lives: those that a dead one leaves descend from
+//! nobody any more, and may hold its folder open.
+
+use crate::host::process;
+use crate::host::tree::members;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::HashSet;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Between two looks at who descends from the server.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How long killed processes may take to go: they give back their memory first.
+const DYING: Duration = Duration::from_secs(10);
+
+/// Between two looks at whether they have gone.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A process by its number and when it began, since numbers are given again.
+type Member = (u32, u64);
+
+/// The processes that descend from a server, looked up anew twice a second.
+pub(super) struct Family {
+    root: Member,
+    known: Arc<Mutex<HashSet<Member>>>,
+    /// Dropped to end the thread.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Family {
+    /// Begins to remember. Without a thread to be had, only what there is now is known.
+    pub fn of(root: u32) -> Self {
+        // One that has not been waited for keeps its number, and is told of when it has ended, too.
+        let root = (root, process::began(root).unwrap_or_default());
+        let known = Arc::new(Mutex::new(HashSet::new()));
+        look(root, &known);
+        let (end, ended) = channel::<()>();
+        let of_thread = Arc::clone(&known);
+        let thread = std::thread::Builder::new().name("family".to_owned());
+        let thread = thread.spawn(move || {
+            while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                look(root, &of_thread);
+            }
+        });
+        Self {
+            root,
+            known,
+            end: Some(end),
+            thread: thread.ok(),
+        }
+    }
+
+    /// Those that live still, the server itself aside.
+    pub fn survivors(&self) -> Vec<u32> {
+        look(self.root, &self.known);
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let living = known.iter().map(|&(pid, _)| pid);
+        living.filter(|&pid| pid != self.root.0).collect()
+    }
+
+    /// Kills those that live still, the server itself aside, and waits until they have gone.
+    pub fn kill_survivors(&self) {
+        let pids = self.survivors();
+        kill_all(&pids);
+        let _ = await_death(&pids, DYING);
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        self.end = None;
+        if let Some(thread) = self.thread.take() {
+            // It does nothing that could fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Adds who descends from `root`, unless its number is another process's by now, and from those that are known, and forgets those that have ended.
+fn look(root: Member, known: &Mutex<HashSet<Member>>) {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    known.retain(|&(pid, began)| process::lives(pid) && process::began(pid) == Some(began));
+    let mut all = match process::began(root.0) == Some(root.1) {
+        true => members(root.0),
+        false => Vec::new(),
+    };
+    let orphans: Vec<u32> = known.iter().map(|&(pid, _)| pid).collect();
+    for pid in orphans {
+        if !all.contains(&pid) {
+            all.extend(members(pid));
+        }
+    }
+    let living = all.into_iter().filter(|&pid| process::lives(pid));
+    known.extend(living.filter_map(|pid| Some((pid, process::began(pid)?))));
+}
+
+fn kill_all(pids: &[u32]) {
+    for &pid in pids {
+        // One that has ended meanwhile needs no signal.
+        let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+    }
+}
+
+/// Waits until none of these processes lives.
+///
+/// # Errors
+/// One sentence with those that live still after `limit`.
+fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
+    let until = Instant::now() + limit;
+    loop {
+        let left = pids.iter().filter(|&&pid| process::lives(pid));
+        let left: Vec<String> = left.map(u32::to_string).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() >= until {
+            let left = left.join(", ");
+            let limit_s = limit.as_secs();
+            return Err(format!(
+                "of the killed server's processes, {left} had not gone after {limit_s} s"
+            ));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Kills a server and what descends from it, and says how many processes that were. The server
+/// itself goes first, so that nothing is begun in the place of what is killed after it; it is held
+/// still before that, so that nothing is begun while they are counted.
+///
+/// # Errors
+/// One sentence, where something of it is left.
+pub(crate) fn kill_server(pid: u32) -> Result<u32, String> {
+    let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP);
+    let family = members(pid);
+    kill_all(&family);
+    await_death(&family, DYING)?;
+    Ok(u32::try_from(family.len()).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    /// A process with a child.
+    fn parent() -> Child {
+        let child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn();
+        let child = child.unwrap();
+        while members(child.id()).len() < 2 {
+            std::thread::sleep(PAUSE);
+        }
+        child
+    }
+
+    #[test]
+    fn a_killed_server_goes_with_its_children_and_their_number_is_told() {
+        let mut child = parent();
+        let all = members(child.id());
+        assert_eq!(kill_server(child.id()), Ok(2));
+        assert!(!all.iter().any(|&pid| process::lives(pid)));
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn one_that_does_not_go_is_named() {
+        let mut child = parent();
+        let refused = await_death(&[child.id()], Duration::ZERO).unwrap_err();
+        assert!(refused.contains(&child.id().to_string()), "{refused}");
+        assert_eq!(kill_server(child.id()), Ok(2));
+        assert_eq!(await_death(&[child.id()], Duration::ZERO), Ok(()));
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_remembered_and_killed() {
+        let mut child = parent();
+        let family = Family::of(child.id());
+        let left = members(child.id())[1];
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(family.survivors(), [left]);
+        family.kill_survivors();
+        assert!(family.survivors().is_empty());
+        assert!(!process::lives(left));
+    }
+}

@@ -3,14 +3,12 @@
 use super::keys::{self, Space, name, of_district};
 use super::{KeyValue, codec, damaged, missing};
 use crate::tpcc::rows::CustomerRow;
+use crate::tpcc::scale::DISTRICTS;
 use crate::tpcc::tables::{CustomerChange, Delivered, Due, Who};
 use crate::tpcc::text::Text;
 use codec::customer_at::{BALANCE, DELIVERY_COUNT, PAYMENT_COUNT, YTD_PAYMENT};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, Error, Result};
-
-/// Districts of a warehouse (clause 1.2.1).
-const DISTRICTS: u8 = 10;
 
 impl KeyValue<'_> {
     pub(super) fn read_customer(

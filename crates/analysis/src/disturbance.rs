@@ -1,14 +1,16 @@
 //! What disturbed a run, from its trials.
 
 use crate::compare::rate;
-use crate::inference::{Noise, noise};
+use crate::document::Block;
+use crate::held::allowed_processors;
+use crate::inference::{Noise, Shares, noise};
 use crate::rankings::{headline, why_unranked};
 use crate::report::Report;
 use crate::statistics::{FEWEST_REPEATS, Summary};
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 
-/// The noise of a run; `None` where no cell was repeated often enough.
+/// The noise of a run; `None` where no cell was repeated often enough and nothing else disturbed it.
 pub(crate) fn of_run(report: &Report) -> Option<Noise> {
     let mut cells: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
     let mut headlines: BTreeMap<&str, String> = BTreeMap::new();
@@ -30,23 +32,36 @@ pub(crate) fn of_run(report: &Report) -> Option<Noise> {
         .map(|summary| summary.spread)
         .collect();
     let cores = f64::from(report.manifest.host.cores);
-    let (others, steal) = shares(&report.trials, cores);
-    noise(&spreads, others, steal)
+    noise(&spreads, shares(&report.trials, cores))
 }
 
-/// The parts of the processors' time that other programs used and that the hypervisor withheld while
-/// the workers ran.
-fn shares(trials: &[TrialRecord], cores: f64) -> (f64, f64) {
+/// What disturbed a run, for its reader to see first; `None` where nothing did.
+pub(crate) fn warning(noise: Option<&Noise>) -> Option<Block> {
+    let noise = noise.filter(|noise| !noise.reasons.is_empty())?;
+    let reasons = noise.reasons.join("; ");
+    let text = format!("This run was disturbed: {reasons}.");
+    Some(Block::Warnings(vec![text]))
+}
+
+/// The parts that other programs used and that the hypervisor withheld, of the time of the processors
+/// that each trial could use, on a machine of so many: neighbours are counted over those alone.
+fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
+    let mut with_kernel = false;
     for measurement in trials.iter().filter_map(|trial| trial.measurement.as_ref()) {
         if let Some(neighbours) = measurement.neighbours {
             others_s += neighbours.cpu_s;
             steal_s += neighbours.steal_s;
-            all_s += measurement.elapsed_s * cores;
+            with_kernel |= neighbours.kernel_s.is_none();
+            all_s += measurement.elapsed_s * allowed_processors(measurement).unwrap_or(cores);
         }
     }
     match all_s > 0.0 {
-        true => (others_s / all_s, steal_s / all_s),
-        false => (0.0, 0.0),
+        true => Shares {
+            others: others_s / all_s,
+            with_kernel,
+            steal: steal_s / all_s,
+        },
+        false => Shares::default(),
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn held<'a>(
 }
 
 /// How many processors the workers could use, as they found; `None` in older records.
-fn allowed_processors(measurement: &Measurement) -> Option<f64> {
+pub(crate) fn allowed_processors(measurement: &Measurement) -> Option<f64> {
     let cpus = &measurement.placement.as_ref()?.cpus;
     let count = parse_list(cpus).ok()?.len();
     (count > 0).then_some(count as f64)

@@ -90,6 +90,7 @@ fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
     blocks.extend(steadiness::section(report, charts));
     blocks.extend(log_flush::blocks(&report.trials));
     blocks.extend(tpcc::blocks(&report.trials));
+    blocks.extend(disturbance::warning(noise.as_ref()));
     blocks.extend(ledger::blocks(report));
     blocks.extend(over_time::blocks(report));
     blocks.extend(sections(report, &rankings));

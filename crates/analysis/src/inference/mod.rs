@@ -21,7 +21,7 @@ pub use interval::{
     Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,
 };
 pub use level::level_changes;
-pub use noise::{Noise, noise};
+pub use noise::{Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
 
 /// The chance that any of the comparisons that are read together claims a difference where there is

@@ -7,36 +7,51 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
     /// How far the medians of cells must lie apart to be told apart: the typical spread of repeats,
-    /// as a share.
+    /// as a share; 0 where no cell was repeated often enough to have one.
     pub floor: f64,
     /// Sentences that say what disturbed the run.
     pub reasons: Vec<String>,
 }
 
-/// Judges the noise of a run: `spreads` are the repeats' (greatest less least over median) by cell,
-/// `others_share` the part of the machine's CPU that went to programs that are not ours, and
-/// `steal_share` what the hypervisor withheld, each 0 to 1. `None` where no cell was repeated.
+/// What went elsewhere of the processors that the trials could use, each part 0 to 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Shares {
+    /// To programs that are not ours.
+    pub others: f64,
+    /// Whether the kernel's own threads are in `others`, because nothing tells them apart.
+    pub with_kernel: bool,
+    /// Withheld by the hypervisor.
+    pub steal: f64,
+}
+
+/// Judges the noise of a run: `spreads` are the repeats' (greatest less least over median) by cell.
+/// `None` where no cell was repeated and nothing disturbed the run.
 #[must_use]
-pub fn noise(spreads: &[f64], others_share: f64, steal_share: f64) -> Option<Noise> {
-    let summary = Summary::of(spreads.iter().copied())?;
+pub fn noise(spreads: &[f64], shares: Shares) -> Option<Noise> {
+    let summary = Summary::of(spreads.iter().copied());
+    let floor = summary.map(|summary| summary.median);
     let mut reasons = Vec::new();
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    if summary.median > 0.10 {
+    if let Some(typical) = floor.filter(|typical| *typical > 0.10) {
         reasons.push(format!(
             "the repeats of a cell differ by {} typically",
-            percent(summary.median)
+            percent(typical)
         ));
     }
-    if others_share > 0.05 {
-        let share = percent(others_share);
-        reasons.push(format!("other programs used {share} of the processors"));
+    if shares.others > 0.05 {
+        let share = percent(shares.others);
+        let who = match shares.with_kernel {
+            true => "other programs, or the kernel,",
+            false => "other programs",
+        };
+        reasons.push(format!("{who} used {share} of the processors"));
     }
-    if steal_share > 0.02 {
-        let share = percent(steal_share);
+    if shares.steal > 0.02 {
+        let share = percent(shares.steal);
         reasons.push(format!("the hypervisor withheld {share} of the processors"));
     }
-    Some(Noise {
-        floor: summary.median,
+    (floor.is_some() || !reasons.is_empty()).then(|| Noise {
+        floor: floor.unwrap_or_default(),
         reasons,
     })
 }
@@ -54,18 +69,46 @@ impl Noise {
 mod tests {
     use super::*;
 
+    fn shares(others: f64, steal: f64) -> Shares {
+        Shares {
+            others,
+            with_kernel: false,
+            steal,
+        }
+    }
+
     #[test]
     fn a_quiet_run_has_no_reasons_and_tells_small_differences() {
-        let quiet = noise(&[0.01, 0.02, 0.015], 0.01, 0.0).unwrap();
+        let quiet = noise(&[0.01, 0.02, 0.015], shares(0.01, 0.0)).unwrap();
         assert!(quiet.reasons.is_empty());
         assert!(!quiet.drowns(100.0, 105.0) && quiet.drowns(100.0, 101.0));
     }
 
     #[test]
     fn a_noisy_run_says_what_disturbed_it() {
-        let noisy = noise(&[0.2, 0.3, 0.1], 0.4, 0.1).unwrap();
+        let noisy = noise(&[0.2, 0.3, 0.1], shares(0.4, 0.1)).unwrap();
         assert_eq!(noisy.reasons.len(), 3, "{:?}", noisy.reasons);
         assert!(noisy.drowns(100.0, 115.0));
-        assert_eq!(noise(&[], 0.0, 0.0), None);
+        assert_eq!(noise(&[], Shares::default()), None);
+    }
+
+    #[test]
+    fn what_disturbed_a_run_is_told_without_repeats_and_drowns_nothing_then() {
+        let once = noise(&[], shares(0.0, 0.5)).unwrap();
+        assert_eq!(
+            once.reasons,
+            ["the hypervisor withheld 50 % of the processors"]
+        );
+        assert!(!once.drowns(100.0, 100.1));
+    }
+
+    #[test]
+    fn the_kernel_is_named_where_it_may_be_what_was_seen() {
+        let with_kernel = Shares {
+            with_kernel: true,
+            ..shares(0.3, 0.0)
+        };
+        let told = noise(&[], with_kernel).unwrap().reasons;
+        assert!(told[0].starts_with("other programs, or the kernel, used 30 %"));
     }
 }

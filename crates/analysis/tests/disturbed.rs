@@ -1,0 +1,62 @@
+//! That a report tells what disturbed its run, over the processors that the trials could use.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use support::{report, spec, terminal, valid};
+use trueput_record::accounting::Neighbours;
+use trueput_record::placement::Placement;
+use trueput_record::{Durability, TrialRecord};
+
+/// One trial on a machine of two processors, whose neighbours used those parts of one.
+fn beside(others: f64, steal: f64, kernel: Option<f64>, cpus: &str) -> TrialRecord {
+    let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
+    let measured = trial.measurement.as_mut().unwrap();
+    let elapsed_s = measured.elapsed_s;
+    measured.neighbours = Some(Neighbours {
+        cpu_s: others * elapsed_s,
+        kernel_s: kernel,
+        steal_s: steal * elapsed_s,
+    });
+    measured.placement = Some(Placement {
+        cpus: cpus.to_owned(),
+        ..Placement::default()
+    });
+    trial
+}
+
+fn told(trial: TrialRecord) -> String {
+    let text = terminal(&report(vec![trial]), 200);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_the_hypervisor_withheld_is_told_of_a_single_repeat() {
+    let stolen = told(beside(0.0, 1.0, Some(0.0), "0-1"));
+    let sentence = "This run was disturbed: the hypervisor withheld 50 % of the processors.";
+    assert!(stolen.contains(sentence), "{stolen}");
+    let quiet = told(beside(0.01, 0.01, Some(0.0), "0-1"));
+    assert!(!quiet.contains("disturbed"), "{quiet}");
+}
+
+#[test]
+fn shares_are_of_the_processors_that_the_trial_could_use() {
+    let pinned = told(beside(0.5, 0.0, Some(0.0), "1"));
+    assert!(
+        pinned.contains("other programs used 50 % of the"),
+        "{pinned}"
+    );
+    let free = told(beside(0.5, 0.0, Some(0.0), "0-1"));
+    assert!(free.contains("other programs used 25 % of the"), "{free}");
+}
+
+#[test]
+fn the_kernel_is_named_where_the_record_does_not_tell_it_apart() {
+    let together = told(beside(0.5, 0.0, None, "0-1"));
+    let sentence = "other programs, or the kernel, used 25 % of the processors";
+    assert!(together.contains(sentence), "{together}");
+}

@@ -30,6 +30,9 @@ const NOTABLE_SPREAD: f64 = 0.25;
 
 const NOTHING_ENDED: &str = "No trial of this run has ended, so there is nothing to rank.";
 
+/// A workload's result that is a sentence about it, and no answer.
+const NOTICE: &str = "notice";
+
 const HOW_TO_READ: &str = "Contenders are ranked by the median rate of their repeats, and only \
     against those with the same settings, workers and promise. Latencies are service times of a \
     closed loop: they say nothing of the wait that users at a fixed rate would see.";
@@ -299,7 +302,7 @@ fn promises(cells: &[Cell]) -> Vec<String> {
             None => told.push((how, vec![name])),
         }
     }
-    let sentence = |(how, names): (String, Vec<String>)| format!("{}: {how}", names.join(", "));
+    let sentence = |(how, names): (String, Vec<String>)| format!("{}: {how}", names.join("; "));
     told.into_iter().map(sentence).collect()
 }
 
@@ -330,7 +333,7 @@ pub(crate) fn lost(window: &Window) -> String {
     bounds.join(", ")
 }
 
-/// The results that every ranked trial came to.
+/// The results that every ranked trial came to; what is to be known of all is told elsewhere.
 fn answers(cells: &[Cell]) -> Option<String> {
     let (first, others) = cells.split_first()?;
     let everywhere = |name: &String, value: &Value| {
@@ -342,7 +345,7 @@ fn answers(cells: &[Cell]) -> Option<String> {
         .figures
         .results
         .iter()
-        .filter(|(name, value)| everywhere(name, value));
+        .filter(|(name, value)| *name != NOTICE && everywhere(name, value));
     let results: Vec<_> = results
         .map(|(name, value)| format!("{name} {}", separate(&value.to_string())))
         .collect();
@@ -359,7 +362,7 @@ fn verification(cells: &[Cell]) -> Option<String> {
         }
         (false, false) => Some(format!(
             "Verified: every stored record, but only a sample of {}.",
-            sample.join(", ")
+            sample.join("; ")
         )),
         (true, true) => None,
     }
@@ -371,7 +374,7 @@ fn repeats(cells: &[Cell]) -> Vec<String> {
     if !few.is_empty() {
         notes.push(format!(
             "Fewer than {FEWEST_REPEATS} repeats count of {}: their spread is not known.",
-            few.join(", ")
+            few.join("; ")
         ));
     }
     for cell in cells.iter().filter(|cell| cell.repeats >= FEWEST_REPEATS) {

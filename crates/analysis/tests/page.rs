@@ -225,6 +225,20 @@ fn the_embedded_libraries_are_those_of_their_versions() {
     assert!(!check(other), "a hash that differs was passed");
 }
 
+#[test]
+fn a_notice_is_no_answer_that_all_came_to() {
+    let mut report = report(everything());
+    for trial in &mut report.trials {
+        if let Some(measured) = trial.measurement.as_mut() {
+            let notice = Setting::from("not an audited result");
+            measured.results.insert("notice".to_owned(), notice);
+        }
+    }
+    let page = report.page();
+    assert!(page.contains("All came to the same: largest 1,570,824,736, longest 350."));
+    assert!(!page.contains("notice not an audited result"));
+}
+
 /// What is looked at in each page: sizes, drawings, headings, tables, names of charts.
 const LOOK: &str = "(() => {
   const all = (what) => [...document.querySelectorAll(what)];

@@ -30,12 +30,22 @@ const NOTABLE_SPREAD: f64 = 0.25;
 
 const NOTHING_ENDED: &str = "No trial of this run has ended, so there is nothing to rank.";
 
+const HOW_TO_READ: &str = "Contenders are ranked by the median rate of their repeats, and only \
+    against those with the same settings, workers and promise.";
+
+const CLOSED_LOOP: &str = "Latencies are service times of a closed loop: they say nothing of the wait \
+    that users at a fixed rate would see.";
+
+const OPEN_LOOP: &str = "Operations became due at a fixed rate (an open loop). Latencies in rankings \
+    are service times, from when a worker began; response times, which users wait, stand under 'At a \
+    fixed rate'.";
+
+const BOTH_LOOPS: &str = "Some trials had a fixed rate (an open loop), others none (a closed loop). \
+    Latencies in rankings are service times of both. Of those with a rate, response times, which \
+    users wait, stand under 'At a fixed rate'; of the others nothing is known of that wait.";
+
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";
-
-const HOW_TO_READ: &str = "Contenders are ranked by the median rate of their repeats, and only \
-    against those with the same settings, workers and promise. Latencies are service times of a \
-    closed loop: they say nothing of the wait that users at a fixed rate would see.";
 
 /// The whole report.
 pub fn document(report: &Report, charts: Charts) -> Vec<Block> {
@@ -76,24 +86,17 @@ fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
     }
     blocks.push(Block::List(host_lines(report)));
     blocks.extend(damage(report));
-    blocks.push(Block::Text(
-        if report.trials.is_empty() {
-            NOTHING_ENDED
-        } else {
-            HOW_TO_READ
-        }
-        .to_owned(),
-    ));
+    blocks.push(Block::Text(how_to_read(report)));
     blocks.extend(volatile::warning(report));
     let rankings = rankings(manifest, &report.trials);
     let noise = disturbance::of_run(report);
+    blocks.extend(disturbance::warning(noise.as_ref()));
     for ranking in &rankings {
         blocks.extend(ranking_blocks(ranking, noise.as_ref(), charts));
     }
     blocks.extend(steadiness::section(report, charts));
     blocks.extend(log_flush::blocks(&report.trials));
     blocks.extend(tpcc::blocks(&report.trials));
-    blocks.extend(disturbance::warning(noise.as_ref()));
     blocks.extend(ledger::blocks(report));
     blocks.extend(over_time::blocks(report));
     blocks.extend(sections(report, &rankings));
@@ -105,6 +108,24 @@ fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
     blocks.extend(enough(report));
     blocks.extend(unfinished(report));
     blocks
+}
+
+/// How contenders are ranked, and what their latencies are.
+fn how_to_read(report: &Report) -> String {
+    if report.trials.is_empty() {
+        return NOTHING_ENDED.to_owned();
+    }
+    let measured = report
+        .trials
+        .iter()
+        .filter_map(|it| it.measurement.as_ref());
+    let (open, closed): (Vec<_>, Vec<_>) = measured.partition(|it| it.open_loop.is_some());
+    let latencies = match (open.is_empty(), closed.is_empty()) {
+        (true, _) => CLOSED_LOOP,
+        (false, true) => OPEN_LOOP,
+        (false, false) => BOTH_LOOPS,
+    };
+    format!("{HOW_TO_READ} {latencies}")
 }
 
 /// The machine and the program, a line each.

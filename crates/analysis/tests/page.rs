@@ -239,6 +239,40 @@ fn a_notice_is_no_answer_that_all_came_to() {
     assert!(!page.contains("notice not an audited result"));
 }
 
+/// Those trials, of which these repeats kept a rate.
+fn at_a_rate(repeats: &[u32]) -> Report {
+    let mut report = report(everything());
+    for trial in &mut report.trials {
+        let Some(measured) = trial.measurement.as_mut() else {
+            continue;
+        };
+        measured.open_loop =
+            repeats
+                .contains(&trial.spec.repeat)
+                .then(|| trueput_record::measurement::OpenLoop {
+                    rate_per_s: 10.0,
+                    ..Default::default()
+                });
+    }
+    report
+}
+
+#[test]
+fn what_latencies_are_is_said_by_whether_the_trials_had_a_rate() {
+    let (closed, open) = (
+        "service times of a closed loop",
+        "became due at a fixed rate (an open",
+    );
+    let both = "Some trials had a fixed rate";
+    let cases = [(&[][..], closed), (&[1, 2, 3][..], open), (&[2][..], both)];
+    for (repeats, said) in cases {
+        let page = at_a_rate(repeats).page();
+        for words in [closed, open, both] {
+            assert_eq!(page.contains(words), words == said, "{repeats:?}: {words}");
+        }
+    }
+}
+
 /// What is looked at in each page: sizes, drawings, headings, tables, names of charts.
 const LOOK: &str = "(() => {
   const all = (what) => [...document.querySelectorAll(what)];

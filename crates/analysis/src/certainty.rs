@@ -1,7 +1,7 @@
 //! How sure the order of a ranking is: what is too noisy to tell, and what leads for certain.
 
 use crate::cells::Cell;
-use crate::inference::{Comparison, Noise, Verdict, compare_among};
+use crate::inference::{Comparison, LEAST_CLAIM, Noise, Verdict, compare_among};
 use crate::rankings::{Ranking, why_unranked};
 use crate::units::per_cent;
 use std::collections::BTreeMap;
@@ -49,24 +49,95 @@ pub(crate) fn between(
     compare_among(&alone(first), &alone(second), false, comparisons)
 }
 
+/// Why the best of a ranking and another contender are not claimed to differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// They differ by less than what their repeats scatter by.
+    Noise,
+    /// They differ by more, but so few repeats cannot show that it is no chance.
+    TooFewRepeats,
+    /// They do differ, by less than equals that take turns may.
+    Same,
+}
+
+/// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing was
+/// compared.
+pub(crate) fn tie(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
+    let comparison = cell.against_best?;
+    let ratio = comparison.ratio?;
+    if comparison.verdict != Verdict::NoDifference {
+        return None;
+    }
+    let away = (ratio.estimate - 1.0).abs();
+    if !ratio.holds(1.0) && away < LEAST_CLAIM {
+        return Some(Tie::Same);
+    }
+    let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
+    let overlap = one.min <= other.max && other.min <= one.max;
+    let of_run = noise.map_or(0.0, |noise| noise.floor);
+    let scatter = Noise {
+        floor: of_run.max(one.spread).max(other.spread),
+        reasons: Vec::new(),
+    };
+    let within = overlap && scatter.drowns(one.median, other.median);
+    let alike = one.median == other.median;
+    match ratio.holds(1.0) && (within || alike) {
+        true => Some(Tie::Noise),
+        false => Some(Tie::TooFewRepeats),
+    }
+}
+
+/// The cells that are not claimed to differ from the best, by reason.
+pub(crate) fn ties<'a>(ranking: &'a Ranking, reason: Tie, noise: Option<&Noise>) -> Vec<&'a Cell> {
+    let Some((best, others)) = ranking.cells.split_first() else {
+        return Vec::new();
+    };
+    let so = |cell: &&Cell| tie(best, cell, noise) == Some(reason);
+    others.iter().filter(so).collect()
+}
+
+/// Whether a run was so disturbed that a ranking has no order: all of its contenders lie closer to
+/// the best than repeats of one typically do to each other.
+pub(crate) fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
+    let disturbed = noise.filter(|noise| !noise.reasons.is_empty());
+    let (Some(noise), Some((best, others))) = (disturbed, ranking.cells.split_first()) else {
+        return false;
+    };
+    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+    let drowned = |cell: &Cell| {
+        tie(best, cell, Some(noise)) == Some(Tie::Noise) && noise.drowns(rate(best), rate(cell))
+    };
+    !others.is_empty() && others.iter().all(drowned)
+}
+
 /// What is to be said of a ranking's order; empty where nothing was repeated often enough or nothing
 /// competes.
 pub(crate) fn sentences(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
     let Some((best, others)) = ranking.cells.split_first() else {
         return Vec::new();
     };
-    let tied = with_verdict(others, Verdict::NoDifference);
+    let of = |reason| ties(ranking, reason, noise);
+    let (noisy, few, same) = (of(Tie::Noise), of(Tie::TooFewRepeats), of(Tie::Same));
     let mut lines = Vec::new();
-    if tied.is_empty() {
+    lines.extend((!noisy.is_empty()).then(|| too_noisy(best, &noisy)));
+    if let Some(noise) = noise.filter(|_| refuses(ranking, noise)) {
+        lines.push(format!(
+            "This run was disturbed, and repeats of one contender differ by {} typically, which is \
+             more than these do: they are given no order.",
+            per_cent(noise.floor)
+        ));
+    }
+    lines.extend((!few.is_empty()).then(|| too_few(best, &few)));
+    lines.extend((!same.is_empty()).then(|| {
+        format!(
+            "{} are the same within {}: what they differ by is less than what equals that take \
+             turns may.",
+            joined(best, &same),
+            per_cent(LEAST_CLAIM)
+        )
+    }));
+    if lines.is_empty() {
         lines.extend(leads(best, others));
-    } else {
-        lines.push(too_noisy(best, &tied));
-        if let Some(noise) = noise.filter(|noise| !noise.reasons.is_empty()) {
-            lines.push(format!(
-                "This run was disturbed: {}.",
-                noise.reasons.join("; ")
-            ));
-        }
     }
     lines
 }
@@ -80,26 +151,59 @@ pub(crate) fn with_verdict(cells: &[Cell], verdict: Verdict) -> Vec<&Cell> {
     cells.iter().filter(came_to).collect()
 }
 
+/// Contenders in words; a name may have commas of its own.
+fn listed(cells: &[&Cell]) -> String {
+    let names: Vec<_> = cells.iter().map(|cell| cell.contender.as_str()).collect();
+    names.join("; ")
+}
+
+/// The best and those beside it.
+fn joined(best: &Cell, others: &[&Cell]) -> String {
+    match others.split_last() {
+        None => best.contender.clone(),
+        Some((last, before)) => {
+            let before: Vec<_> = std::iter::once(best)
+                .chain(before.iter().copied())
+                .collect();
+            format!("{} and {}", listed(&before), last.contender)
+        }
+    }
+}
+
 fn too_noisy(best: &Cell, tied: &[&Cell]) -> String {
-    let mut names: Vec<&str> = vec![&best.contender];
-    names.extend(tied.iter().map(|cell| cell.contender.as_str()));
-    let last = names.pop().unwrap_or_default();
+    format!(
+        "Too noisy to tell which is fastest: {} differ by less than this machine's own noise. {}; \
+         more repeats show smaller ones.",
+        joined(best, tied),
+        could_have_shown(tied)
+    )
+}
+
+fn too_few(best: &Cell, tied: &[&Cell]) -> String {
+    let repeats = tied.iter().map(|cell| cell.repeats.min(best.repeats));
+    format!(
+        "Too few repeats to tell whether {} is faster than {}: with {} of each there may be chance \
+         in what is seen. {}; more repeats (--repeat, or --until 2%) show smaller ones.",
+        best.contender,
+        listed(tied),
+        repeats.min().unwrap_or(best.repeats),
+        could_have_shown(tied)
+    )
+}
+
+/// The difference that the repeats of all of them would have shown.
+fn could_have_shown(tied: &[&Cell]) -> String {
     let smallest = tied
         .iter()
         .filter_map(|cell| cell.against_best?.smallest_ratio)
         .fold(1.0, f64::max);
-    let shown = match smallest < 2.0 {
+    match smallest < 2.0 {
         true => format!(
             "A difference of {} would probably have shown",
             per_cent(smallest - 1.0)
         ),
         false => "Even twice the rate might not have shown".to_owned(),
-    };
-    format!(
-        "Too noisy to tell which is fastest: {} and {last} differ by less than this machine's own \
-         noise. {shown}; more repeats show smaller ones.",
-        names.join(", ")
-    )
+    }
 }
 
 /// The best and how far it is ahead of the second, where it is surely ahead of all.

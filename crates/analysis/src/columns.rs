@@ -25,9 +25,10 @@ struct Filled<'a> {
     value: Value<'a>,
 }
 
-/// The table of the ranked cells, best first.
-pub fn ranked(ranking: &Ranking, charts: Charts) -> Table {
-    let mut columns = vec![text("", 0, |rank, _| rank.to_string())];
+/// The table of the ranked cells, best first; without their places where these mean nothing.
+pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
+    let place = |rank: usize, _: &Cell| rank.to_string();
+    let mut columns: Vec<_> = in_order.then(|| text("", 0, place)).into_iter().collect();
     columns.extend(identity());
     columns.extend(rates(ranking));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);

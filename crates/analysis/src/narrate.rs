@@ -225,7 +225,8 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
         blocks.push(Block::Text(survival(ranking.durability)));
     }
     if !ranking.cells.is_empty() {
-        blocks.push(Block::Table(columns::ranked(ranking, charts)));
+        let in_order = !certainty::refuses(ranking, noise);
+        blocks.push(Block::Table(columns::ranked(ranking, in_order, charts)));
         blocks.push(Block::List(footnotes(ranking, noise)));
     } else if !only_harness {
         blocks.push(Block::Warnings(vec!["No trial here counts.".to_owned()]));

@@ -1,10 +1,11 @@
 //! What a run came to, in plain words: the first thing that a reader of the page sees.
 
 use crate::cells::Cell;
-use crate::certainty::with_verdict;
+use crate::certainty::{Tie, refuses, ties, with_verdict};
 use crate::columns::plural;
+use crate::disturbance;
 use crate::document::Block;
-use crate::inference::Verdict;
+use crate::inference::{Noise, Verdict};
 use crate::narrate;
 use crate::rankings::Ranking;
 use crate::report::Report;
@@ -25,10 +26,12 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
         .partition(|block| matches!(block, Block::Warnings(_)));
     let mut blocks = vec![Block::Text(counts(report))];
     blocks.extend(warnings);
-    let labels = labels(rankings);
+    let (labels, noise) = (labels(rankings), disturbance::of_run(report));
     let told = rankings.iter().zip(&labels);
     let told = told.filter(|(ranking, _)| !ranking.cells.is_empty());
-    let mut lines: Vec<_> = told.map(|(one, label)| winner(one, label)).collect();
+    let mut lines: Vec<_> = told
+        .map(|(one, label)| winner(one, label, noise.as_ref()))
+        .collect();
     if lines.len() > MOST_LINES {
         let more = lines.split_off(MOST_LINES - 1).len();
         lines.push(format!("{more} more rankings stand below."));
@@ -101,7 +104,7 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
 
 /// Who is fastest in a ranking, by how much, and whether the repeats can tell: of all contenders, by
 /// the rule that the ranking itself goes by.
-fn winner(ranking: &Ranking, heading: &str) -> String {
+fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
     let unit = plural(&ranking.headline);
     let Some((best, others)) = ranking.cells.split_first() else {
         return format!("{heading}: no trial counts.");
@@ -117,20 +120,33 @@ fn winner(ranking: &Ranking, heading: &str) -> String {
     if with_verdict(others, Verdict::Slower).len() == others.len() {
         return format!("{heading}: {name} is fastest, {told}, {times}.");
     }
-    match with_verdict(others, Verdict::NoDifference).as_slice() {
-        [] => format!(
-            "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be sure."
-        ),
-        [tied, more @ ..] => {
-            let more = match more.len() {
-                0 => String::new(),
-                count => format!(" and {count} more"),
-            };
-            format!(
-                "{heading}: {name} has the highest rate, {told}, but the repeats show no \
-                 difference from {}{more}.",
-                tied.contender
-            )
-        }
+    if refuses(ranking, noise) {
+        return format!("{heading}: no order, for the run was disturbed by more than they differ.");
     }
+    let all: Vec<_> = [Tie::Noise, Tie::TooFewRepeats, Tie::Same]
+        .into_iter()
+        .flat_map(|reason| {
+            ties(ranking, reason, noise)
+                .into_iter()
+                .map(move |it| (reason, it))
+        })
+        .collect();
+    let Some((reason, tied)) = all.first() else {
+        return format!(
+            "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be sure."
+        );
+    };
+    let more = match all.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let why = match reason {
+        Tie::Noise => "but the repeats show no difference from",
+        Tie::TooFewRepeats => "but too few repeats to tell it from",
+        Tie::Same => "but not by 1 % more than",
+    };
+    format!(
+        "{heading}: {name} has the highest rate, {told}, {why} {}{more}.",
+        tied.contender
+    )
 }

@@ -197,9 +197,13 @@ fn damage(report: &Report) -> Option<Block> {
 
 /// What a ranking stands under.
 pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
-    let subject = match only_harness(ranking) {
-        true => "the harness itself",
-        false => ranking.durability.name(),
+    let subject = match (only_harness(ranking), ranking.in_memory) {
+        (true, _) => "the harness itself".to_owned(),
+        (false, false) => ranking.durability.to_string(),
+        (false, true) => format!(
+            "{} in memory (nothing survives lost power)",
+            ranking.durability
+        ),
     };
     let (workload, workers) = (&ranking.workload, ranking.workers);
     let unit = if workers == 1 { "worker" } else { "workers" };
@@ -222,7 +226,7 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
             .map(|note| Block::Text(format!("Note: {note}"))),
     );
     if !only_harness {
-        blocks.push(Block::Text(survival(ranking.durability)));
+        blocks.push(Block::Text(survival(ranking)));
     }
     if !ranking.cells.is_empty() {
         let in_order = !certainty::refuses(ranking, noise);
@@ -282,8 +286,21 @@ fn settings(settings: &Settings) -> String {
     }
 }
 
+/// What the commits of a ranking survive, in a sentence.
+fn survival(ranking: &Ranking) -> String {
+    let durability = ranking.durability;
+    match ranking.in_memory {
+        false => survival_of(durability),
+        true => format!(
+            "{durability}, but in memory (tmpfs or ramfs): after killed processes, {}; after lost \
+             power, nothing.",
+            durability.after_killed_processes()
+        ),
+    }
+}
+
 /// What a level survives, in a sentence.
-fn survival(durability: Durability) -> String {
+fn survival_of(durability: Durability) -> String {
     let (killed, power) = (
         durability.after_killed_processes(),
         durability.after_lost_power(),
@@ -510,8 +527,8 @@ mod tests {
     #[test]
     fn what_a_level_survives_is_one_sentence() {
         let sync = "sync: every acknowledged commit survives killed processes and lost power.";
-        assert_eq!(survival(Durability::Sync), sync);
-        assert!(survival(Durability::Async).contains("after lost power, a consistent prefix"));
-        assert!(survival(Durability::Process).contains("after lost power, nothing is promised"));
+        assert_eq!(survival_of(Durability::Sync), sync);
+        assert!(survival_of(Durability::Async).contains("after lost power, a consistent prefix"));
+        assert!(survival_of(Durability::Process).contains("after lost power, nothing is promised"));
     }
 }

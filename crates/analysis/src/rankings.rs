@@ -1,12 +1,14 @@
 //! Cells grouped into rankings.
 //!
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
-//! workers, one durability level. Conditions that differ in it are in the contenders' names.
+//! workers, one durability level; what lay in memory while its level speaks of lost power stands apart.
+//! Conditions that differ in it are in the contenders' names.
 
 use crate::builds::{EngineBuild, builds};
 use crate::cells::{self, Cell};
 use crate::certainty::{between, counting};
 use crate::contender::ContenderNames;
+use crate::volatile;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::folder::RunManifest;
@@ -27,6 +29,9 @@ pub struct Ranking {
     pub workers: u32,
     /// What each commit promises.
     pub durability: Durability,
+    /// Whether its databases or logs lay in memory though the level speaks of lost power: what the
+    /// level says of that does not hold.
+    pub in_memory: bool,
     /// Why these settings differ from the plan's general ones, one sentence each.
     pub notes: Vec<String>,
     /// The kind of operation whose rate the cells are sorted by.
@@ -65,15 +70,17 @@ impl Unranked {
 }
 
 /// Sorts the trials into rankings: by workload in the plan's order, then by durability, strongest
-/// first, then by settings in the plan's order, then by workers.
+/// first and what does not hold it last, then by settings in the plan's order, then by workers.
 #[must_use]
 pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
+    let usual = &manifest.host.file_system;
+    let in_memory = |trial: &TrialRecord| volatile::breaks_its_level(trial, usual);
+    let same = |one: &TrialRecord, other: &TrialRecord| {
+        comparable(&one.spec, &other.spec) && in_memory(one) == in_memory(other)
+    };
     let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
     for trial in trials.iter().filter(|trial| !superseded(trial, trials)) {
-        match groups
-            .iter_mut()
-            .find(|group| comparable(&group[0].spec, &trial.spec))
-        {
+        match groups.iter_mut().find(|group| same(group[0], trial)) {
             Some(group) => group.push(trial),
             None => groups.push(vec![trial]),
         }
@@ -90,7 +97,8 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
         let workload = first(&|other| other.workload == spec.workload);
         let settings =
             first(&|other| other.workload == spec.workload && other.settings == spec.settings);
-        (workload, spec.durability, settings, spec.workers)
+        let in_memory = in_memory(group[0]);
+        (workload, spec.durability, in_memory, settings, spec.workers)
     });
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
@@ -152,6 +160,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         settings: spec.settings.clone(),
         workers: spec.workers,
         durability: spec.durability,
+        in_memory: volatile::breaks_its_level(trials[0], &manifest.host.file_system),
         notes: notes.into_iter().collect(),
         headline,
         cells,

@@ -4,6 +4,7 @@ use crate::contender::ContenderNames;
 use crate::document::Block;
 use crate::report::Report;
 use std::collections::BTreeSet;
+use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::host::FileSystemFacts;
 use trueput_record::{Survival, TrialRecord};
 
@@ -15,10 +16,10 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 pub(crate) fn warning(report: &Report) -> Option<Block> {
     let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
     let usual = &report.manifest.host.file_system;
-    let affected = report.trials.iter().filter(|trial| {
-        let promises = trial.spec.durability.after_lost_power() != Survival::Nothing;
-        promises && (in_memory(data_of(trial, usual)) || log_of(trial).is_some_and(in_memory))
-    });
+    let affected = report
+        .trials
+        .iter()
+        .filter(|trial| breaks_its_level(trial, usual));
     let affected: BTreeSet<String> = affected
         .map(|trial| format!("{} ({})", names.name(&trial.spec), trial.spec.durability))
         .collect();
@@ -26,10 +27,32 @@ pub(crate) fn warning(report: &Report) -> Option<Block> {
     (!affected.is_empty()).then(|| {
         Block::Warnings(vec![format!(
             "In memory (tmpfs or ramfs), so that nothing survives lost power whatever the level \
-             says: {}",
-            affected.join(", ")
+             says: {}. They are ranked apart.",
+            affected.join("; ")
         )])
     })
+}
+
+/// Whether a trial's level speaks of lost power while its database or log lay in memory, given the
+/// file system that the run is on.
+pub(crate) fn breaks_its_level(trial: &TrialRecord, usual: &FileSystemFacts) -> bool {
+    let promises = trial.spec.durability.after_lost_power() != Survival::Nothing;
+    promises && (data_in_memory(trial, usual) || log_in_memory(trial))
+}
+
+/// Where a trial failed before its file system was there, what was asked for tells.
+fn asked_for_memory(asked: Option<&FileSystem>) -> bool {
+    asked.is_some_and(|asked| asked.kind == FileSystemKind::Tmpfs)
+}
+
+fn data_in_memory(trial: &TrialRecord, usual: &FileSystemFacts) -> bool {
+    let conditions = &trial.spec.conditions;
+    in_memory(data_of(trial, usual)) || asked_for_memory(conditions.file_system.as_ref())
+}
+
+fn log_in_memory(trial: &TrialRecord) -> bool {
+    let conditions = &trial.spec.conditions;
+    log_of(trial).is_some_and(in_memory) || asked_for_memory(conditions.log_file_system.as_ref())
 }
 
 fn in_memory(file_system: &FileSystemFacts) -> bool {

@@ -2,10 +2,13 @@
 
 mod support;
 
-use support::{everything, failed, invalid, manifest, null, report, settings, spec, valid};
+use support::{
+    everything, failed, invalid, manifest, null, report, settings, spec, terminal, valid,
+};
 use trueput_analysis::rankings::{Ranking, rankings};
 use trueput_analysis::scaling::series;
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
+use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 use trueput_record::measurement::{Check, Verification};
 use trueput_record::{
     Conditions, Durability, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind,
@@ -222,6 +225,85 @@ fn a_failed_trial_takes_no_part_in_its_cells_figures() {
     let rankings = rank(&trials);
     assert_eq!(rankings[0].cells[0].repeats, 1);
     assert_eq!(rankings[0].unranked.len(), 1);
+}
+
+/// A trial at a level on a file system of its own.
+fn on(cell: u32, kind: &str, level: Durability, per_s: f64) -> TrialRecord {
+    let mut trial = valid(spec(cell, "lmdb", level, 1), per_s);
+    let file_system = match kind {
+        "tmpfs" => FileSystemKind::Tmpfs,
+        made => FileSystemKind::Made(made.to_owned()),
+    };
+    trial.spec.conditions.file_system = Some(FileSystem {
+        kind: file_system,
+        ..FileSystem::default()
+    });
+    let mut stood_on = MountedFileSystem::default();
+    stood_on.mounted.kind = kind.to_owned();
+    trial.file_system = Some(stood_on);
+    trial
+}
+
+#[test]
+fn what_lay_in_memory_never_stands_among_what_survives_lost_power() {
+    let both = |level| {
+        rank(&[
+            on(0, "tmpfs", level, 9_000.0),
+            on(1, "ext4", level, 1_000.0),
+            on(2, "xfs", level, 2_000.0),
+        ])
+    };
+    let kept = both(Durability::Sync);
+    let held = ["lmdb (filesystem=xfs)", "lmdb (filesystem=ext4)"];
+    assert_eq!(
+        (contenders(&kept[0]), kept[0].in_memory),
+        (held.to_vec(), false)
+    );
+    assert_eq!(
+        (contenders(&kept[1]), kept[1].in_memory),
+        (vec!["lmdb"], true)
+    );
+    assert_eq!(kept[1].cells[0].relative_to_best, Some(1.0));
+    // A level that promises nothing of lost power is as good in memory.
+    let promised = both(Durability::Process);
+    assert_eq!((promised.len(), promised[0].in_memory), (1, false));
+    assert_eq!(promised[0].cells.len(), 3);
+}
+
+#[test]
+fn a_ranking_of_what_lay_in_memory_says_so_and_never_that_it_survives() {
+    let trials = vec![on(0, "tmpfs", Durability::Sync, 9_000.0)];
+    let text = terminal(&report(trials), 200);
+    assert!(text.contains("threen1, sync in memory (nothing survives lost power), 4 workers"));
+    assert!(
+        !text.contains("survives killed processes and lost power"),
+        "{text}"
+    );
+    let on_disk = vec![on(0, "ext4", Durability::Sync, 9_000.0)];
+    let text = terminal(&report(on_disk), 200);
+    assert!(
+        text.contains("survives killed processes and lost power"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_series_over_workers_in_memory_is_one_of_its_own() {
+    let trial = |cell: u32, kind: &str, workers: u32| {
+        let mut trial = on(cell, kind, Durability::Sync, 1_000.0 * f64::from(workers));
+        trial.spec.workers = workers;
+        trial
+    };
+    let kinds = ["ext4", "tmpfs"];
+    let cells = (0..).zip(kinds.into_iter().flat_map(|kind| [(kind, 1), (kind, 2)]));
+    let trials: Vec<_> = cells
+        .map(|(cell, (kind, workers))| trial(cell, kind, workers))
+        .collect();
+    let names: Vec<_> = series(&rank(&trials))
+        .into_iter()
+        .map(|one| one.name)
+        .collect();
+    assert_eq!(names, ["lmdb sync update", "lmdb sync update in memory"]);
 }
 
 fn under(cell: u32, engine: &str, change: impl Fn(&mut Conditions)) -> TrialRecord {

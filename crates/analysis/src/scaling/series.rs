@@ -65,11 +65,16 @@ pub fn series(rankings: &[Ranking]) -> Vec<Series> {
 /// Trials with other settings do other work, so they belong to another series.
 fn name(contender: &str, ranking: &Ranking, rankings: &[Ranking]) -> String {
     let has_it = |other: &&Ranking| {
-        let alike = other.workload == ranking.workload && other.durability == ranking.durability;
+        let alike = other.workload == ranking.workload
+            && other.durability == ranking.durability
+            && other.in_memory == ranking.in_memory;
         alike && other.cells.iter().any(|cell| cell.contender == contender)
     };
     let others: Vec<_> = rankings.iter().filter(has_it).collect();
     let mut name = format!("{contender} {} {}", ranking.durability, ranking.headline);
+    if ranking.in_memory {
+        name += " in memory";
+    }
     for (setting, value) in &ranking.settings {
         if others
             .iter()

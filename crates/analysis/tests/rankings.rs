@@ -306,6 +306,22 @@ fn a_series_over_workers_in_memory_is_one_of_its_own() {
     assert_eq!(names, ["lmdb sync update", "lmdb sync update in memory"]);
 }
 
+#[test]
+fn a_median_has_an_interval_from_six_repeats_on() {
+    let interval = |repeats: u32| {
+        let trial = |repeat| {
+            let spec = spec(0, "lmdb", Durability::Sync, repeat);
+            valid(spec, 1_000.0 + f64::from(10 * repeat))
+        };
+        let trials: Vec<_> = (1..=repeats).map(trial).collect();
+        let text = terminal(&report(trials.clone()), 400);
+        let shown = rank(&trials)[0].cells[0].figures.headline_interval;
+        (shown.is_some(), text.contains("95 % interval"))
+    };
+    assert_eq!(interval(5), (false, false));
+    assert_eq!(interval(6), (true, true));
+}
+
 fn under(cell: u32, engine: &str, change: impl Fn(&mut Conditions)) -> TrialRecord {
     let mut spec = spec(cell, engine, Durability::Sync, 1);
     change(&mut spec.conditions);

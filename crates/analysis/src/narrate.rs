@@ -491,7 +491,12 @@ fn unfinished(report: &Report) -> Vec<Block> {
         None => "The run has not ended (it is running, or was cut short)".to_owned(),
         Some(end) => format!("The run was stopped at {}", end.ended_at),
     };
-    let text = format!("{state}: {missing} of its {of} trials are missing. To continue it:");
+    let mut text = format!("{state}: {missing} of its {of} trials are missing.");
+    // A bundle is a copy: the run goes on in its own folder.
+    if report.shown_as != report.folder {
+        return vec![Block::Warnings(vec![text])];
+    }
+    text += " To continue it:";
     let folder = quoted(&report.shown_as.to_string_lossy());
     let command = ["trueput", "run", "--resume"]
         .map(str::to_owned)

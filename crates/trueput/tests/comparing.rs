@@ -234,7 +234,8 @@ fn what_is_made_from_a_bundle_names_the_bundle() {
     let page = bench.run(&["report", "a.tar.gz", "--html", "page.html"]);
     assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
     let page = std::fs::read_to_string(bench.path().join("page.html")).unwrap();
-    assert!(page.contains("trueput report a.tar.gz --html"));
+    assert!(page.contains("trueput report a.tar.gz --html page.html"));
+    assert!(!page.contains("/.tmp"), "a temporary folder is named");
     let json: serde_json::Value = serde_json::from_slice(
         &bench
             .run(&["report", "a.tar.gz", "--format", "json"])

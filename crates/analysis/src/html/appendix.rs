@@ -209,7 +209,12 @@ pub(crate) fn again(report: &Report) -> Vec<Block> {
     blocks.push(Block::Text(
         "This page, and every figure of every trial:".to_owned(),
     ));
-    blocks.push(words(&format!("trueput report {folder} --html")));
+    // A bundle has no folder in which its page could be kept.
+    let page = match report.shown_as == report.folder {
+        true => "--html",
+        false => "--html page.html",
+    };
+    blocks.push(words(&format!("trueput report {folder} {page}")));
     blocks.push(words(&format!("trueput report {folder} --format csv")));
     let mut seen = BTreeSet::new();
     let cells = report

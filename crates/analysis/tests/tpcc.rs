@@ -11,7 +11,7 @@ use support::{folder, report, spec, valid};
 use trueput_analysis::compare::{self, Selector, Side, compare_sides};
 use trueput_analysis::export::open_metrics;
 use trueput_analysis::history;
-use trueput_analysis::{Format, Style};
+use trueput_analysis::{Format, Report, Style};
 use trueput_record::measurement::{OperationSummary, Outcome};
 use trueput_record::{Durability, TrialRecord, Value};
 

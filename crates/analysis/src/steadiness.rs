@@ -1,15 +1,16 @@
-//! What happened within a trial and from repeat to repeat: warm-up, drift, outliers.
+//! What happened within a trial and from repeat to repeat: warm-up, cliffs, drift, outliers.
 
 use crate::charts::{Charts, sparkline};
 use crate::compare::rate;
 use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::inference::{Shape, drift, outliers, shape};
+use crate::over_time;
 use crate::rankings::{headline, superseded, why_unranked};
 use crate::report::Report;
 use crate::statistics::median;
 use crate::units::{number, per_cent};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 
@@ -44,7 +45,14 @@ struct Repeats<'a> {
 /// The section, where there is something to say or to draw.
 pub(crate) fn section(report: &Report, charts: Charts) -> Vec<Block> {
     let cells = cells(report);
-    let mut lines: Vec<String> = cells.iter().flat_map(within).collect();
+    let elsewhere: BTreeSet<&str> = over_time::told(report)
+        .into_iter()
+        .map(|trial| trial.spec.id.as_str())
+        .collect();
+    let mut lines: Vec<String> = cells
+        .iter()
+        .filter_map(|cell| within(cell, &elsewhere))
+        .collect();
     lines.extend(cells.iter().flat_map(between));
     if lines.len() > MOST {
         let more = lines.len() - MOST;
@@ -113,15 +121,24 @@ pub(crate) fn seconds(measurement: &Measurement, kind: &str) -> Vec<f64> {
     rates
 }
 
-/// Which trials of a cell warm up, and for how long.
-fn within(cell: &Repeats<'_>) -> Option<String> {
+/// Which trials of a cell warm up, and for how long; which fall, and which have no level. The falls of
+/// those in `elsewhere` are told by the section on cliffs.
+fn within(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Option<String> {
     let told = cell.trials.iter().filter_map(|trial| {
         let rates = seconds(trial.measurement.as_ref()?, &cell.headline);
-        // Where it falls, the section on cliffs tells.
-        let Shape::WarmUp { until } = shape(&rates) else {
-            return None;
-        };
-        Some(format!("r{} warms up until {until} s", trial.spec.repeat))
+        let repeat = trial.spec.repeat;
+        let is_new = !elsewhere.contains(trial.spec.id.as_str());
+        match shape(&rates) {
+            Shape::WarmUp { until } => Some(format!("r{repeat} warms up until {until} s")),
+            Shape::Cliff { at, ratio } if is_new => Some(format!(
+                "r{repeat} falls at {at} s to {} of its rate, to the end",
+                per_cent(ratio)
+            )),
+            Shape::Unsteady { changes } if is_new => {
+                Some(format!("r{repeat} changes its level {changes} times"))
+            }
+            _ => None,
+        }
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| format!("{}: {}.", cell.name, told.join("; ")))

@@ -9,6 +9,7 @@ mod blocks;
 mod chart;
 mod chosen;
 mod figures;
+mod licences;
 mod summary;
 
 use crate::document::Block;
@@ -199,6 +200,7 @@ impl Page {
                 ("opening", &opening),
                 ("contents", &contents),
                 ("sections", &sections),
+                ("licences", &licences::html()),
                 ("data", &data),
                 ("d3", D3),
                 ("plot", PLOT),

@@ -273,6 +273,25 @@ fn what_latencies_are_is_said_by_whether_the_trials_had_a_rate() {
     }
 }
 
+#[test]
+fn the_licences_of_what_is_embedded_are_passed_on() {
+    let page = one_trial().page();
+    let vendor = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/vendor");
+    let mut licences = 0;
+    for file in std::fs::read_dir(vendor).unwrap() {
+        let file = file.unwrap().path();
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with("LICENSE-") {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let text = text.trim().replace('"', "&quot;").replace('\'', "&#39;");
+            assert!(page.contains(&text), "{name}");
+            licences += 1;
+        }
+    }
+    assert_eq!(licences, 5);
+    assert!(page.contains("<summary>Licences of the chart library</summary>"));
+}
+
 /// What is looked at in each page: sizes, drawings, headings, tables, names of charts.
 const LOOK: &str = "(() => {
   const all = (what) => [...document.querySelectorAll(what)];

@@ -12,7 +12,10 @@ function download(name, blob) {
 function fileName(title, ending) {
   const run = document.title.replace(/^trueput: /, '');
   const words = `${run} ${title}`.toLowerCase().replace(/[^a-z0-9]+/g, '-');
-  return `${words.replace(/^-|-$/g, '').slice(0, 80)}.${ending}`;
+  const name = words.replace(/^-|-$/g, '');
+  // What tells names apart stands at their ends.
+  const short = name.length <= 100 ? name : `${name.slice(0, 29)}-${name.slice(-70)}`;
+  return `${short}.${ending}`;
 }
 
 // The drawing with the page's colours and fonts written out, on the page's ground.
@@ -47,8 +50,9 @@ function standalone(svg, title) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-function exportSvg(svg, title) {
-  download(fileName(title, 'svg'), new Blob([standalone(svg, title)], { type: 'image/svg+xml' }));
+function exportSvg(svg, chart) {
+  const text = standalone(svg, chart.title);
+  download(fileName(chart.name, 'svg'), new Blob([text], { type: 'image/svg+xml' }));
 }
 
 // Twice the size on screen, for paper and slides.
@@ -66,8 +70,8 @@ async function pngOf(svg, title) {
   return new Promise((resolve) => { canvas.toBlob(resolve, 'image/png'); });
 }
 
-async function exportPng(svg, title) {
-  download(fileName(title, 'png'), await pngOf(svg, title));
+async function exportPng(svg, chart) {
+  download(fileName(chart.name, 'png'), await pngOf(svg, chart.title));
 }
 
 function csvCell(value) {

@@ -22,11 +22,12 @@ function draw(figure) {
 
 // The data as a table: what those read who do not see the drawing. Made when it is opened.
 function dataTable(chart) {
-  const details = element('details', {}, element('summary', {}, 'Data as a table'));
+  const of = element('span', { class: 'unseen' }, ` of ${chart.name}`);
+  const details = element('details', {}, element('summary', {}, 'Data as a table', of));
   details.addEventListener('toggle', () => {
     if (!details.open || details.children.length > 1) return;
     const [headings, ...rows] = rowsOf(chart);
-    const table = element('table', {}, element('caption', {}, chart.title));
+    const table = element('table', {}, element('caption', {}, `${chart.name}, data`));
     const titles = headings.map((text) => element('th', { scope: 'col' }, text));
     table.append(element('thead', {}, element('tr', {}, ...titles)));
     const body = element('tbody');
@@ -36,7 +37,7 @@ function dataTable(chart) {
       body.append(element('tr', {}, element('th', { scope: 'row' }, name), ...cells));
     });
     table.append(body);
-    const label = `${chart.title}, data`;
+    const label = `${chart.name}, data`;
     const region = { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': label };
     details.append(element('div', region, table));
     if (rows.length > MOST_DATA_ROWS) {
@@ -55,9 +56,9 @@ function enhanceChart(figure) {
   };
   const tools = element(
     'div', { class: 'tools' },
-    button('PNG', `${chart.title} as PNG`, () => exportPng(svg(), chart.title)),
-    button('SVG', `${chart.title} as SVG`, () => exportSvg(svg(), chart.title)),
-    button('CSV', `data of ${chart.title} as CSV`, () => exportCsv(chart.title, rowsOf(chart))),
+    button('PNG', `${chart.name} as PNG`, () => exportPng(svg(), chart)),
+    button('SVG', `${chart.name} as SVG`, () => exportSvg(svg(), chart)),
+    button('CSV', `data of ${chart.name} as CSV`, () => exportCsv(chart.name, rowsOf(chart))),
   );
   if (chart.groups.length > MOST_BARS && AS_BARS.includes(chart.kind)) {
     const told = `The first ${MOST_BARS} of ${chart.groups.length} are drawn; the data has all.`;

@@ -10,6 +10,7 @@ mod chart;
 mod chosen;
 mod figures;
 mod licences;
+mod naming;
 mod summary;
 
 use crate::document::Block;
@@ -19,6 +20,7 @@ use crate::report::Report;
 use crate::sections;
 use blocks::{block, escaped};
 use chart::Chart;
+use naming::Names;
 
 const MORE: &str = "Charts of time, latency, resources and what held it";
 
@@ -51,6 +53,7 @@ struct Section {
 struct Page {
     sections: Vec<Section>,
     charts: Vec<Chart>,
+    names: Names,
 }
 
 /// Writes the page.
@@ -95,9 +98,19 @@ fn parts(blocks: Vec<Block>) -> Vec<(String, Vec<Block>)> {
 
 impl Page {
     fn add(&mut self, title: &str, content: &[Block]) {
-        let html = content.iter().map(|one| block(one, title)).collect();
+        let html = self.written(content, title).concat();
         let title = title.to_owned();
         self.sections.push(Section { title, html });
+    }
+
+    /// Blocks of a section as HTML, each table with a name of its own.
+    fn written(&mut self, content: &[Block], title: &str) -> Vec<String> {
+        let named = content.iter().zip(naming::captions(title, content));
+        let html = named.map(|(one, caption)| match one {
+            Block::Table(_) => block(one, &self.names.unique(&caption)),
+            _ => block(one, &caption),
+        });
+        html.collect()
     }
 
     /// A ranking: the rates drawn before its table, the other charts after it.
@@ -112,10 +125,9 @@ impl Page {
         let chosen = chosen::chosen(report, ranking);
         let is_table = |one: &Block| matches!(one, Block::Table(_));
         let at = content.iter().position(is_table).unwrap_or(content.len());
-        let (before, after) = content.split_at(at);
+        let html = self.written(content, title);
+        let (before, after) = html.split_at(at);
         let (table, after) = after.split_at(after.len().min(1));
-        let html =
-            |blocks: &[Block]| -> String { blocks.iter().map(|one| block(one, title)).collect() };
         let rates = figures::rates(ranking);
         let cores = f64::from(report.manifest.host.cores);
         let mut others: Vec<_> = figures::over_time(ranking, &chosen).into_iter().collect();
@@ -126,13 +138,21 @@ impl Page {
         );
         others.extend(figures::resources(&chosen));
         others.extend(figures::stretches(&chosen, cores));
-        let rates = self.put(rates);
-        let mut others = self.put(others);
+        let rates = self.put(rates, title);
+        let mut others = self.put(others, title);
         if many && !others.is_empty() {
-            others =
-                format!("<details class=\"more\"><summary>{MORE}</summary>\n{others}</details>\n");
+            let of = blocks::unseen_of(title);
+            others = format!(
+                "<details class=\"more\"><summary>{MORE}{of}</summary>\n{others}</details>\n"
+            );
         }
-        let parts = [html(before), rates, html(table), others, html(after)];
+        let parts = [
+            before.concat(),
+            rates,
+            table.concat(),
+            others,
+            after.concat(),
+        ];
         self.sections.push(Section {
             title: title.to_owned(),
             html: parts.concat(),
@@ -149,17 +169,18 @@ impl Page {
             }
             _ => Vec::new(),
         };
-        let drawn = self.put(charts);
+        let drawn = self.put(charts, title);
         self.add(title, content);
         if let Some(section) = self.sections.last_mut() {
             section.html.insert_str(0, &drawn);
         }
     }
 
-    /// Places for charts, which the script fills.
-    fn put(&mut self, charts: impl IntoIterator<Item = Chart>) -> String {
+    /// Places for charts of a section, which the script fills.
+    fn put(&mut self, charts: impl IntoIterator<Item = Chart>, section: &str) -> String {
         let mut html = String::new();
-        for chart in charts {
+        for mut chart in charts {
+            chart.name = self.names.unique(&format!("{section}: {}", chart.title));
             let (number, title) = (self.charts.len(), escaped(&chart.title));
             let (says, note) = (escaped(&chart.says), escaped(&chart.note));
             html += &format!(

@@ -226,17 +226,22 @@ fn the_embedded_libraries_are_those_of_their_versions() {
 }
 
 #[test]
-fn a_notice_is_no_answer_that_all_came_to() {
-    let mut report = report(everything());
-    for trial in &mut report.trials {
-        if let Some(measured) = trial.measurement.as_mut() {
-            let notice = Setting::from("not an audited result");
-            measured.results.insert("notice".to_owned(), notice);
+fn the_licences_of_what_is_embedded_are_passed_on() {
+    let page = one_trial().page();
+    let vendor = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/vendor");
+    let mut licences = 0;
+    for file in std::fs::read_dir(vendor).unwrap() {
+        let file = file.unwrap().path();
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with("LICENSE-") {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let text = text.trim().replace('"', "&quot;").replace('\'', "&#39;");
+            assert!(page.contains(&text), "{name}");
+            licences += 1;
         }
     }
-    let page = report.page();
-    assert!(page.contains("All came to the same: largest 1,570,824,736, longest 350."));
-    assert!(!page.contains("notice not an audited result"));
+    assert_eq!(licences, 5);
+    assert!(page.contains("<summary>Licences of the chart library</summary>"));
 }
 
 /// Those trials, of which these repeats kept a rate.
@@ -274,22 +279,17 @@ fn what_latencies_are_is_said_by_whether_the_trials_had_a_rate() {
 }
 
 #[test]
-fn the_licences_of_what_is_embedded_are_passed_on() {
-    let page = one_trial().page();
-    let vendor = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/vendor");
-    let mut licences = 0;
-    for file in std::fs::read_dir(vendor).unwrap() {
-        let file = file.unwrap().path();
-        let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        if name.starts_with("LICENSE-") {
-            let text = std::fs::read_to_string(&file).unwrap();
-            let text = text.trim().replace('"', "&quot;").replace('\'', "&#39;");
-            assert!(page.contains(&text), "{name}");
-            licences += 1;
+fn a_notice_is_no_answer_that_all_came_to() {
+    let mut report = report(everything());
+    for trial in &mut report.trials {
+        if let Some(measured) = trial.measurement.as_mut() {
+            let notice = Setting::from("not an audited result");
+            measured.results.insert("notice".to_owned(), notice);
         }
     }
-    assert_eq!(licences, 5);
-    assert!(page.contains("<summary>Licences of the chart library</summary>"));
+    let page = report.page();
+    assert!(page.contains("All came to the same: largest 1,570,824,736, longest 350."));
+    assert!(!page.contains("notice not an audited result"));
 }
 
 /// What is looked at in each page: sizes, drawings, headings, tables, names of charts.
@@ -312,6 +312,17 @@ const LOOK: &str = "(() => {
     uncaptioned: all('table').filter((e) => !e.caption || !e.caption.textContent).length,
     unscoped: all('th').filter((e) => !e.scope).length,
     buttons: all('button').filter((e) => !e.getAttribute('aria-label')).length,
+    namesakes: [
+      all('caption').map((e) => e.textContent),
+      all('[role=region]').map((e) => e.getAttribute('aria-label')),
+      all('.tools button, .tools input').map((e) => e.getAttribute('aria-label')),
+      all('summary').map((e) => e.textContent),
+    ].reduce((sum, names) => sum + names.length - new Set(names).size, 0),
+    files: (() => {
+      const names = [...all('caption').map((e) => e.textContent), ...CHARTS.map((c) => c.name)];
+      return names.length - new Set(names.map((name) => fileName(name, 'csv'))).size;
+    })(),
+    unnamed: all('thead th span[aria-label]').length,
     ids: all('[id]').length - new Set(all('[id]').map((e) => e.id)).size,
   };
 })()";
@@ -324,6 +335,9 @@ fn complaints_about(seen: &Value) -> Vec<String> {
         "uncaptioned",
         "unscoped",
         "buttons",
+        "namesakes",
+        "files",
+        "unnamed",
         "ids",
     ];
     let faults = faults.iter().filter(|name| seen[*name] != 0);
@@ -372,6 +386,7 @@ fn a_page_with_faults_is_found_out() {
     };
     let folder = tempfile::tempdir().unwrap();
     let faults = "<h4 style=\"width: 3000px\">x</h4><table></table>\
+                  <table><caption>Every trial</caption></table>\
                   <script>throw new Error('broken')</script></main>";
     let page = one_trial().page().replace("</main>", faults);
     let file = folder.path().join("faulty.html");
@@ -383,7 +398,14 @@ fn a_page_with_faults_is_found_out() {
     browser.open(&file, 1280, false);
     let seen = browser.evaluate(LOOK);
     let complaints = complaints_about(&seen).join("; ");
-    for fault in ["empty", "skipped", "uncaptioned", "overflow"] {
+    for fault in [
+        "empty",
+        "skipped",
+        "uncaptioned",
+        "namesakes",
+        "files",
+        "overflow",
+    ] {
         assert!(complaints.contains(fault), "{fault}: {complaints}");
     }
     assert!(browser.complaints.iter().any(|one| one.contains("broken")));

@@ -42,14 +42,20 @@ pub(crate) fn block(block: &Block, caption: &str) -> String {
             format!("<div class=\"warning\" role=\"note\"><ul>\n{texts}</ul></div>\n")
         }
         Block::List(points) if points.len() > MANY => format!(
-            "<details class=\"notes\"><summary>{} notes</summary>\n<ul>\n{}</ul></details>\n",
+            "<details class=\"notes\"><summary>{} notes{}</summary>\n<ul>\n{}</ul></details>\n",
             points.len(),
+            unseen_of(caption),
             items(points)
         ),
         Block::List(points) => format!("<ul>\n{}</ul>\n", items(points)),
         Block::Table(content) => table(content, caption),
         Block::Command(words) => command(words),
     }
+}
+
+/// What something is of, for those who do not see where it stands.
+pub(crate) fn unseen_of(title: &str) -> String {
+    format!("<span class=\"unseen\"> of {}</span>", escaped(title))
 }
 
 fn items(texts: &[String]) -> String {
@@ -94,7 +100,8 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
     );
     for column in &table.columns {
         let title = match column.title.as_str() {
-            "" => "<span aria-label=\"rank\">#</span>".to_owned(),
+            // The style sheet shows a number sign in its place.
+            "" => "<span class=\"unseen\">rank</span>".to_owned(),
             title => escaped(title),
         };
         html += &format!("<th scope=\"col\" {}>{title}</th>", class(column));

@@ -50,6 +50,8 @@ pub(crate) struct Chart {
     pub kind: Kind,
     /// Its title.
     pub title: String,
+    /// Its name, which no other chart or table of the page has; given when it is put there.
+    pub name: String,
     /// What it shows, in a sentence, for those who do not see it.
     pub says: String,
     /// What must be known to read it; may be empty.

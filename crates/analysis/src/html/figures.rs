@@ -45,6 +45,7 @@ pub(crate) fn rates(ranking: &Ranking) -> Option<Chart> {
         ),
         title,
         note: "Bars: the median of the repeats. Lines: from the least to the greatest.".to_owned(),
+        name: String::new(),
         group: "contender",
         columns: vec![column("median"), column("least"), column("greatest")],
         groups: ranking.cells.iter().map(group).collect(),
@@ -81,6 +82,7 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
         ),
         title,
         note,
+        name: String::new(),
         group: "contender",
         columns: vec![
             Column::new("until, seconds", Unit::Seconds),
@@ -142,6 +144,7 @@ pub(crate) fn latencies(kind: &str, chosen: &[Chosen<'_>]) -> Option<Chart> {
         ),
         title,
         note: format!("Service time, log scale. {MEDIAN_REPEAT}"),
+        name: String::new(),
         group: "contender",
         columns: vec![
             Column::new("percentile", Unit::Percentile),
@@ -199,6 +202,7 @@ pub(crate) fn resources(chosen: &[Chosen<'_>]) -> Vec<Chart> {
             parts.join(", ")
         ),
         note: format!("The workers' processes, whole trial. {MEDIAN_REPEAT}"),
+        name: String::new(),
         group: "contender",
         columns: parts.iter().map(|part| Column::new(*part, unit)).collect(),
         groups: chosen
@@ -240,6 +244,7 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
         title: "What held it".to_owned(),
         says,
         note: format!("Judged second by second, docs/METHOD.md has the rules. {MEDIAN_REPEAT}"),
+        name: String::new(),
         group: "contender",
         columns: vec![
             Column::new("from, seconds", Unit::Seconds),
@@ -268,6 +273,7 @@ pub(crate) fn scaling(rankings: &[Ranking]) -> Vec<Chart> {
             note: "Points: measured medians. Curves: the Universal Scalability Law, where it could \
                    be fitted."
                 .to_owned(),
+            name: String::new(),
             group: "series",
             columns: vec![
                 Column::new("workers", Unit::Number),
@@ -343,6 +349,7 @@ pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
             groups.len()
         ),
         note: format!("Right of 1 is faster.{intervals}"),
+        name: String::new(),
         group: "knob",
         columns: vec![column("ratio"), column("lower end"), column("upper end")],
         groups,

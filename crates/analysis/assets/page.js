@@ -81,9 +81,17 @@ function start() {
   }, { rootMargin: '600px' });
   figures.forEach((figure) => watcher.observe(figure));
   new ResizeObserver(() => seen.forEach(draw)).observe(document.getElementById('main'));
+  const opened = [];
   addEventListener('beforeprint', () => {
-    document.querySelectorAll('details.notes').forEach((notes) => { notes.open = true; });
+    document.querySelectorAll('details.notes, details.more').forEach((folded) => {
+      if (folded.open) return;
+      folded.open = true;
+      opened.push(folded);
+    });
     figures.forEach(draw);
+  });
+  addEventListener('afterprint', () => {
+    opened.splice(0).forEach((folded) => { folded.open = false; });
   });
   document.getElementById('contents').open = matchMedia('(min-width: 60rem)').matches;
 }

@@ -292,6 +292,40 @@ fn a_notice_is_no_answer_that_all_came_to() {
     assert!(!page.contains("notice not an audited result"));
 }
 
+#[test]
+fn what_is_folded_is_opened_for_printing_and_closed_again() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    // As on a telephone, so that what is printed is wider than what was drawn.
+    browser.open(&written(&hundreds(), &folder, "page.html"), 360, false);
+    let folded = "(() => { const all = [...document.querySelectorAll('.more')];
+       const empty = all.flatMap((one) => [...one.querySelectorAll('.drawing')])
+         .filter((one) => !one.querySelector('svg *'));
+       return [all.length > 8, all.filter((one) => one.open).length === all.length,
+         all.filter((one) => one.open).length, empty.length]; })()";
+    let seen = browser.evaluate(folded);
+    assert_eq!(
+        (&seen[0], &seen[1], &seen[3]),
+        (&json!(true), &json!(true), &json!(0))
+    );
+    browser.print(718);
+    let narrow = browser.evaluate(
+        "[...document.querySelectorAll('.drawing')].filter((one) => {
+           const svg = one.querySelector('svg');
+           return Math.abs(svg.getBoundingClientRect().width - one.clientWidth) > 1;
+         }).length",
+    );
+    assert_eq!(
+        narrow,
+        json!(0),
+        "charts as wide as the screen was, on paper"
+    );
+    browser.evaluate("dispatchEvent(new Event('afterprint'))");
+    assert_eq!(browser.evaluate(folded)[2], json!(0), "left open");
+}
+
 /// What is looked at in each page: sizes, drawings, headings, tables, names of charts.
 const LOOK: &str = "(() => {
   const all = (what) => [...document.querySelectorAll(what)];

@@ -116,6 +116,13 @@ impl Browser {
         self.evaluate(FRAMES);
     }
 
+    /// A part of the open page as a PNG in Base64, beyond what the window shows too.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn picture(&mut self, clip: &Value) -> Value {
+        let parameters = json!({"format": "png", "clip": clip, "captureBeyondViewport": true});
+        self.call("Page.captureScreenshot", parameters)["data"].clone()
+    }
+
     /// The value of an expression in the page, awaited where it is a promise.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let arguments =

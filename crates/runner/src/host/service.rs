@@ -214,7 +214,10 @@ impl Server {
                 return Err(Unserved::Failed(format!("{end} (while starting)")));
             }
             match site.service.is_ready(site.spec) {
-                Ok(true) => return Ok(()),
+                Ok(true) => {
+                    self.family.remember();
+                    return Ok(());
+                }
                 Ok(false) => {}
                 Err(error) => return Err(Unserved::Failed(format!("the server: {error}"))),
             }
@@ -240,6 +243,7 @@ impl Server {
     }
 
     fn signal(&self) {
+        self.family.remember();
         // It has not been waited for, so that the number is its own.
         let _ = kill(
             Pid::from_raw(self.pid().cast_signed()),
@@ -260,8 +264,7 @@ impl Server {
 
     /// Kills it and what descends from it. Processes of a server may have groups of their own.
     fn kill(&mut self) {
-        // Those that are there now are remembered.
-        self.family.survivors();
+        self.family.remember();
         let _ = self.child.kill();
         self.ended = self.child.wait().ok();
         self.family.kill_survivors();
@@ -598,7 +601,6 @@ mod tests {
         let all = members(server.pid());
         assert!(all.len() >= 2);
         let pid = Pid::from_raw(server.pid().cast_signed());
-        server.family.survivors();
         kill(pid, SystemSignal::SIGKILL).unwrap();
         drop(server);
         assert!(!all.iter().any(|&pid| lives(pid)));

@@ -55,9 +55,14 @@ impl Family {
         }
     }
 
+    /// Remembers those that there are now.
+    pub fn remember(&self) {
+        look(self.root, &self.known);
+    }
+
     /// Those that live still, the server itself aside.
     pub fn survivors(&self) -> Vec<u32> {
-        look(self.root, &self.known);
+        self.remember();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let living = known.iter().map(|&(pid, _)| pid);
         living.filter(|&pid| pid != self.root.0).collect()

@@ -86,7 +86,7 @@ fn postgresqls_buffers_keep_primed_tables_that_are_larger_than_a_quarter_of_them
     let level = ["--durability", "process", "--set", "cardinality=full"];
     let buffers = ["--knob", "postgresql.shared_buffers=96MiB"];
     let step = ["--step", "primed cache: prime=customer+stock"];
-    let (_bench, trials, _) = with_step("postgresql", &[level, buffers, step].concat());
+    let (_bench, trials, _) = with_step("postgresql", &[&level[..], &buffers, &step].concat());
     let (cold, primed) = (cache(&trials[0]), cache(&trials[1]));
     assert!(
         primed.hit_ratio() > cold.hit_ratio() && primed.misses < cold.misses / 3 * 2,

@@ -65,6 +65,7 @@ pub struct Faulty {
     pub fault: Fault,
     count: AtomicU64,
     puts: AtomicU64,
+    gets: AtomicU64,
     former: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
     pub calls: Mutex<Vec<Call>>,
     logs: bool,
@@ -76,6 +77,7 @@ impl Faulty {
             fault,
             count: AtomicU64::new(0),
             puts: AtomicU64::new(0),
+            gets: AtomicU64::new(0),
             former: Mutex::default(),
             calls: Mutex::default(),
             logs,
@@ -111,6 +113,7 @@ impl Session for FaultySession<'_> {
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> EngineResult<bool> {
         self.faulty.log("get", key);
+        self.faulty.gets.fetch_add(1, SeqCst);
         if let Fault::StaleGet(every) = self.faulty.fault {
             let former = self.faulty.former.lock().unwrap();
             if let Some(value) = former.get(key)
@@ -195,8 +198,8 @@ pub struct Counter<'b> {
     pub warm_up: u64,
     /// Measured operations after which the time is up.
     pub time_up: Option<u64>,
-    /// Until so many puts are done in all, the time is not up either.
-    puts: Option<(&'b AtomicU64, u64)>,
+    /// Until each of these counts, over all workers, has come so far, the time is not up either.
+    awaited: Vec<(&'b AtomicU64, u64)>,
     responses: u64,
 }
 
@@ -204,8 +207,9 @@ impl Meter for Counter<'_> {
     fn pace(&mut self) -> bool {
         let done: u64 = self.counts.iter().sum();
         let waits = self
-            .puts
-            .is_some_and(|(puts, wanted)| puts.load(SeqCst) < wanted);
+            .awaited
+            .iter()
+            .any(|(count, wanted)| count.load(SeqCst) < *wanted);
         waits || self.time_up.is_none_or(|limit| done < limit)
     }
 
@@ -263,6 +267,8 @@ pub struct Bench {
     pub each: u64,
     /// Where the trial ends by time, all go on until so many puts are done.
     pub until_puts: u64,
+    /// As many gets likewise, so that no reader is passed over by a writer that is done at once.
+    pub until_gets: u64,
     pub faulty: Faulty,
     folder: tempfile::TempDir,
 }
@@ -303,6 +309,7 @@ impl Bench {
             warm_up: 0,
             each: 200,
             until_puts: 0,
+            until_gets: 0,
             faulty: Faulty::new(Fault::None, false),
             folder,
         }
@@ -388,7 +395,10 @@ impl Bench {
             counts: vec![0; self.job.kinds().len()],
             warm_up: self.warm_up,
             time_up: self.conditions.duration_s.map(|_| self.each),
-            puts: Some((&self.faulty.puts, self.until_puts)),
+            awaited: vec![
+                (&self.faulty.puts, self.until_puts),
+                (&self.faulty.gets, self.until_gets),
+            ],
             ..Counter::default()
         };
         let mut task = Task {

@@ -32,6 +32,8 @@ pub mod published;
 pub mod rankings;
 pub mod repeats;
 pub mod report;
+#[cfg(test)]
+mod samples;
 pub mod scaling;
 mod sections;
 pub mod statistics;

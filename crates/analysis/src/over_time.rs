@@ -358,12 +358,7 @@ mod tests {
     use super::*;
 
     fn levels(levels: &[(f64, usize)]) -> Vec<Second> {
-        let scatter = [0.0, 0.6, -0.8, 0.3, -0.2, 0.9, -0.5];
-        let flat = levels
-            .iter()
-            .flat_map(|(level, count)| vec![*level; *count]);
-        let noisy = flat.zip(scatter.iter().cycle());
-        let rates = noisy.map(|(level, noise)| level * (1.0 + noise / 100.0));
+        let rates = crate::samples::levels(levels).into_iter();
         let numbered = rates.enumerate();
         numbered
             .map(|(index, per_s)| Second {

@@ -310,17 +310,23 @@ fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
     session.commit().unwrap();
 }
 
+/// A user's own database on the server of `place`: the connection that made it, and the engine on it.
+fn shop(place: &Place) -> (Box<dyn Database>, Box<dyn Engine>) {
+    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    as_owner(&*owner, "CREATE DATABASE shop");
+    let users = ENGINE
+        .at(Path::new(&address(place.path(), "postgres", "shop")))
+        .unwrap();
+    (owner, users)
+}
+
 #[test]
 fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
     if !is_here() {
         return;
     }
     let place = Place::of(&ENGINE, Durability::Sync, &[]);
-    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
-    as_owner(&*owner, "CREATE DATABASE shop");
-    let users = ENGINE
-        .at(Path::new(&address(place.path(), "postgres", "shop")))
-        .unwrap();
+    let (_owner, users) = shop(&place);
     assert!(users.service().is_none() && users.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
     let at = |level| open(&*users, folder.path(), level, &[]);
@@ -357,11 +363,7 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
         return;
     }
     let place = Place::of(&ENGINE, Durability::Sync, &[]);
-    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
-    as_owner(&*owner, "CREATE DATABASE shop");
-    let users = ENGINE
-        .at(Path::new(&address(place.path(), "postgres", "shop")))
-        .unwrap();
+    let (_owner, users) = shop(&place);
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let database = open(&*users, folders[0].path(), Durability::Sync, &[]).unwrap();
     as_owner(

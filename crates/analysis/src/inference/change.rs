@@ -144,17 +144,7 @@ pub fn drift(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Levels, each for so many seconds, with a little scatter that repeats.
-    fn series(levels: &[(f64, usize)]) -> Vec<f64> {
-        let scatter = [0.0, 0.6, -0.8, 0.3, -0.2, 0.9, -0.5];
-        let flat = levels
-            .iter()
-            .flat_map(|(level, count)| vec![*level; *count]);
-        flat.zip(scatter.iter().cycle())
-            .map(|(level, noise)| level * (1.0 + noise / 100.0))
-            .collect()
-    }
+    use crate::samples::levels as series;
 
     #[test]
     fn a_step_is_found_where_it_is_and_scatter_has_none() {

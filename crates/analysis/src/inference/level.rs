@@ -106,6 +106,7 @@ fn student(clearest: f64, count: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::levels as series;
 
     #[test]
     fn the_test_of_one_place_is_students() {
@@ -118,15 +119,6 @@ mod tests {
 
     #[test]
     fn steps_and_dips_are_found_where_they_are_and_an_outlier_is_none() {
-        let scatter = [0.0, 0.6, -0.8, 0.3, -0.2, 0.9, -0.5];
-        let series = |levels: &[(f64, usize)]| -> Vec<f64> {
-            let flat = levels
-                .iter()
-                .flat_map(|(level, count)| vec![*level; *count]);
-            flat.zip(scatter.iter().cycle())
-                .map(|(level, noise)| level * (1.0 + noise / 100.0))
-                .collect()
-        };
         assert_eq!(level_changes(&series(&[(100.0, 4), (90.0, 4)]), 1), [4]);
         assert_eq!(level_changes(&series(&[(100.0, 3), (80.0, 3)]), 1), [3]);
         assert_eq!(

@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
+/// The shortest turn, seconds: handing one over takes some 0.1 ms.
+pub const LEAST_TURN_S: f64 = 1e-3;
+
+/// The longest turn, seconds.
+pub const MOST_TURN_S: f64 = 60.0;
+
 /// What surrounds a trial. The default is a closed loop, warm, unplaced, with all memory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -45,12 +51,16 @@ pub struct Conditions {
     /// measured, and the database is opened again, timed, and verified.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub crash_and_recover: bool,
+    /// How long the workers run at once before those of the other contenders of the repeat take
+    /// over, until each has done its share, seconds; `None`: one trial runs after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_s: Option<f64>,
 }
 
 impl Conditions {
     /// Every condition by the name and in the words of a plan.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, String); 11] {
+    pub fn named(&self) -> [(&'static str, String); 12] {
         let rate = self.rate.map(|rate| match rate.arrival {
             Arrival::Constant => format!("{}/s", rate.per_s),
             arrival => format!("{}/s {arrival}", rate.per_s),
@@ -73,6 +83,7 @@ impl Conditions {
             ("filesystem", placed(self.file_system.as_ref())),
             ("log_filesystem", placed(self.log_file_system.as_ref())),
             ("crash_and_recover", self.crash_and_recover.to_string()),
+            ("turns", or_none(self.turn_s.map(seconds))),
         ]
     }
 
@@ -286,9 +297,32 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
     fits.then_some(seconds).ok_or_else(wrong)
 }
 
+/// Reads how long a turn lasts, in seconds; 0 stands for none, and `None` is what it reads then.
+///
+/// # Errors
+/// A sentence that says what was given and what would be right.
+pub fn parse_turn(text: &str) -> Result<Option<f64>, String> {
+    match parse_seconds(text)? {
+        0.0 => Ok(None),
+        turn_s if (LEAST_TURN_S..=MOST_TURN_S).contains(&turn_s) => Ok(Some(turn_s)),
+        _ => Err(format!(
+            "a turn of {text} is none; it lasts from 1ms to 1m, or 0 for no turns"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_turn_is_no_shorter_than_handing_it_over_is_worth() {
+        assert_eq!(parse_turn("10ms"), Ok(Some(0.01)));
+        assert_eq!(parse_turn("0"), Ok(None));
+        for text in ["0.5ms", "2m", "soon"] {
+            assert!(parse_turn(text).unwrap_err().contains(text));
+        }
+    }
 
     #[test]
     fn a_policy_reads_as_it_is_written() {

@@ -20,6 +20,10 @@ use trueput_record::{TrialSpec, WorkerKind};
 /// A worker that says nothing for this long is worth a warning. It is not killed: storage does stall.
 const SILENCE: Duration = Duration::from_secs(60);
 
+/// Workers that are to rest and hold no transaction open do so within microseconds; a stalled flush
+/// may take a second or two. After this long they wait for each other.
+const RESTLESS: Duration = Duration::from_secs(10);
+
 /// What the workers of a trial did.
 pub(crate) struct Ran {
     /// When they were released, RFC 3339 in UTC.
@@ -58,69 +62,171 @@ pub(crate) struct Work<'a> {
     pub bound: &'a Bound,
 }
 
-/// Runs the workers of a trial, in that control group where there is one, with the process `server`
-/// and what descends from it at their service.
-///
-/// # Errors
-/// [`Halt::Failed`] names the worker that failed or died and why; the others have been stopped.
-/// [`Halt::Interrupted`] where the user stopped them and they handed nothing back.
-pub(crate) fn execute(
-    context: &mut Context<'_>,
-    spec: &TrialSpec,
-    work: &Work<'_>,
+/// The workers of a trial, from when they have the database open.
+pub(crate) struct Running<'a> {
+    watch: Watch<'a>,
+    directory: &'a Path,
+    bound: &'a Bound,
     server: Option<u32>,
-    group: Option<&MemoryGroup>,
-) -> Result<Ran, Halt> {
-    let pool = started(context, spec, work, group)?;
-    let mut watch = Watch::new(context, spec, pool, work.total_units);
-    watch.wait_until_ready()?;
-    watch.pool.tell_all(&Order::Go);
-    let measured_from = watch.wait_for_warm_up();
-    let started_at = jiff::Timestamp::now().to_string();
-    let log = log_folder(&spec.knobs, work.directory);
-    let (pids, natives) = (watch.pool.pids(), &watch.natives);
-    let mut sampler = Sampler::new(&pids, natives, work.directory, log.as_deref());
-    sampler.follow_server(server);
-    let mut observed = Observed::begin(work.bound, spec, work.directory);
-    watch.follow(measured_from, &mut sampler, &mut observed)?;
-    let killed = match spec.conditions.crash_and_recover && !watch.interrupted {
-        // The server first: it must not put away what dead clients leave.
-        true => server.map_or(Ok(0), kill_server)? + watch.pool.len() as u32,
-        false => 0,
-    };
-    if killed > 0 {
-        watch.pool.kill_all();
+    /// From the release on.
+    measuring: Option<Measuring>,
+}
+
+/// What watches the released workers.
+struct Measuring {
+    started_at: String,
+    sampler: Sampler,
+    observed: Observed,
+}
+
+impl<'a> Running<'a> {
+    /// Starts the workers of a trial, in that control group where there is one, with the process
+    /// `server` and what descends from it at their service, and waits until all are ready.
+    ///
+    /// # Errors
+    /// As [`Running::follow`].
+    pub fn start(
+        context: &mut Context<'_>,
+        spec: &'a TrialSpec,
+        work: &Work<'a>,
+        server: Option<u32>,
+        group: Option<&MemoryGroup>,
+    ) -> Result<Self, Halt> {
+        let pool = started(context, spec, work, group)?;
+        let mut watch = Watch::new(spec, pool, work.total_units);
+        watch.wait_until_ready(context)?;
+        Ok(Self {
+            watch,
+            directory: work.directory,
+            bound: work.bound,
+            server,
+            measuring: None,
+        })
     }
-    let Watch {
-        pool,
-        parts,
-        interrupted,
-        ..
-    } = watch;
-    let (executions, seconds) = parts
-        .into_iter()
-        .map(|part| (part.execution, part.seconds))
-        .unzip();
-    let executions: Option<Vec<Execution>> =
-        Vec::<Option<Execution>>::into_iter(executions).collect();
-    let Some(executions) = executions else {
-        return Err(Halt::Interrupted);
-    };
-    let server = sampler.server();
-    let (samples, machine) = sampler.into_samples();
-    let pids = pool.pids();
-    Ok(Ran {
-        started_at,
-        executions,
-        pids,
-        seconds,
-        samples,
-        machine,
-        server,
-        seen: observed.end(),
-        interrupted,
-        killed,
-    })
+
+    /// Releases the workers, and lets them warm up.
+    pub fn release(&mut self, context: &mut Context<'_>) {
+        let watch = &mut self.watch;
+        watch.pool.tell_all(&Order::Go);
+        watch.wait_for_warm_up(context);
+        let started_at = jiff::Timestamp::now().to_string();
+        let log = log_folder(&watch.spec.knobs, self.directory);
+        let (pids, natives) = (watch.pool.pids(), &watch.natives);
+        let mut sampler = Sampler::new(&pids, natives, self.directory, log.as_deref());
+        if watch.takes_turns() {
+            sampler.leave_machine_out();
+        }
+        sampler.follow_server(self.server);
+        self.measuring = Some(Measuring {
+            started_at,
+            sampler,
+            observed: Observed::begin(self.bound, watch.spec, self.directory),
+        });
+    }
+
+    /// Follows the released workers until their processes have ended.
+    ///
+    /// # Errors
+    /// [`Halt::Failed`] names the worker that failed or died and why; the others have been stopped.
+    pub fn follow(&mut self, context: &mut Context<'_>) -> Result<(), Halt> {
+        self.follow_until(context, None)
+    }
+
+    fn follow_until(
+        &mut self,
+        context: &mut Context<'_>,
+        until: Option<Instant>,
+    ) -> Result<(), Halt> {
+        let Some(measuring) = &mut self.measuring else {
+            return Ok(());
+        };
+        let Measuring {
+            sampler, observed, ..
+        } = measuring;
+        self.watch.follow(context, sampler, observed, until)
+    }
+
+    /// Gives the workers a turn, the first time with their warm-up before it, and has them rest
+    /// after it.
+    ///
+    /// # Errors
+    /// As [`Running::follow`]; where they do not come to rest.
+    pub fn take_turn(&mut self, context: &mut Context<'_>, turn: Duration) -> Result<(), Halt> {
+        match self.measuring {
+            None => self.release(context),
+            Some(_) => self.watch.resume(),
+        }
+        self.follow_until(context, Some(Instant::now() + turn))?;
+        match self.is_done() {
+            true => Ok(()),
+            false => self.watch.rest(context),
+        }
+    }
+
+    /// Whether there is nothing left to do for the workers.
+    pub fn is_done(&self) -> bool {
+        self.watch.has_executed() || self.watch.pool.all_closed()
+    }
+
+    /// Lets the processes of workers that took turns close the database and end.
+    pub fn leave(&mut self) {
+        self.watch.pool.tell_all(&Order::Leave);
+    }
+
+    /// What the workers did, which were followed to their end; where the plan says so they are
+    /// killed now.
+    ///
+    /// # Errors
+    /// [`Halt::Interrupted`] where the user stopped them and they handed nothing back.
+    pub fn end(self) -> Result<Ran, Halt> {
+        let Some(Measuring {
+            started_at,
+            mut sampler,
+            observed,
+        }) = self.measuring
+        else {
+            return Err(Halt::Interrupted);
+        };
+        let mut watch = self.watch;
+        let killed = match watch.spec.conditions.crash_and_recover && !watch.interrupted {
+            // The server first: it must not put away what dead clients leave.
+            true => self.server.map_or(Ok(0), kill_server)? + watch.pool.len() as u32,
+            false => 0,
+        };
+        if killed > 0 {
+            watch.pool.kill_all();
+        }
+        let Watch {
+            pool,
+            parts,
+            interrupted,
+            ..
+        } = watch;
+        let (executions, seconds) = parts
+            .into_iter()
+            .map(|part| (part.execution, part.seconds))
+            .unzip();
+        let executions: Option<Vec<Execution>> =
+            Vec::<Option<Execution>>::into_iter(executions).collect();
+        let Some(executions) = executions else {
+            return Err(Halt::Interrupted);
+        };
+        let server = sampler.server();
+        let (samples, machine) = sampler.into_samples();
+        let pids = pool.pids();
+        Ok(Ran {
+            started_at,
+            executions,
+            pids,
+            seconds,
+            samples,
+            machine,
+            server,
+            seen: observed.end(),
+            interrupted,
+            killed,
+        })
+    }
 }
 
 /// Starts the workers' processes.
@@ -152,13 +258,14 @@ struct Progress {
     ready: bool,
     seconds: Vec<Done>,
     execution: Option<Execution>,
+    /// Whether it has said that it rests, since it was last made to.
+    rests: bool,
     heard_at: Instant,
     warned: bool,
 }
 
 /// Watches the worker processes.
-struct Watch<'a, 'b> {
-    context: &'a mut Context<'b>,
+struct Watch<'a> {
     spec: &'a TrialSpec,
     pool: Pool,
     /// Processes of native programs, which the workers have started.
@@ -173,26 +280,25 @@ struct Watch<'a, 'b> {
     deadline: Option<Instant>,
     /// Operations when progress was last told, and when.
     told: (u64, Instant),
+    /// When the measured part began; later by as much as the workers have rested since.
+    measured_from: Instant,
+    /// When all had come to rest, while they do.
+    rests_since: Option<Instant>,
 }
 
-impl<'a, 'b> Watch<'a, 'b> {
-    fn new(
-        context: &'a mut Context<'b>,
-        spec: &'a TrialSpec,
-        pool: Pool,
-        total_units: u64,
-    ) -> Self {
+impl<'a> Watch<'a> {
+    fn new(spec: &'a TrialSpec, pool: Pool, total_units: u64) -> Self {
         let now = Instant::now();
         let nothing = |_| Progress {
             ready: false,
             seconds: Vec::new(),
             execution: None,
+            rests: false,
             heard_at: now,
             warned: false,
         };
         Self {
             parts: (0..pool.len()).map(nothing).collect(),
-            context,
             spec,
             pool,
             natives: Vec::new(),
@@ -201,13 +307,15 @@ impl<'a, 'b> Watch<'a, 'b> {
             interrupted: false,
             deadline: None,
             told: (0, now),
+            measured_from: now,
+            rests_since: None,
         }
     }
 
     /// Waits until every process has its sessions. Opening a database may take long: recovery.
-    fn wait_until_ready(&mut self) -> Result<(), Halt> {
+    fn wait_until_ready(&mut self, context: &Context<'_>) -> Result<(), Halt> {
         while !self.parts.iter().all(|part| part.ready) {
-            if self.context.stopped() {
+            if context.stopped() {
                 return Err(Halt::Interrupted);
             }
             self.hear(TICK);
@@ -219,51 +327,64 @@ impl<'a, 'b> Watch<'a, 'b> {
         Ok(())
     }
 
-    /// Lets the released workers warm up, and says when the measured part began.
-    fn wait_for_warm_up(&mut self) -> Instant {
+    /// Lets the released workers warm up, and notes when the measured part began.
+    fn wait_for_warm_up(&mut self, context: &Context<'_>) {
         let released = Instant::now();
         let measured = released + Duration::from_secs_f64(self.spec.conditions.warm_up_s);
         while Instant::now() < measured && !self.pool.all_closed() {
-            if self.context.stopped() || self.failure.is_some() {
+            if context.stopped() || self.failure.is_some() {
                 break;
             }
             let left = measured.saturating_duration_since(Instant::now());
             self.hear(TICK.min(left));
         }
-        measured.min(Instant::now())
+        self.measured_from = measured.min(Instant::now());
+        self.told.1 = self.measured_from;
+        for part in &mut self.parts {
+            part.heard_at = self.measured_from;
+        }
     }
 
-    /// Follows the released workers, whose measured part began at `released`, until all have ended.
+    fn takes_turns(&self) -> bool {
+        self.spec.conditions.turn_s.is_some()
+    }
+
+    fn has_executed(&self) -> bool {
+        self.parts.iter().all(|part| part.execution.is_some())
+    }
+
+    /// Follows the released workers until all their processes have ended, or their turn has.
     fn follow(
         &mut self,
-        released: Instant,
+        context: &mut Context<'_>,
         sampler: &mut Sampler,
         observed: &mut Observed,
+        turn_ends: Option<Instant>,
     ) -> Result<(), Halt> {
-        self.told.1 = released;
-        self.parts
-            .iter_mut()
-            .for_each(|part| part.heard_at = released);
         while !self.pool.all_closed() {
-            if self.parts.iter().all(|part| part.execution.is_some()) {
+            if self.has_executed() {
                 // What closing the database does is no part of the measurement.
                 sampler.finish();
-                if self.spec.conditions.crash_and_recover {
+                if self.spec.conditions.crash_and_recover || turn_ends.is_some() {
                     break;
                 }
             }
             sampler.look();
             let now = Instant::now();
+            let turn_ends = turn_ends.filter(|_| self.failure.is_none() && !self.interrupted);
+            if turn_ends.is_some_and(|end| now >= end) {
+                break;
+            }
             let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
-            let next = released + next_s;
+            let next = self.measured_from + next_s;
             if now >= next {
                 sampler.sample();
                 observed.look();
-                self.tell_progress(next_s);
-                self.warn_of_silence();
+                self.tell_progress(context, next_s);
+                self.warn_of_silence(context);
                 continue;
             }
-            if self.context.stopped() && !self.interrupted {
+            if context.stopped() && !self.interrupted {
                 self.interrupted = true;
                 self.ask_to_stop();
             }
@@ -271,6 +392,7 @@ impl<'a, 'b> Watch<'a, 'b> {
                 self.pool.kill_all();
                 break;
             }
+            let next = turn_ends.map_or(next, |end| end.min(next));
             self.hear(TICK.min(next - now));
         }
         match self.failure.take() {
@@ -278,6 +400,44 @@ impl<'a, 'b> Watch<'a, 'b> {
             Some(reason) if !self.interrupted => Err(Halt::Failed(reason)),
             _ => Ok(()),
         }
+    }
+
+    /// Has the workers rest, and waits until all do or have ended.
+    fn rest(&mut self, context: &Context<'_>) -> Result<(), Halt> {
+        self.parts.iter_mut().for_each(|part| part.rests = false);
+        self.pool.tell_all(&Order::Rest);
+        let told = Instant::now();
+        let rests = |part: &Progress| part.rests || part.execution.is_some();
+        while !self.parts.iter().all(rests) {
+            // Both are dealt with at the next turn.
+            if context.stopped() || self.failure.is_some() || self.pool.all_closed() {
+                break;
+            }
+            if told.elapsed() >= RESTLESS {
+                return Err(Halt::Failed(format!(
+                    "its workers did not come to rest within {} s, so that others could take their \
+                     turn; run it without turns",
+                    RESTLESS.as_secs()
+                )));
+            }
+            self.hear(TICK);
+        }
+        self.rests_since = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Has the workers go on. The time that they have rested is not the trial's.
+    fn resume(&mut self) {
+        let Some(since) = self.rests_since.take() else {
+            return;
+        };
+        let rested = since.elapsed();
+        self.measured_from += rested;
+        self.told.1 += rested;
+        for part in &mut self.parts {
+            part.heard_at += rested;
+        }
+        self.pool.tell_all(&Order::Resume);
     }
 
     fn ask_to_stop(&mut self) {
@@ -320,6 +480,7 @@ impl<'a, 'b> Watch<'a, 'b> {
                     self.natives.extend(natives);
                 }
                 Report::Second(done) => part.seconds.push(done),
+                Report::Resting => part.rests = true,
                 Report::Executed(execution) => part.execution = Some(*execution),
                 Report::Failed { message } => self.fail(index, &format!(": {message}")),
                 other => self.fail(index, &format!(": sent what nobody asked for: {other:?}")),
@@ -327,7 +488,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
-    fn tell_progress(&mut self, elapsed: Duration) {
+    fn tell_progress(&mut self, context: &mut Context<'_>, elapsed: Duration) {
         let (mut units, mut operations) = (0, 0);
         for part in &self.parts {
             let last = part.seconds.last();
@@ -344,7 +505,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         let now = Instant::now();
         let (before, then) = std::mem::replace(&mut self.told, (operations, now));
         let passed_s = now.duration_since(then).as_secs_f64();
-        self.context.tell(&Event::TrialProgress {
+        context.tell(&Event::TrialProgress {
             id: self.spec.id.clone(),
             phase: Phase::Run,
             fraction: self.fraction(units, elapsed),
@@ -361,7 +522,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         done.min(1.0)
     }
 
-    fn warn_of_silence(&mut self) {
+    fn warn_of_silence(&mut self, context: &mut Context<'_>) {
         for index in 0..self.parts.len() {
             let part = &mut self.parts[index];
             let silent = part.execution.is_none() && part.heard_at.elapsed() >= SILENCE;
@@ -369,7 +530,7 @@ impl<'a, 'b> Watch<'a, 'b> {
                 part.warned = true;
                 let silence_s = SILENCE.as_secs();
                 let message = format!("{} has said nothing for {silence_s} s", self.name(index));
-                self.context.warn(message);
+                context.warn(message);
             }
         }
     }

@@ -118,11 +118,6 @@ impl<'a> Hosting<'a> {
         self.server = None;
     }
 
-    /// The folder of its database.
-    pub fn directory(&self) -> &'a Path {
-        self.directory
-    }
-
     /// Its main process, where it runs.
     pub fn pid(&self) -> Option<u32> {
         self.server.as_ref().map(Server::pid)

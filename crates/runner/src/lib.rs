@@ -23,6 +23,7 @@ mod phase;
 mod process;
 mod protocol;
 mod repeats;
+mod round;
 mod run;
 mod sampler;
 mod timeline;

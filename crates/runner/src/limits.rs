@@ -4,7 +4,7 @@
 use crate::Phase;
 use crate::context::{Context, Halt};
 use crate::crash::{Aftermath, recover};
-use crate::execution::{Ran, Work, execute};
+use crate::execution::{Ran, Running, Work};
 use crate::host::cgroup::{Controller, MemoryGroup};
 use crate::host::page_cache;
 use crate::hosting::Hosting;
@@ -27,17 +27,25 @@ pub(crate) struct Began {
     pub aftermath: Option<Aftermath>,
 }
 
-/// Runs the workers of a trial, whose database no process but its server has open, within its limits.
-/// A server is started again for a cold start, and for a limit, which it falls under with the workers.
+/// How the workers of a trial began, and what limits them.
+#[derive(Debug)]
+pub(crate) struct Under {
+    cold_start: Option<ColdStart>,
+    group: Option<MemoryGroup>,
+}
+
+/// Starts the workers of a trial, whose database no process but its server has open, within its
+/// limits. A server is started again for a cold start, and for a limit, which it falls under with the
+/// workers.
 ///
 /// # Errors
-/// As [`execute`]; where the memory limit killed a process the reason says so.
-pub(crate) fn execute_within(
+/// As [`Running::start`]; where the memory limit killed a process the reason says so.
+pub(crate) fn start_within<'a>(
     context: &mut Context<'_>,
-    spec: &TrialSpec,
-    work: &Work<'_>,
+    spec: &'a TrialSpec,
+    work: &Work<'a>,
     hosting: &mut Hosting<'_>,
-) -> Result<(Ran, Began), Halt> {
+) -> Result<(Running<'a>, Under), Halt> {
     let is_cold = starts_cold(&spec.conditions);
     if is_cold {
         hosting.stop(context, Phase::Prepare)?;
@@ -53,7 +61,25 @@ pub(crate) fn execute_within(
     if is_cold {
         hosting.start(context, group.as_ref(), Phase::Prepare)?;
     }
-    let ran = execute(context, spec, work, hosting.pid(), group.as_ref());
+    let running = Running::start(context, spec, work, hosting.pid(), group.as_ref());
+    let memory = group.as_ref().map(MemoryGroup::usage);
+    let running = running.map_err(|halt| explained(hosting.explained(halt), memory))?;
+    Ok((running, Under { cold_start, group }))
+}
+
+/// What became of workers that began so, with a database that was crashed where the plan says so.
+///
+/// # Errors
+/// The workers' own, with the memory limit as its reason where that was it; the crash's.
+pub(crate) fn end_within(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    work: &Work<'_>,
+    hosting: &mut Hosting<'_>,
+    ran: Result<Ran, Halt>,
+    under: Under,
+) -> Result<(Ran, Began), Halt> {
+    let Under { cold_start, group } = under;
     let memory = group.as_ref().map(MemoryGroup::usage);
     let ran = ran.map_err(|halt| explained(hosting.explained(halt), memory));
     let aftermath = match &ran {
@@ -74,6 +100,22 @@ pub(crate) fn execute_within(
         aftermath,
     };
     Ok((ran?, began))
+}
+
+/// Runs the workers of a trial within its limits, alone.
+///
+/// # Errors
+/// As [`start_within`] and [`end_within`].
+pub(crate) fn execute_within(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    work: &Work<'_>,
+    hosting: &mut Hosting<'_>,
+) -> Result<(Ran, Began), Halt> {
+    let (mut running, under) = start_within(context, spec, work, hosting)?;
+    running.release(context);
+    let ran = running.follow(context).and_then(|()| running.end());
+    end_within(context, spec, work, hosting, ran, under)
 }
 
 /// Has a process do its part alone, within the memory that the trial's workers may have.

@@ -8,6 +8,7 @@ use crate::bind::{check_fit, in_an_engines_place, in_words};
 use crate::host::filesystem::{self, Lacking};
 use crate::host::placement;
 use crate::log_place::{LOG, LOG_DIRECTORY};
+use crate::round::rounds;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
@@ -69,6 +70,7 @@ pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
         return Err(expansion.wrong("engines", nothing_left(&left_out)));
     }
     expansion.check_taken(&cells, &left_out)?;
+    expansion.check_turns(&cells)?;
     let total = cells.len() * plan.repeat as usize;
     if total > MAX_TRIALS {
         let message = format!("the plan has {total} trials; {MAX_TRIALS} is the most");
@@ -247,6 +249,22 @@ impl<'a> Expansion<'a> {
             placement::check(&conditions).map_err(|unmet| self.wrong(unmet.key, unmet.message))?;
         }
         Ok(())
+    }
+
+    /// Turns need somebody to take them with, and workers that live until all have had theirs.
+    fn check_turns(&self, cells: &[TrialSpec]) -> Result<(), Error> {
+        if self.plan.conditions.turn_s.is_none() {
+            return Ok(());
+        }
+        let message = if self.plan.conditions.crash_and_recover {
+            "workers that are killed at their end take no turns: leave turns or crash_and_recover out"
+        } else if rounds(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
+            "turns are taken by trials that differ in their engine, build or knobs alone, and the \
+             plan has no two such; name another contender or leave turns out"
+        } else {
+            return Ok(());
+        };
+        Err(self.wrong("turns", message.to_owned()))
     }
 
     /// Knobs and exceptions may name engines that do not compete, but none that is not there.

@@ -6,6 +6,7 @@
 use crate::pace::Schedule;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use trueput_record::conditions::Rate;
 use trueput_record::histogram;
@@ -23,24 +24,40 @@ const LONGEST_REST_NS: u64 = 250_000_000;
 
 /// What a process's workers are at. Its main thread says so; they read it once per operation.
 #[derive(Debug)]
-pub struct Stage(AtomicU8);
+pub struct Stage {
+    /// The stage; with [`Stage::RESTING`] added while the workers are to rest, so that one read
+    /// tells whether there is nothing to heed.
+    at: AtomicU8,
+    /// Held while the workers' rest begins or ends.
+    rest: Mutex<()>,
+    rest_ended: Condvar,
+}
 
 impl Stage {
     const WARMING: u8 = 0;
     const MEASURED: u8 = 1;
     const OVER: u8 = 2;
     const STOPPED: u8 = 3;
+    const RESTING: u8 = 0x80;
+
+    const fn new(at: u8) -> Self {
+        Self {
+            at: AtomicU8::new(at),
+            rest: Mutex::new(()),
+            rest_ended: Condvar::new(),
+        }
+    }
 
     /// What is done does not count yet.
     #[must_use]
     pub const fn warming() -> Self {
-        Self(AtomicU8::new(Self::WARMING))
+        Self::new(Self::WARMING)
     }
 
     /// What is done counts.
     #[must_use]
     pub const fn measured() -> Self {
-        Self(AtomicU8::new(Self::MEASURED))
+        Self::new(Self::MEASURED)
     }
 
     /// From now on, what is done counts.
@@ -64,12 +81,46 @@ impl Stage {
         self.get() == Self::STOPPED
     }
 
+    /// The workers are to rest at the next place where they may, until [`Stage::end_rest`].
+    pub fn begin_rest(&self) {
+        self.at.fetch_or(Self::RESTING, Relaxed);
+    }
+
+    /// The workers go on.
+    pub fn end_rest(&self) {
+        let _held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        self.at.fetch_and(!Self::RESTING, Relaxed);
+        self.rest_ended.notify_all();
+    }
+
+    fn is_resting(&self) -> bool {
+        self.at.load(Relaxed) & Self::RESTING != 0
+    }
+
+    /// Waits until the rest ends or the user stops the run.
+    fn rest(&self) {
+        let mut held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.is_resting() && !self.is_stopped() {
+            let waited = self.rest_ended.wait(held);
+            held = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether the time is not up and nobody is to rest.
+    fn goes_on(&self) -> bool {
+        self.at.load(Relaxed) < Self::OVER
+    }
+
     fn get(&self) -> u8 {
-        self.0.load(Relaxed)
+        self.at.load(Relaxed) & !Self::RESTING
     }
 
     fn raise(&self, stage: u8) {
-        self.0.fetch_max(stage, Relaxed);
+        let raised = |at: u8| Some(at & Self::RESTING | stage.max(at & !Self::RESTING));
+        let _held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.at.fetch_update(Relaxed, Relaxed, raised);
+        // Those who rest are not to miss that the user stops the run.
+        self.rest_ended.notify_all();
     }
 }
 
@@ -220,6 +271,10 @@ pub struct ClockMeter<'a> {
     open: Option<Open>,
     lane: &'a Lane,
     stage: &'a Stage,
+    /// Ticks of the clock for which the worker has rested: they are taken out of its time.
+    rested: u64,
+    /// Who is told that the worker rests.
+    on_rest: Option<Box<dyn FnMut() + 'a>>,
 }
 
 /// Histograms of which every page has been written to, so that none is faulted in while the trial
@@ -246,7 +301,41 @@ impl<'a> ClockMeter<'a> {
             open: None,
             lane,
             stage,
+            rested: 0,
+            on_rest: None,
         }
+    }
+
+    /// Has somebody told whenever the worker begins to rest.
+    #[must_use]
+    pub fn with_rests(mut self, tell: impl FnMut() + 'a) -> Self {
+        self.on_rest = Some(Box::new(tell));
+        self
+    }
+
+    /// This worker's clock, which stands still while it rests.
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.raw().wrapping_sub(self.rested)
+    }
+
+    /// How long the worker has rested, nanoseconds.
+    pub fn rested_ns(&self) -> u64 {
+        self.clock.delta_as_nanos(0, self.rested)
+    }
+
+    /// Rests, where the worker is to.
+    #[cold]
+    fn rest_if_told(&mut self) {
+        if !self.stage.is_resting() {
+            return;
+        }
+        let began = self.clock.raw();
+        if let Some(tell) = &mut self.on_rest {
+            tell();
+        }
+        self.stage.rest();
+        self.rested += self.clock.raw().saturating_sub(began);
     }
 
     /// Keeps a pace from [`ClockMeter::begin`] on; `units` is how many kinds of unit there are.
@@ -258,7 +347,7 @@ impl<'a> ClockMeter<'a> {
 
     /// The worker has been released: the pace begins.
     pub fn begin(&mut self) {
-        self.last = self.clock.raw();
+        self.last = self.now();
         if let Some(open) = &mut self.open {
             open.restart(self.last);
         }
@@ -267,13 +356,13 @@ impl<'a> ClockMeter<'a> {
     /// How long ago the measured part began, nanoseconds; `None` where it began at the release.
     pub fn measured_ns(&self) -> Option<u64> {
         let from = self.measured_from?;
-        Some(self.clock.delta_as_nanos(from, self.clock.raw()))
+        Some(self.clock.delta_as_nanos(from, self.now()))
     }
 
     /// Closes the books on an open loop, now. `None` for a closed one.
     pub fn close(&mut self) -> Option<Responses> {
         let open = self.open.take()?;
-        let end_ns = self.clock.delta_as_nanos(open.began, self.clock.raw());
+        let end_ns = self.clock.delta_as_nanos(open.began, self.now());
         let mut histograms = open.responses;
         // Work that ended by its count, before any time was up, leaves nobody waiting.
         let waiting = match self.stage.get() >= Stage::OVER {
@@ -313,7 +402,7 @@ impl<'a> ClockMeter<'a> {
         self.warming = false;
         self.histograms.iter_mut().for_each(Histogram::clear);
         self.lane.clear();
-        self.last = self.clock.raw();
+        self.last = self.now();
         self.measured_from = Some(self.last);
         if let Some(open) = &mut self.open {
             open.restart(self.last);
@@ -325,11 +414,12 @@ impl<'a> ClockMeter<'a> {
         loop {
             // The warm-up may end meanwhile, and what is due begins anew.
             self.leave_warm_up();
+            let rested = self.rested;
             let Some(open) = &mut self.open else {
                 return true;
             };
             let due_ns = open.schedule.next_ns();
-            let now = self.clock.raw();
+            let now = self.clock.raw().wrapping_sub(rested);
             let passed_ns = self.clock.delta_as_nanos(open.began, now);
             if passed_ns >= due_ns {
                 self.last = now;
@@ -342,6 +432,7 @@ impl<'a> ClockMeter<'a> {
             if left_ns > SPIN_NS {
                 let sleep_ns = (left_ns - SPIN_NS).min(LONGEST_SLEEP_NS);
                 std::thread::sleep(Duration::from_nanos(sleep_ns));
+                self.rest_if_told();
                 if self.stage.get() >= Stage::OVER {
                     return false;
                 }
@@ -354,15 +445,22 @@ impl<'a> ClockMeter<'a> {
 
 impl Meter for ClockMeter<'_> {
     fn pace(&mut self) -> bool {
+        self.breathe();
         self.stage.get() < Stage::OVER && self.wait()
     }
 
+    fn breathe(&mut self) {
+        if !self.stage.goes_on() {
+            self.rest_if_told();
+        }
+    }
+
     fn start(&mut self) {
-        self.last = self.clock.raw();
+        self.last = self.now();
     }
 
     fn finish(&mut self, kind: usize) {
-        let now = self.clock.raw();
+        let now = self.now();
         let latency_ns = self.clock.delta_as_nanos(self.last, now);
         self.last = now;
         self.histograms[kind].saturating_record(latency_ns);
@@ -372,11 +470,11 @@ impl Meter for ClockMeter<'_> {
     }
 
     fn mark(&mut self) -> u64 {
-        self.clock.raw()
+        self.now()
     }
 
     fn within(&mut self, kind: usize, mark: u64) {
-        let latency_ns = self.clock.delta_as_nanos(mark, self.clock.raw());
+        let latency_ns = self.clock.delta_as_nanos(mark, self.now());
         self.histograms[kind].saturating_record(latency_ns);
         add(&self.lane.counts[kind], 1);
         add(&self.lane.times_ns[kind], latency_ns);
@@ -385,10 +483,11 @@ impl Meter for ClockMeter<'_> {
     fn rest(&mut self, mark: u64, time_ns: u64) -> bool {
         loop {
             self.leave_warm_up();
+            self.rest_if_told();
             if self.stage.get() >= Stage::OVER {
                 return false;
             }
-            let passed_ns = self.clock.delta_as_nanos(mark, self.clock.raw());
+            let passed_ns = self.clock.delta_as_nanos(mark, self.now());
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };
@@ -536,6 +635,69 @@ mod tests {
         assert!(!meter.pace() && !meter.stopped());
         assert_eq!(lane.counts(1), [1]);
         assert_eq!(meter.into_histograms()[0].len(), 1);
+    }
+
+    #[test]
+    fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let rests = std::cell::Cell::new(0);
+        let meter = ClockMeter::new(2, &lane, &stage);
+        let mut meter = meter.with_rests(|| rests.set(rests.get() + 1));
+        meter.begin();
+        assert!(meter.pace());
+        let mark = meter.mark();
+        stage.begin_rest();
+        meter.finish(0);
+        assert_eq!(rests.get(), 0, "within a unit nobody rests");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                stage.end_rest();
+            });
+            assert!(meter.pace());
+        });
+        meter.finish(0);
+        meter.within(1, mark);
+        assert_eq!(rests.get(), 1);
+        assert!(meter.rested_ns() >= 190_000_000, "{}", meter.rested_ns());
+        let histograms = meter.into_histograms();
+        assert!(histograms[0].max() < 100_000_000 && histograms[1].max() < 100_000_000);
+    }
+
+    #[test]
+    fn one_who_rests_hears_that_the_user_stops_the_run() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = ClockMeter::new(1, &lane, &stage);
+        stage.begin_rest();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30));
+                stage.stop();
+            });
+            assert!(!meter.pace());
+        });
+        assert!(meter.stopped());
+    }
+
+    #[test]
+    fn an_open_loop_makes_up_for_no_rest() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let mut meter = paced(1_000.0, &lane, &stage);
+        assert!(meter.pace());
+        stage.begin_rest();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                stage.end_rest();
+            });
+            assert!(meter.pace());
+        });
+        meter.finish(0);
+        meter.respond(0);
+        stage.end();
+        let responses = meter.close().unwrap();
+        let due = responses.issued + responses.backlog;
+        assert!(due < 150, "{due} units came due, 200 of them in the rest");
     }
 
     fn paced<'a>(per_s: f64, lane: &'a Lane, stage: &'a Stage) -> ClockMeter<'a> {

@@ -25,6 +25,12 @@ pub(crate) enum Order {
     Assign(Box<Assignment>),
     /// Every worker is ready: begin.
     Go,
+    /// Rest as soon as no worker holds a transaction: it is another contender's turn.
+    Rest,
+    /// Go on.
+    Resume,
+    /// All contenders have done their share: close the database and end.
+    Leave,
     /// Return at the next convenience. The end of the pipe means the same.
     Stop,
 }
@@ -134,6 +140,8 @@ pub(crate) enum Report {
         #[serde(default)]
         natives: Vec<u32>,
     },
+    /// Every worker of this process that has not ended rests.
+    Resting,
     /// A second of the run has ended.
     Second(Done),
     /// The conformance suite's answer.

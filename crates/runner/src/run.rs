@@ -1,9 +1,10 @@
 //! A run: checks, the run folder, then one trial after the other.
 
 use crate::bind::bind;
-use crate::context::{Context, Halt, Held};
+use crate::context::{Context, Held};
 use crate::repeats::RepeatRule;
-use crate::trial::{Trial, load_key, needed_bytes, run_trial};
+use crate::round::{round_key, rounds, run_round};
+use crate::trial::{Trial, load_key, needed_bytes, outcome, run_trial};
 use crate::work_folder::{RunArea, WorkFolder};
 use crate::{Error, Event, Options, Registry, conformance, host};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -85,6 +86,8 @@ fn check_trials(
 ) -> Result<u64, Error> {
     let mut ids = HashSet::new();
     let mut needed: u64 = 0;
+    // The databases of a round are there at once.
+    let mut of_rounds: HashMap<String, u64> = HashMap::new();
     let mut limits = HashSet::new();
     for spec in trials {
         let refuse = |message| Error::Trial {
@@ -106,6 +109,14 @@ fn check_trials(
         }
         let bytes = needed_bytes(&*bound.job, spec.workers);
         let bytes = host::filesystem::taken_bytes(&spec.conditions, bytes);
+        let bytes = match round_key(spec).filter(|_| !options.keep_databases) {
+            Some(key) => {
+                let sum = of_rounds.entry(key).or_default();
+                *sum = sum.saturating_add(bytes);
+                *sum
+            }
+            None => bytes,
+        };
         needed = if options.keep_databases {
             needed.saturating_add(bytes)
         } else {
@@ -341,33 +352,41 @@ fn run_trials(
     ended: &mut HashMap<String, Outcome>,
 ) -> Result<Option<Stopped>, Error> {
     let mut progress = context.options.until.clone().map(RepeatRule::begin);
-    for (index, spec) in to_do.iter().copied().enumerate() {
+    let rounds = rounds(to_do);
+    let mut begun = 0;
+    for (index, round) in rounds.iter().enumerate() {
         if context.stopped() {
             return Ok(Some(Stopped::ByUser));
         }
-        if let Some(progress) = &mut progress
-            && let Some(enough) = progress.enough_before(spec, folder, manifest)?
+        if let (Some(progress), Some(first)) = (&mut progress, round.first())
+            && let Some(enough) = progress.enough_before(first, folder, manifest)?
         {
             return Ok(Some(Stopped::Spared(enough)));
         }
-        let (number, of) = (index + 1, to_do.len());
-        context.tell(&Event::TrialStarted {
-            number,
-            of,
-            spec: Box::new(spec.clone()),
-        });
-        let trial = checked_trial(context, spec);
-        let stored = store(folder, &trial);
-        hold_or_clear(context, &trial, to_do.get(index + 1).copied());
-        stored?;
-        let Trial { record, .. } = trial;
-        let interrupted = record.outcome == Outcome::Interrupted;
-        if !interrupted {
-            ended.insert(spec.id.clone(), record.outcome.clone());
+        for spec in round {
+            begun += 1;
+            context.tell(&Event::TrialStarted {
+                number: begun,
+                of: to_do.len(),
+                spec: Box::new((*spec).clone()),
+            });
         }
-        context.tell(&Event::TrialEnded {
-            record: Box::new(record),
-        });
+        let next = rounds.get(index + 1).and_then(|round| round.first());
+        let mut interrupted = false;
+        for trial in checked_round(context, round) {
+            let stored = store(folder, &trial);
+            hold_or_clear(context, &trial, next.copied());
+            stored?;
+            let Trial { record, .. } = trial;
+            if record.outcome == Outcome::Interrupted {
+                interrupted = true;
+            } else {
+                ended.insert(record.spec.id.clone(), record.outcome.clone());
+            }
+            context.tell(&Event::TrialEnded {
+                record: Box::new(record),
+            });
+        }
         if interrupted {
             return Ok(Some(Stopped::ByUser));
         }
@@ -375,14 +394,25 @@ fn run_trials(
     Ok(None)
 }
 
-/// Runs a trial if its engine passes the conformance suite.
-fn checked_trial(context: &mut Context<'_>, spec: &TrialSpec) -> Trial {
-    match conformance::failures(context, spec) {
-        Ok(failures) if failures.is_empty() => run_trial(context, spec),
-        Ok(reasons) => Trial::without_measurement(spec, Outcome::Invalid { reasons }),
-        Err(Halt::Failed(reason)) => Trial::without_measurement(spec, Outcome::Failed { reason }),
-        Err(Halt::Interrupted) => Trial::without_measurement(spec, Outcome::Interrupted),
+/// Runs those trials of a round whose engine passes the conformance suite.
+fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let mut fit = Vec::new();
+    for &spec in round {
+        match conformance::failures(context, spec) {
+            Ok(failures) if failures.is_empty() => fit.push(spec),
+            Ok(reasons) => {
+                let outcome = Outcome::Invalid { reasons };
+                trials.push(Trial::without_measurement(spec, outcome));
+            }
+            Err(halt) => trials.push(Trial::without_measurement(spec, outcome(Err(halt)))),
+        }
     }
+    match fit.as_slice() {
+        [spec] if round_key(spec).is_none() => trials.push(run_trial(context, spec)),
+        fit => trials.extend(run_round(context, fit)),
+    }
+    trials
 }
 
 /// Writes what a trial left: its histograms, then its line.
@@ -416,7 +446,9 @@ fn set_aside(path: &Path) -> std::io::Result<()> {
 
 /// Keeps a trial's database for the next one where both load the same; otherwise clears it away.
 fn hold_or_clear(context: &mut Context<'_>, trial: &Trial, next: Option<&TrialSpec>) {
-    let key = load_key(context.registry, &trial.record.spec);
+    // Contenders that take turns have each a database of their own.
+    let spec = Some(&trial.record.spec).filter(|spec| round_key(spec).is_none());
+    let key = spec.and_then(|spec| load_key(context.registry, spec));
     let next_key = next.and_then(|next| load_key(context.registry, next));
     match key {
         Some(key) if trial.record.outcome == Outcome::Valid && next_key.as_ref() == Some(&key) => {

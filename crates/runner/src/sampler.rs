@@ -282,6 +282,8 @@ pub(crate) struct Sampler {
     watch: Watch,
     /// Before this the workers are not looked at again.
     look_due: Instant,
+    /// Whether what the machine did is told: not where others work in turn with these.
+    tells_machine: bool,
     /// What the machine did until the last worker had ended.
     total: Option<Machine>,
     /// Before this the memory is not added up again.
@@ -310,9 +312,16 @@ impl Sampler {
             samples: Vec::new(),
             watch: Watch::default(),
             look_due: Instant::now(),
+            tells_machine: true,
             total: None,
             memory_due: Instant::now(),
         }
+    }
+
+    /// Tells nothing of disks, pressure and neighbours: other contenders work in turn with these
+    /// workers, and what the machine counts is everybody's.
+    pub fn leave_machine_out(&mut self) {
+        self.tells_machine = false;
     }
 
     /// Counts in the server whose main process that is, from now on.
@@ -389,6 +398,17 @@ impl Sampler {
     }
 
     fn machine(&self, now: &Counters, workers: &Cpu) -> Machine {
+        let own = Machine {
+            looks: self.watch.looks,
+            run_delay_s: match self.server {
+                None => Some(self.processes.iter().map(Process::run_delay_s).sum()),
+                Some(_) => None,
+            },
+            ..Machine::default()
+        };
+        if !self.tells_machine {
+            return own;
+        }
         let first = &self.first;
         let ours_s = workers.user_s + workers.system_s + now.runner_cpu_s - first.runner_cpu_s;
         let processors = now.processors.zip(first.processors);
@@ -407,11 +427,7 @@ impl Sampler {
                 kernel_s,
                 steal_s: (now.steal_s - then.steal_s).max(0.0),
             }),
-            looks: self.watch.looks,
-            run_delay_s: match self.server {
-                None => Some(self.processes.iter().map(Process::run_delay_s).sum()),
-                Some(_) => None,
-            },
+            ..own
         }
     }
 

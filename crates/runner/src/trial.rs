@@ -8,7 +8,7 @@ use crate::execution::{Ran, Work};
 use crate::host::filesystem::{self, Ground};
 use crate::host::{self, placement};
 use crate::hosting::Hosting;
-use crate::limits::{self, execute_within};
+use crate::limits::{self, Began, execute_within};
 use crate::log_place::log_folder;
 use crate::phase::alone;
 use crate::protocol::{
@@ -81,13 +81,142 @@ impl Trial {
 /// Runs a trial. Whatever goes wrong is its outcome; what was measured until then is kept.
 pub(crate) fn run_trial(context: &mut Context<'_>, spec: &TrialSpec) -> Trial {
     let mut trial = Trial::without_measurement(spec, Outcome::Interrupted);
-    trial.record.outcome = match attempt(context, spec, &mut trial) {
+    trial.record.outcome = outcome(attempt(context, spec, &mut trial));
+    trial
+}
+
+/// How a trial ended that halted, or ran to its end and has these reasons for doubt.
+pub(crate) fn outcome(ended: Result<Vec<String>, Halt>) -> Outcome {
+    match ended {
         Ok(reasons) if reasons.is_empty() => Outcome::Valid,
         Ok(reasons) => Outcome::Invalid { reasons },
         Err(Halt::Interrupted) => Outcome::Interrupted,
         Err(Halt::Failed(reason)) => Outcome::Failed { reason },
-    };
-    trial
+    }
+}
+
+/// Where a trial works, and what it is bound to.
+pub(crate) struct Place {
+    /// What its names mean.
+    pub bound: Bound,
+    /// Its database's folder.
+    pub directory: PathBuf,
+    /// What is in it.
+    left: Left,
+}
+
+impl Place {
+    /// Binds a trial, makes its folder where it needs one, and has the machine's ceilings measured
+    /// there.
+    ///
+    /// # Errors
+    /// [`Halt`] as it says itself.
+    pub fn find(
+        context: &mut Context<'_>,
+        spec: &TrialSpec,
+        trial: &mut Trial,
+    ) -> Result<Self, Halt> {
+        let bound = bind(context.registry, spec)?;
+        let (directory, left) = database_folder(context, spec, &bound, trial)?;
+        trial.record.resumed = left == Left::Unfinished;
+        if left == Left::Nothing {
+            check_room(spec, &bound, &directory)?;
+        }
+        if left != Left::Unfinished {
+            trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
+        }
+        Ok(Self {
+            bound,
+            directory,
+            left,
+        })
+    }
+
+    /// What the workers of a trial there are to do.
+    pub fn work(&self, spec: &TrialSpec, trial: &Trial) -> Work<'_> {
+        Work {
+            directory: &self.directory,
+            generation: trial.generation,
+            sessions: self.bound.job.sessions(spec.workers),
+            total_units: self.bound.job.total_units(),
+            bound: &self.bound,
+        }
+    }
+
+    fn assignment(&self, spec: &TrialSpec, trial: &Trial, part: Part) -> Assignment {
+        Assignment {
+            spec: spec.clone(),
+            directory: self.directory.clone(),
+            generation: trial.generation,
+            part,
+        }
+    }
+
+    /// Makes and fills the database, with its server running.
+    ///
+    /// # Errors
+    /// [`Halt`] as it says itself.
+    pub fn prepare(
+        &self,
+        context: &mut Context<'_>,
+        spec: &TrialSpec,
+        hosting: &mut Hosting<'_>,
+        trial: &mut Trial,
+    ) -> Result<(), Halt> {
+        let before = hosting.usage();
+        let part = Part::Prepare { remains: self.left };
+        let prepared = alone(
+            context,
+            self.assignment(spec, trial, part),
+            Some(Phase::Prepare),
+            None,
+            "preparing the database",
+        );
+        let prepared = prepared.map_err(|halt| hosting.explained(halt))?;
+        let used = before.zip(hosting.usage());
+        let used = used.map(|(before, after)| difference(&before, &after));
+        describe_prepared(context, &self.bound, &self.directory, prepared, used, trial)
+    }
+
+    /// Measures what the workers did and checks the outcome, with the server running.
+    ///
+    /// # Errors
+    /// [`Halt`] as it says itself.
+    pub fn conclude(
+        &self,
+        context: &mut Context<'_>,
+        spec: &TrialSpec,
+        hosting: &mut Hosting<'_>,
+        (ran, began): (Ran, Began),
+        trial: &mut Trial,
+    ) -> Result<(), Halt> {
+        let totals = measure(&self.bound, &ran, &self.directory, trial)?;
+        if let Some(measurement) = &mut trial.record.measurement {
+            (measurement.cold_start, measurement.memory) = (began.cold_start, began.memory);
+            if let Some(aftermath) = began.aftermath {
+                measurement.recovery = Some(aftermath.recovery);
+                measurement.database = aftermath.database;
+            }
+        }
+        if ran.interrupted {
+            return Err(Halt::Interrupted);
+        }
+        let concluded = alone(
+            context,
+            self.assignment(spec, trial, Part::Conclude(totals)),
+            Some(Phase::Verify),
+            None,
+            "checking the outcome",
+        );
+        let Report::Concluded(concluded) = concluded.map_err(|halt| hosting.explained(halt))?
+        else {
+            return Err(Halt::Failed(
+                "checking the outcome gave another answer".to_owned(),
+            ));
+        };
+        conclude(spec, &self.bound, *concluded, trial);
+        Ok(())
+    }
 }
 
 /// Runs a trial to its end and says why its numbers must not be believed, if so.
@@ -96,87 +225,29 @@ fn attempt(
     spec: &TrialSpec,
     trial: &mut Trial,
 ) -> Result<Vec<String>, Halt> {
-    let bound = bind(context.registry, spec)?;
-    let (directory, left) = database_folder(context, spec, &bound, trial)?;
-    trial.record.resumed = left == Left::Unfinished;
-    if left == Left::Nothing {
-        check_room(spec, &bound, &directory)?;
-    }
-    if left != Left::Unfinished {
-        trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
-    }
-    let mut hosting = Hosting::new(&bound, spec, &directory);
+    let place = Place::find(context, spec, trial)?;
+    let mut hosting = Hosting::new(&place.bound, spec, &place.directory);
     hosting.start(context, None, Phase::Prepare)?;
-    let ended = attempt_on(context, &bound, left, &mut hosting, trial);
+    let ended = attempt_at(context, spec, &place, &mut hosting, trial);
     // The first failure is the one to tell.
     let stopped = hosting.stop(context, Phase::Verify);
     ended?;
     stopped?;
-    Ok(reasons_for_doubt(&bound, trial))
+    Ok(reasons_for_doubt(&place.bound, trial))
 }
 
 /// Prepares a trial, runs it and checks its outcome, with its server running.
-fn attempt_on(
+fn attempt_at(
     context: &mut Context<'_>,
-    bound: &Bound,
-    left: Left,
+    spec: &TrialSpec,
+    place: &Place,
     hosting: &mut Hosting<'_>,
     trial: &mut Trial,
 ) -> Result<(), Halt> {
-    let spec = &trial.record.spec.clone();
-    let directory = hosting.directory();
-    let generation = trial.generation;
-    let assigned = |part| Assignment {
-        spec: spec.clone(),
-        directory: directory.to_owned(),
-        generation,
-        part,
-    };
-    let before = hosting.usage();
-    let prepared = alone(
-        context,
-        assigned(Part::Prepare { remains: left }),
-        Some(Phase::Prepare),
-        None,
-        "preparing the database",
-    );
-    let prepared = prepared.map_err(|halt| hosting.explained(halt))?;
-    let used = before.zip(hosting.usage());
-    let used = used.map(|(before, after)| difference(&before, &after));
-    describe_prepared(context, bound, directory, prepared, used, trial)?;
-    let work = Work {
-        directory,
-        generation,
-        sessions: bound.job.sessions(spec.workers),
-        total_units: bound.job.total_units(),
-        bound,
-    };
-    let (ran, began) = execute_within(context, spec, &work, hosting)?;
-    let totals = measure(bound, &ran, directory, trial)?;
-    if let Some(measurement) = &mut trial.record.measurement {
-        (measurement.cold_start, measurement.memory) = (began.cold_start, began.memory);
-        if let Some(aftermath) = began.aftermath {
-            measurement.recovery = Some(aftermath.recovery);
-            measurement.database = aftermath.database;
-        }
-    }
-    if ran.interrupted {
-        return Err(Halt::Interrupted);
-    }
-    let concluded = alone(
-        context,
-        assigned(Part::Conclude(totals)),
-        Some(Phase::Verify),
-        None,
-        "checking the outcome",
-    );
-    let Report::Concluded(concluded) = concluded.map_err(|halt| hosting.explained(halt))? else {
-        return Err(Halt::Failed(
-            "checking the outcome gave another answer".to_owned(),
-        ));
-    };
-    conclude(spec, bound, *concluded, trial);
-    Ok(())
+    place.prepare(context, spec, hosting, trial)?;
+    let work = place.work(spec, trial);
+    let ran = execute_within(context, spec, &work, hosting)?;
+    place.conclude(context, spec, hosting, ran, trial)
 }
 
 /// The ceilings of a trial, measured by a process that is placed and limited as its workers, or
@@ -395,7 +466,10 @@ fn measure(
     measurement.database = database_size(directory)?;
     let interval = (ran.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, ran.seen.clone());
-    measurement.events = events::events(bound, spec, directory, interval, seen);
+    // An engine that waits for its turn goes on by itself, at times that are not the trial's.
+    if conditions.turn_s.is_none() {
+        measurement.events = events::events(bound, spec, directory, interval, seen);
+    }
     let shares = || {
         ran.executions
             .iter()
@@ -459,7 +533,8 @@ fn conclude(spec: &TrialSpec, bound: &Bound, concluded: Concluded, trial: &mut T
     }
 }
 
-fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
+/// Why the numbers of a trial that ran to its end must not be believed; empty where they may.
+pub(crate) fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
         reasons.push("debug build: its figures say nothing of a release build".to_owned());

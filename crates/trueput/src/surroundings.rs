@@ -3,7 +3,7 @@
 use crate::choices::without_repetition;
 use crate::failure::Failure;
 use clap::Args;
-use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds};
+use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds, parse_turn};
 use trueput_record::filesystem::{self, FileSystem, parse_image};
 use trueput_record::plan::{PlanFile, check_rate, parse_cpus, parse_memory, parse_numa};
 
@@ -62,6 +62,18 @@ pub struct Surroundings {
     /// the restart, and verify what came back
     #[arg(long)]
     pub crash_and_recover: bool,
+    /// Contenders of a repeat run side by side and take turns of this length, as in 10ms, so that a
+    /// neighbour's noise falls on all of them alike; 0 for none (see docs/METHOD.md)
+    #[arg(long, value_name = "TIME", value_parser = read_turn)]
+    pub turns: Option<Turn>,
+}
+
+/// What `--turns` says.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn(Option<f64>);
+
+fn read_turn(text: &str) -> Result<Turn, String> {
+    parse_turn(text).map(Turn)
 }
 
 impl Surroundings {
@@ -100,6 +112,9 @@ impl Surroundings {
         );
         conditions.image_bytes = self.image.or(conditions.image_bytes);
         conditions.crash_and_recover |= self.crash_and_recover;
+        if let Some(Turn(turn_s)) = self.turns {
+            conditions.turn_s = turn_s;
+        }
         for key in self.given() {
             plan.origin.forget(key);
         }
@@ -120,6 +135,7 @@ impl Surroundings {
             ("memory", !self.memory.is_empty()),
             ("filesystem", !self.filesystem.is_empty()),
             ("log_filesystem", !self.log_filesystem.is_empty()),
+            ("turns", self.turns.is_some()),
         ];
         keys.into_iter()
             .filter_map(|(key, given)| given.then_some(key))

@@ -333,6 +333,11 @@ pub trait Meter {
         !self.stopped()
     }
 
+    /// Here the worker holds no transaction, no lock and nothing that others wait for: it may be made
+    /// to rest, which is nobody's time. [`Meter::pace`] is such a place too; jobs whose units are
+    /// parts of transactions call this between those.
+    fn breathe(&mut self) {}
+
     /// The next operation starts now. What passed since the last one ended is nobody's latency.
     fn start(&mut self);
 

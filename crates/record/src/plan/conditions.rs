@@ -37,6 +37,8 @@ pub struct ConditionLists {
     pub image_bytes: Option<u64>,
     /// As [`Conditions::crash_and_recover`]; the same for all trials.
     pub crash_and_recover: bool,
+    /// As [`Conditions::turn_s`]; the same for all trials.
+    pub turn_s: Option<f64>,
 }
 
 impl ConditionLists {
@@ -47,6 +49,7 @@ impl ConditionLists {
             warm_up_s: self.warm_up_s,
             duration_s: self.duration_s,
             crash_and_recover: self.crash_and_recover,
+            turn_s: self.turn_s,
             ..Conditions::default()
         }];
         let rates: Vec<_> = self

@@ -7,7 +7,7 @@ use super::{
     PlanFile, Unsupported, When, check_count, check_name, check_rate, parse_cpus, parse_memory,
     parse_numa,
 };
-use crate::conditions::parse_seconds;
+use crate::conditions::{parse_seconds, parse_turn};
 use crate::filesystem::parse_image;
 use crate::suggest::did_you_mean;
 use crate::trial::Settings;
@@ -18,7 +18,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 31] = [
     "name",
     "about",
     "workload",
@@ -43,6 +43,7 @@ const KEYS: [&str; 30] = [
     "log_filesystem",
     "image",
     "crash_and_recover",
+    "turns",
     "unsupported",
     "settings",
     "knobs",
@@ -159,6 +160,7 @@ impl Reader<'_> {
             "log_filesystem" => lists.log_file_system = self.some(item, |one| self.parsed(one))?,
             "image" => lists.image_bytes = Some(self.read_by(item, parse_image)?),
             "crash_and_recover" => lists.crash_and_recover = self.boolean(item)?,
+            "turns" => lists.turn_s = self.read_by(item, parse_turn)?,
             _ => {}
         }
         Ok(())

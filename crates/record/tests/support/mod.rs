@@ -74,6 +74,7 @@ fn conditions() -> Conditions {
         file_system: "ext4:mount=noatime;size=1GiB".parse().ok(),
         log_file_system: "xfs:journal=external".parse().ok(),
         crash_and_recover: true,
+        turn_s: Some(0.01),
     }
 }
 

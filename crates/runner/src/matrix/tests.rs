@@ -1,4 +1,5 @@
 mod fits;
+mod turns;
 
 use super::*;
 use trueput_engine::{

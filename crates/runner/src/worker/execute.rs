@@ -13,6 +13,7 @@ use hdrhistogram::Histogram;
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use std::any::Any;
+use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -29,6 +30,8 @@ type Latencies = Vec<Histogram<u64>>;
 enum Word {
     /// Its session is made, or its native program runs as the process of this number.
     Ready(Option<u32>),
+    /// It rests, and holds no transaction.
+    Resting,
     /// Its share is done, or it failed and why.
     Ended(Result<Box<Work>, String>),
 }
@@ -87,6 +90,7 @@ pub(super) fn execute(
             reporter,
             conditions: &assignment.spec.conditions,
             database: &*database,
+            resting: Cell::new(0),
         };
         let run = watch.oversee();
         if let Err(message) = &run {
@@ -101,8 +105,13 @@ pub(super) fn execute(
     });
     let execution = execution(bound, run?, control, &*database)?;
     reporter.send(&Report::Executed(Box::new(execution)))?;
-    if assignment.spec.conditions.crash_and_recover {
+    let conditions = &assignment.spec.conditions;
+    if conditions.crash_and_recover {
         wait_to_be_killed();
+    }
+    if conditions.turn_s.is_some() {
+        // To close a database may be work, and now it is another contender's turn.
+        control.leave.wait();
     }
     Ok(())
 }
@@ -180,7 +189,10 @@ impl Crew<'_> {
         let kinds = self.bound.job.kinds().len();
         let session = self.database.session();
         let mut session = session.map_err(|error| format!("making a session: {error}"))?;
-        let mut meter = self.meter(kinds, index, lane);
+        let mut meter = self.meter(kinds, index, lane).with_rests(|| {
+            // The main thread listens until this worker has ended.
+            let _ = words.send(Word::Resting);
+        });
         let mut share = Share {
             index,
             ..Share::default()
@@ -196,7 +208,7 @@ impl Crew<'_> {
             let mut task = self.task(&mut *session, &mut meter, index);
             share.start_ns = monotonic_ns()?;
             let executed = self.bound.job.execute(&mut task);
-            share.end_ns = monotonic_ns()?;
+            share.end_ns = monotonic_ns()?.saturating_sub(meter.rested_ns());
             meter.leave_warm_up();
             if let Some(measured_ns) = meter.measured_ns() {
                 share.start_ns = share.end_ns.saturating_sub(measured_ns);
@@ -327,6 +339,8 @@ struct Watch<'a> {
     reporter: &'a Reporter,
     conditions: &'a Conditions,
     database: &'a dyn Database,
+    /// Workers that have said that they rest, since the process last said that all do.
+    resting: Cell<usize>,
 }
 
 /// What the workers of a process did, and what was used meanwhile.
@@ -343,6 +357,7 @@ impl Watch<'_> {
         for _ in self.lanes {
             match self.words.recv().map_err(|_| gone())? {
                 Word::Ready(native) => natives.extend(native),
+                Word::Resting => {}
                 Word::Ended(ended) => {
                     ended?;
                 }
@@ -384,10 +399,12 @@ impl Watch<'_> {
     /// Follows the measured part, which began at `measured`, to its end.
     fn follow(&self, measured: Instant, works: &mut Vec<Work>) -> Result<(), String> {
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
-        let end = duration.map(|duration| measured + duration);
+        // While the workers rest the trial's time stands still.
+        let after = |time: Duration| measured + time + self.control.rested();
         let mut seconds = 1;
         while works.len() < self.lanes.len() {
-            let second = measured + Duration::from_secs(seconds);
+            let second_ends = Duration::from_secs(seconds);
+            let (second, end) = (after(second_ends), duration.map(after));
             let due_end = end.filter(|&end| end <= Instant::now());
             if due_end.is_some() {
                 self.control.stage.end();
@@ -396,7 +413,7 @@ impl Watch<'_> {
                 Some(end) if due_end.is_none() => second.min(end),
                 _ => second,
             };
-            if !self.hear_until(next, works)? && Instant::now() >= second {
+            if !self.hear_until(next, works)? && Instant::now() >= after(second_ends) {
                 self.reporter
                     .send(&Report::Second(done(self.lanes, self.kinds)))?;
                 seconds += 1;
@@ -414,9 +431,15 @@ impl Watch<'_> {
         let limit = moment.saturating_duration_since(Instant::now());
         match self.words.recv_timeout(limit) {
             Ok(Word::Ended(ended)) => works.push(*ended?),
+            Ok(Word::Resting) => self.resting.set(self.resting.get() + 1),
             Ok(Word::Ready(_)) => {}
             Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+        }
+        let resting = self.resting.get();
+        if resting > 0 && resting + works.len() == self.lanes.len() {
+            self.resting.set(0);
+            self.reporter.send(&Report::Resting)?;
         }
         Ok(true)
     }

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use trueput_engine::secret;
 
 /// Sends reports over what was standard output when the process began.
@@ -75,13 +76,53 @@ pub(super) struct Control {
     pub release: Gate,
     /// What the workers are at, and whether they are to return.
     pub stage: Stage,
+    /// Opens when the process may close the database and end, where it takes turns with others.
+    pub leave: Gate,
+    rests: Mutex<Rests>,
+}
+
+/// How long the workers of this process have been made to rest.
+#[derive(Debug, Default)]
+struct Rests {
+    ended: Duration,
+    began: Option<Instant>,
 }
 
 impl Control {
+    fn new(stage: Stage) -> Self {
+        Self {
+            release: Gate::default(),
+            stage,
+            leave: Gate::default(),
+            rests: Mutex::default(),
+        }
+    }
+
     /// Asks this process's workers to return.
     pub fn stop(&self) {
         self.stage.stop();
         self.release.open(false);
+        self.leave.open(false);
+    }
+
+    /// How long its workers have been made to rest until now.
+    pub fn rested(&self) -> Duration {
+        let rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
+        rests.ended + rests.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    fn begin_rest(&self) {
+        let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
+        rests.began.get_or_insert_with(Instant::now);
+        self.stage.begin_rest();
+    }
+
+    fn end_rest(&self) {
+        let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(began) = rests.began.take() {
+            rests.ended += began.elapsed();
+        }
+        self.stage.end_rest();
     }
 }
 
@@ -103,14 +144,10 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<Control>), String> {
         }
     };
     let warms_up = assignment.spec.conditions.warm_up_s > 0.0;
-    let control = Arc::new(Control {
-        release: Gate::default(),
-        stage: if warms_up {
-            Stage::warming()
-        } else {
-            Stage::measured()
-        },
-    });
+    let control = Arc::new(Control::new(match warms_up {
+        true => Stage::warming(),
+        false => Stage::measured(),
+    }));
     let heard = Arc::clone(&control);
     let measured = matches!(assignment.part, Part::Execute { .. });
     std::thread::spawn(move || listen(input, &heard, measured));
@@ -122,6 +159,9 @@ fn listen(input: BufReader<Stdin>, control: &Control, measured: bool) {
         match serde_json::from_str(&line) {
             Ok(Order::Go) => control.release.open(true),
             Ok(Order::Stop) => control.stop(),
+            Ok(Order::Rest) => control.begin_rest(),
+            Ok(Order::Resume) => control.end_rest(),
+            Ok(Order::Leave) => control.leave.open(true),
             Ok(Order::Assign(_) | Order::Learn { .. }) | Err(_) => break,
         }
     }

@@ -108,7 +108,7 @@ fn a_rate_is_kept_and_its_responses_are_recorded() {
 }
 
 /// The worker's process, as it noted it in the database's folder.
-fn worker(results: &Path) -> Option<u32> {
+pub fn worker(results: &Path) -> Option<u32> {
     let mut folders: Vec<PathBuf> = vec![results.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).ok()?.flatten() {

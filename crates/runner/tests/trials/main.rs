@@ -14,6 +14,7 @@ mod placement;
 mod repeats;
 mod support;
 mod toy;
+mod turns;
 
 use std::os::unix::process::parent_id;
 use std::panic::catch_unwind;
@@ -50,6 +51,7 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .chain(conditions::ALL)
         .chain(placement::ALL)
         .chain(repeats::ALL)
+        .chain(turns::ALL)
         .chain(accounting::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {

@@ -36,6 +36,7 @@ pub(super) fn run<C: Codec>(
     // An engine that keeps nothing can give no block out: each worker takes every so many.
     let mut own = u64::from(task.worker);
     while !task.meter.stopped() {
+        task.meter.breathe();
         let block = if task.capabilities.retains_data {
             worker.claim(task)?
         } else {

@@ -31,11 +31,19 @@ function sortBy(table, index, heading) {
   body.append(...keyed.map(([, row]) => row));
 }
 
+// Every button is named after its table and column, for lists of buttons tell no more than a name;
+// the heading keeps its title, which is read out with each of its cells.
 function makeSortable(table) {
+  const named = new Map();
   table.querySelectorAll('thead th').forEach((heading, index) => {
     const title = heading.textContent;
+    const times = (named.get(title) ?? 0) + 1;
+    named.set(title, times);
+    const column = times === 1 ? title : `${title} (${times})`;
     heading.setAttribute('aria-sort', 'none');
-    const sort = button('', `sort by ${title}`, () => sortBy(table, index, heading));
+    heading.setAttribute('aria-label', column);
+    const label = `Sort '${captionOf(table)}' by ${column}`;
+    const sort = button('', label, () => sortBy(table, index, heading));
     sort.append(...heading.childNodes);
     heading.append(sort);
   });

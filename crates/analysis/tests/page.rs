@@ -7,108 +7,19 @@
 
 #[path = "support/browser.rs"]
 mod browser;
+#[path = "support/looks.rs"]
+mod looks;
+#[path = "support/pages.rs"]
+mod pages;
 mod support;
 
 use browser::Browser;
+use looks::{LOOK, complaints_about};
+use pages::{hundreds, one_trial, with_failures, written};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use support::{everything, failed, report, spec, valid};
+use support::{everything, report};
 use trueput_analysis::Report;
-use trueput_record::folder::DamagedLine;
-use trueput_record::measurement::{TimelineSecond, WorkerReport};
-use trueput_record::{Durability, TrialRecord, Value as Setting};
-
-/// A trial with a second's sample for each of so many seconds.
-fn sampled(mut trial: TrialRecord, seconds: u32) -> TrialRecord {
-    let Some(measured) = trial.measurement.as_mut() else {
-        return trial;
-    };
-    measured.elapsed_s = f64::from(seconds);
-    let counts: Vec<u64> = measured
-        .operations
-        .iter()
-        .map(|operation| operation.count / u64::from(seconds))
-        .collect();
-    let second = |second: u32| TimelineSecond {
-        at_s: f64::from(second + 1),
-        counts: counts
-            .iter()
-            .map(|count| count * u64::from(90 + second % 20) / 100)
-            .collect(),
-        user_cpu_s: if second % 30 < 20 { 1.9 } else { 0.3 },
-        system_cpu_s: 0.1,
-        ..TimelineSecond::default()
-    };
-    measured.timeline = (0..seconds).map(second).collect();
-    measured.workers = (0..4)
-        .map(|index| WorkerReport {
-            index,
-            ..WorkerReport::default()
-        })
-        .collect();
-    trial
-}
-
-fn one_trial() -> Report {
-    report(vec![sampled(
-        valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0),
-        20,
-    )])
-}
-
-fn with_failures() -> Report {
-    let mut trials: Vec<_> = everything()
-        .into_iter()
-        .map(|trial| sampled(trial, 8))
-        .collect();
-    trials.push(failed(
-        spec(7, "redb", Durability::Sync, 1),
-        "</script><script>alert(1)</script> <img src=x onerror=alert(2)>",
-    ));
-    let mut report = report(trials);
-    report.damaged.push(DamagedLine {
-        line: 3,
-        message: "EOF while parsing".to_owned(),
-    });
-    report.end = None;
-    report
-}
-
-/// 500 trials of a hundred cells at four levels and with five numbers of workers: an engine with
-/// five settings of a knob.
-fn hundreds() -> Report {
-    let levels = [
-        Durability::Sync,
-        Durability::Async,
-        Durability::Process,
-        Durability::None,
-    ];
-    let mut trials = Vec::new();
-    for repeat in 1..=5 {
-        for cell in 0..100 {
-            let (level, workers, knob) =
-                (cell / 25, [1, 2, 4, 8, 16][cell as usize / 5 % 5], cell % 5);
-            let mut spec = spec(cell, "rocksdb", levels[level as usize], repeat);
-            spec.workers = workers;
-            spec.id = format!("{cell:04}-rocksdb-{}-w{workers}-r{repeat}", spec.durability);
-            spec.knobs
-                .insert("cache_size".to_owned(), Setting::Integer(1 << (20 + knob)));
-            let rate = f64::from(workers).sqrt() * 1_000.0 * f64::from(100 + 30 * knob + repeat);
-            trials.push(sampled(valid(spec, rate), 60));
-        }
-    }
-    let mut report = report(trials);
-    let words = "memory that the page cache would have".to_owned();
-    report.manifest.gives_up = BTreeMap::from([("rocksdb.cache_size".to_owned(), words)]);
-    report
-}
-
-fn written(report: &Report, folder: &tempfile::TempDir, name: &str) -> PathBuf {
-    let file = folder.path().join(name);
-    std::fs::write(&file, report.page()).unwrap();
-    file
-}
+use trueput_record::Value as Setting;
 
 #[test]
 fn a_page_asks_for_nothing_from_elsewhere() {
@@ -326,70 +237,6 @@ fn what_is_folded_is_opened_for_printing_and_closed_again() {
     assert_eq!(browser.evaluate(folded)[2], json!(0), "left open");
 }
 
-/// What is looked at in each page: sizes, drawings, headings, tables, names of charts.
-const LOOK: &str = "(() => {
-  const all = (what) => [...document.querySelectorAll(what)];
-  const hidden = (e) => e.closest('details:not([open])') && !e.matches('summary');
-  const drawings = all('.drawing').filter((e) => !hidden(e));
-  const levels = all('h1,h2,h3,h4').map((e) => Number(e.tagName[1]));
-  const box = (e) => e.getBoundingClientRect();
-  const inside = (e) => box(e).left >= 0 && box(e).right <= innerWidth;
-  const texts = drawings.flatMap((e) => [...e.querySelectorAll('text')]);
-  return {
-    overflow: document.documentElement.scrollWidth - innerWidth,
-    outside: texts.filter((e) => !inside(e)).map((e) => e.textContent),
-    drawings: drawings.length,
-    empty: drawings.filter((e) => !e.querySelector('svg *')).length,
-    nameless: all('.drawing').filter((e) => !e.getAttribute('aria-label')).length,
-    skipped: levels.filter((level, i) => i > 0 && level > levels[i - 1] + 1).length,
-    titles: levels.filter((level) => level === 1).length,
-    uncaptioned: all('table').filter((e) => !e.caption || !e.caption.textContent).length,
-    unscoped: all('th').filter((e) => !e.scope).length,
-    buttons: all('button').filter((e) => !e.getAttribute('aria-label')).length,
-    namesakes: [
-      all('caption').map((e) => e.textContent),
-      all('[role=region]').map((e) => e.getAttribute('aria-label')),
-      all('.tools button, .tools input').map((e) => e.getAttribute('aria-label')),
-      all('summary').map((e) => e.textContent),
-    ].reduce((sum, names) => sum + names.length - new Set(names).size, 0),
-    files: (() => {
-      const names = [...all('caption').map((e) => e.textContent), ...CHARTS.map((c) => c.name)];
-      return names.length - new Set(names.map((name) => fileName(name, 'csv'))).size;
-    })(),
-    unnamed: all('thead th span[aria-label]').length,
-    ids: all('[id]').length - new Set(all('[id]').map((e) => e.id)).size,
-  };
-})()";
-
-fn complaints_about(seen: &Value) -> Vec<String> {
-    let faults = [
-        "empty",
-        "nameless",
-        "skipped",
-        "uncaptioned",
-        "unscoped",
-        "buttons",
-        "namesakes",
-        "files",
-        "unnamed",
-        "ids",
-    ];
-    let faults = faults.iter().filter(|name| seen[*name] != 0);
-    let mut complaints: Vec<_> = faults
-        .map(|name| format!("{name}: {}", seen[*name]))
-        .collect();
-    if seen["overflow"].as_i64() > Some(0) || seen["outside"] != json!([]) {
-        complaints.push(format!(
-            "overflow: {} {}",
-            seen["overflow"], seen["outside"]
-        ));
-    }
-    if seen["titles"] != 1 {
-        complaints.push(format!("titles: {}", seen["titles"]));
-    }
-    complaints
-}
-
 #[test]
 fn a_browser_draws_every_page_at_every_width_without_a_complaint() {
     let Some(mut browser) = Browser::start() else {
@@ -443,38 +290,6 @@ fn a_page_with_faults_is_found_out() {
         assert!(complaints.contains(fault), "{fault}: {complaints}");
     }
     assert!(browser.complaints.iter().any(|one| one.contains("broken")));
-}
-
-#[test]
-fn tables_sort_by_what_figures_mean_and_search_by_words() {
-    let Some(mut browser) = Browser::start() else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    browser.open(
-        &written(&with_failures(), &folder, "page.html"),
-        1280,
-        false,
-    );
-    let keys =
-        browser.evaluate("['1.20 ms', '900 µs', '1,570', '2 GiB', '100 MiB', 'lmdb'].map(sortKey)");
-    let expected = json!([1.2e6, 9e5, 1570.0, 2_147_483_648_u64, 104_857_600, "lmdb"]);
-    assert_eq!(keys.to_string(), expected.to_string().replace(".0", ""));
-    let sorted = browser.evaluate(
-        "(() => { const tables = [...document.querySelectorAll('table')];
-           const table = tables.find((one) => one.caption.textContent === 'Every trial');
-           const headings = [...table.querySelectorAll('thead th')];
-           const heading = headings.find((one) => one.textContent === 'per second');
-           heading.querySelector('button').click(); heading.querySelector('button').click();
-           const field = table.closest('.table').querySelector('input');
-           field.value = 'redb ASYNC'; field.dispatchEvent(new Event('input'));
-           return { sort: heading.ariaSort, first: table.tBodies[0].rows[0].cells[4].textContent,
-             left: [...table.tBodies[0].rows].filter((row) => !row.hidden).length }; })()",
-    );
-    assert_eq!(
-        sorted,
-        json!({"sort": "descending", "first": "fjall", "left": 3})
-    );
 }
 
 #[test]

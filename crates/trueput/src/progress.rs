@@ -22,7 +22,8 @@ const STEPS: u64 = 1_000;
 pub struct Progress {
     manner: Manner,
     pace: Pace,
-    trial: String,
+    /// The trials under way, and how they are called: several where contenders take turns.
+    trials: Vec<(String, String)>,
     told: Instant,
 }
 
@@ -53,7 +54,7 @@ impl Progress {
         Self {
             manner,
             pace: Pace::new(now),
-            trial: String::new(),
+            trials: Vec::new(),
             told: now,
         }
     }
@@ -94,19 +95,21 @@ impl Progress {
                 self.conformance(&format!("{contender} {durability}"), *passed, failures);
             }
             Event::TrialStarted { number, of, spec } => {
-                self.trial = format!("trial {number} of {of}, {}", spec.id);
-                self.begin_trial(now);
+                let name = format!("trial {number} of {of}, {}", spec.id);
+                self.begin_trial(&name, now);
+                self.trials.push((spec.id.clone(), name));
             }
             Event::TrialProgress {
+                id,
                 phase,
                 fraction,
                 rate_per_s,
-                ..
             } => {
-                self.advance(*phase, *fraction, *rate_per_s, now);
+                self.advance(id, *phase, *fraction, *rate_per_s, now);
             }
             Event::TrialEnded { record } => {
                 self.pace.end_trial(now);
+                self.trials.retain(|(id, _)| *id != record.spec.id);
                 self.say(&format!("{}: {}", record.spec.id, ending(record)));
             }
             Event::Warning { message } => self.say(&format!("warning: {message}")),
@@ -123,15 +126,15 @@ impl Progress {
         }
     }
 
-    fn begin_trial(&mut self, now: Instant) {
+    fn begin_trial(&mut self, name: &str, now: Instant) {
         self.pace.begin_trial(now);
         self.told = now;
         match &self.manner {
             Manner::Bar(bar) => {
                 bar.set_position(0);
-                bar.set_message(self.trial.clone());
+                bar.set_message(name.to_owned());
             }
-            Manner::Lines | Manner::Json => self.say(&self.trial),
+            Manner::Lines | Manner::Json => self.say(name),
         }
     }
 
@@ -144,9 +147,11 @@ impl Progress {
         }
     }
 
-    fn advance(&mut self, phase: Phase, fraction: f64, rate_per_s: f64, now: Instant) {
+    fn advance(&mut self, id: &str, phase: Phase, fraction: f64, rate_per_s: f64, now: Instant) {
         self.pace.advance(phase, fraction, now);
-        let mut text = format!("{}, {} {:.0} %", self.trial, doing(phase), fraction * 100.0);
+        let known = self.trials.iter().find(|(trial, _)| trial == id);
+        let name = known.map_or(id, |(_, name)| name);
+        let mut text = format!("{name}, {} {:.0} %", doing(phase), fraction * 100.0);
         if rate_per_s > 0.0 {
             text.push_str(&format!(", {}/s", rounded(rate_per_s)));
         }

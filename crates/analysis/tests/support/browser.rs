@@ -84,8 +84,17 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a file at a width, light or dark, and waits until it is loaded.
+    /// Opens a file at a width, light or dark, and waits until it is loaded and every chart is drawn.
     pub fn open(&mut self, file: &Path, width: u32, dark: bool) {
+        self.load(file, width, dark);
+        // As before printing, and two frames pass.
+        self.evaluate(&format!(
+            "dispatchEvent(new Event('beforeprint')); {FRAMES}"
+        ));
+    }
+
+    /// Opens a file as [`Browser::open`] does, and leaves its charts to the page.
+    pub fn load(&mut self, file: &Path, width: u32, dark: bool) {
         let mobile = width < 500;
         let metrics =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile});
@@ -100,10 +109,37 @@ impl Browser {
         while !self.loaded {
             self.receive();
         }
-        // Every chart is drawn, as before printing, and two frames pass.
-        self.evaluate(&format!(
-            "dispatchEvent(new Event('beforeprint')); {FRAMES}"
-        ));
+    }
+
+    /// Has a script run in every page that is opened from now on, before the page's own.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn run_first(&mut self, script: &str) {
+        let source = json!({"source": script});
+        self.call("Page.addScriptToEvaluateOnNewDocument", source);
+    }
+
+    /// Presses a key and lets it go, where the focus is: its name, its number, the text that it makes.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn press(&mut self, key: &str, number: u32, text: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({"type": kind, "key": key, "code": key,
+                "windowsVirtualKeyCode": number});
+            if kind == "keyDown" && !text.is_empty() {
+                event["text"] = json!(text);
+            }
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// The names that assistive programs are told of what has a role, in the page's order.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn names(&mut self, role: &str) -> Vec<String> {
+        let tree = self.call("Accessibility.getFullAXTree", json!({}));
+        let nodes = tree["nodes"].as_array().unwrap().iter();
+        let told = nodes.filter(|node| node["ignored"] == json!(false));
+        told.filter(|node| node["role"]["value"] == role)
+            .map(|node| node["name"]["value"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Lays the open page out as for a sheet of that width.

@@ -13,6 +13,8 @@ pub struct Pace {
     phase: Option<Phase>,
     fraction: f64,
     trials: usize,
+    /// Of them; several are under way where contenders take turns.
+    begun: usize,
     ended: usize,
 }
 
@@ -26,6 +28,7 @@ impl Pace {
             phase: None,
             fraction: 0.0,
             trials: 0,
+            begun: 0,
             ended: 0,
         }
     }
@@ -40,6 +43,11 @@ impl Pace {
 
     /// A trial begins.
     pub fn begin_trial(&mut self, now: Instant) {
+        self.begun += 1;
+        self.wait_for_trial(now);
+    }
+
+    fn wait_for_trial(&mut self, now: Instant) {
         self.trial_began = now;
         self.phase = None;
         self.fraction = 0.0;
@@ -57,7 +65,7 @@ impl Pace {
     /// A trial has ended.
     pub fn end_trial(&mut self, now: Instant) {
         self.ended += 1;
-        self.begin_trial(now);
+        self.wait_for_trial(now);
     }
 
     /// What is left of this trial's phase; `None` before a hundredth of it is done.
@@ -74,7 +82,7 @@ impl Pace {
     pub fn run_left(&self, now: Instant) -> Option<Duration> {
         let ended = u32::try_from(self.ended).ok().filter(|&ended| ended > 0)?;
         let mean = self.trial_began.duration_since(self.run_began) / ended;
-        let to_come = u32::try_from(self.trials.saturating_sub(self.ended + 1)).ok()?;
+        let to_come = u32::try_from(self.trials.saturating_sub(self.begun)).ok()?;
         let of_this = mean.saturating_sub(now.duration_since(self.trial_began));
         Some(self.trial_left(now).unwrap_or(of_this) + mean * to_come)
     }
@@ -106,5 +114,19 @@ mod tests {
         let now = start + 12 * SECOND;
         assert_eq!(pace.trial_left(now), Some(6 * SECOND));
         assert_eq!(pace.run_left(now), Some(16 * SECOND));
+    }
+
+    #[test]
+    fn trials_that_take_turns_are_under_way_together() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        pace.begin_run(4, start);
+        (0..2).for_each(|_| pace.begin_trial(start));
+        (0..2).for_each(|_| pace.end_trial(start + 20 * SECOND));
+        (0..2).for_each(|_| pace.begin_trial(start + 20 * SECOND));
+        pace.advance(Phase::Run, 0.0, start + 20 * SECOND);
+        pace.advance(Phase::Run, 0.5, start + 30 * SECOND);
+        let now = start + 30 * SECOND;
+        assert_eq!(pace.run_left(now), Some(10 * SECOND));
     }
 }

@@ -85,6 +85,7 @@ impl Browser {
     }
 
     /// Opens a file at a width, light or dark, and waits until it is loaded and every chart is drawn.
+    #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn open(&mut self, file: &Path, width: u32, dark: bool) {
         self.load(file, width, dark);
         // As before printing, and two frames pass.

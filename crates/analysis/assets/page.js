@@ -9,15 +9,19 @@ function chartOf(figure) {
   return CHARTS[Number(figure.dataset.chart)];
 }
 
-function draw(figure) {
-  const place = figure.querySelector('.drawing');
-  const width = Math.floor(place.clientWidth);
-  if (width === 0 || figure.dataset.width === String(width)) return;
-  const chart = chartOf(figure);
-  const svg = DRAW[chart.kind](chart, width);
-  svg.setAttribute('aria-hidden', 'true');
-  place.replaceChildren(svg);
-  figure.dataset.width = String(width);
+// All widths are read before anything is drawn: one read after a drawing lays the whole page out.
+function draw(figures) {
+  const places = figures.map((figure) => figure.querySelector('.drawing'));
+  const widths = places.map((place) => Math.floor(place.clientWidth));
+  figures.forEach((figure, index) => {
+    const width = widths[index];
+    if (width === 0 || figure.dataset.width === String(width)) return;
+    const chart = chartOf(figure);
+    const svg = DRAW[chart.kind](chart, width);
+    svg.setAttribute('aria-hidden', 'true');
+    places[index].replaceChildren(svg);
+    figure.dataset.width = String(width);
+  });
 }
 
 // The data as a table: what those read who do not see the drawing. Made when it is opened.
@@ -51,7 +55,7 @@ function dataTable(chart) {
 function enhanceChart(figure) {
   const chart = chartOf(figure);
   const svg = () => {
-    draw(figure);
+    draw([figure]);
     return figure.querySelector('.drawing svg');
   };
   const tools = element(
@@ -74,13 +78,12 @@ function start() {
   figures.forEach(enhanceChart);
   const seen = new Set();
   const watcher = new IntersectionObserver((entries) => {
-    entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
-      seen.add(target);
-      draw(target);
-    });
+    const shown = entries.filter((entry) => entry.isIntersecting).map(({ target }) => target);
+    shown.forEach((figure) => seen.add(figure));
+    draw(shown);
   }, { rootMargin: '600px' });
   figures.forEach((figure) => watcher.observe(figure));
-  new ResizeObserver(() => seen.forEach(draw)).observe(document.getElementById('main'));
+  new ResizeObserver(() => draw([...seen])).observe(document.getElementById('main'));
   const opened = [];
   addEventListener('beforeprint', () => {
     document.querySelectorAll('details.notes, details.more').forEach((folded) => {
@@ -88,7 +91,7 @@ function start() {
       folded.open = true;
       opened.push(folded);
     });
-    figures.forEach(draw);
+    draw(figures);
   });
   addEventListener('afterprint', () => {
     opened.splice(0).forEach((folded) => { folded.open = false; });

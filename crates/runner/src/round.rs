@@ -15,6 +15,7 @@ use crate::trial::{Place, Trial, outcome, reasons_for_doubt};
 use std::time::Duration;
 use trueput_record::measurement::Outcome;
 use trueput_record::{Conditions, TrialSpec};
+use trueput_workloads::generate::random::{mix, splitmix64};
 
 /// What the trials of a round have in common; `None` for a trial that runs by itself.
 pub(crate) fn round_key(spec: &TrialSpec) -> Option<String> {
@@ -85,21 +86,52 @@ pub(crate) fn run_round(context: &mut Context<'_>, specs: &[&TrialSpec]) -> Vec<
     ended.collect()
 }
 
-/// Gives every contender its turns, forth and back, so that none always follows the same other one,
-/// until all have done their share.
+/// Gives every contender its turns until all have done their share.
 fn take_turns(context: &mut Context<'_>, seats: &mut [Seat<'_>]) {
-    let mut forth = true;
-    while !context.stopped() && seats.iter().any(Seat::has_work) {
-        let mut order: Vec<&mut Seat<'_>> = seats.iter_mut().collect();
-        if !forth {
-            order.reverse();
+    let seed = seats.first().map_or(0, |seat| seat.spec.seed);
+    let mut order = Order::new(seed);
+    loop {
+        let at_work = (0..seats.len()).filter(|&index| seats[index].has_work());
+        let next = order.of(at_work.collect());
+        if next.is_empty() {
+            return;
         }
-        forth = !forth;
-        for seat in order {
-            if seat.has_work() && !context.stopped() {
-                seat.attempt(|seat| seat.take_turn(context));
+        for index in next {
+            if context.stopped() {
+                return;
             }
+            seats[index].attempt(|seat| seat.take_turn(context));
         }
+    }
+}
+
+/// In which order contenders take turns: drawn anew each time, so that none always follows the same
+/// other one, and never one twice in a row, for a second turn finds the caches as the first left
+/// them.
+struct Order {
+    random: u64,
+    last: Option<usize>,
+}
+
+impl Order {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: mix(seed),
+            last: None,
+        }
+    }
+
+    /// These contenders in the order of their next turns.
+    fn of(&mut self, mut contenders: Vec<usize>) -> Vec<usize> {
+        for index in (1..contenders.len()).rev() {
+            let other = splitmix64(&mut self.random) % (index as u64 + 1);
+            contenders.swap(index, other as usize);
+        }
+        if contenders.len() > 1 && contenders.first().copied() == self.last {
+            contenders.rotate_left(1);
+        }
+        self.last = contenders.last().copied();
+        contenders
     }
 }
 
@@ -245,6 +277,38 @@ mod tests {
             ["a-4-2", "b-4-2"],
         ];
         assert_eq!(ids(&trials), expected);
+    }
+
+    #[test]
+    fn nobody_has_two_turns_in_a_row_and_everybody_follows_everybody() {
+        for contenders in [2, 3, 5] {
+            let mut order = Order::new(7);
+            let turns: Vec<usize> = (0..1_000)
+                .flat_map(|_| order.of((0..contenders).collect()))
+                .collect();
+            assert_eq!(turns.len(), 1_000 * contenders);
+            for (before, after) in
+                (0..contenders).flat_map(|a| (0..contenders).map(move |b| (a, b)))
+            {
+                let follows = turns
+                    .windows(2)
+                    .filter(|two| **two == [before, after])
+                    .count();
+                assert_eq!(
+                    follows > 0,
+                    before != after,
+                    "{after} after {before}: {follows}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_who_is_left_goes_on_alone() {
+        let mut order = Order::new(1);
+        assert_eq!(order.of(vec![2]), [2]);
+        assert_eq!(order.of(vec![2]), [2]);
+        assert!(order.of(Vec::new()).is_empty());
     }
 
     #[test]

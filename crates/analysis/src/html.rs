@@ -11,6 +11,7 @@ mod chosen;
 mod figures;
 mod licences;
 mod naming;
+pub(crate) mod several;
 mod summary;
 
 use crate::document::Block;
@@ -21,6 +22,7 @@ use crate::sections;
 use blocks::{block, escaped};
 use chart::Chart;
 use naming::Names;
+use several::Of;
 
 const MORE: &str = "Charts of time, latency, resources and what held it";
 
@@ -54,29 +56,16 @@ struct Page {
     sections: Vec<Section>,
     charts: Vec<Chart>,
     names: Names,
+    /// The run whose sections are being added, where there are several.
+    of: Option<Of>,
 }
 
 /// Writes the page.
 pub(crate) fn render(report: &Report) -> String {
-    let manifest = &report.manifest;
-    let rankings = rankings(manifest, &report.trials);
+    let rankings = rankings(&report.manifest, &report.trials);
     let mut page = Page::default();
-    let mut parts = parts(narrate::body(report)).into_iter();
-    let (_, opening) = parts.next().unwrap_or_default();
-    page.add("In short", &summary::blocks(report, &rankings, opening));
-    let many = rankings.len() > MANY_RANKINGS;
-    let labels = summary::labels(&rankings);
-    let mut left = rankings.iter().zip(&labels).peekable();
-    for (title, blocks) in parts {
-        match left.next_if(|(ranking, _)| narrate::ranking_heading(ranking) == title) {
-            Some((ranking, label)) => page.add_ranking(report, ranking, label, &blocks, many),
-            None => page.add_section(report, &rankings, &title, &blocks),
-        }
-    }
-    page.add("Every trial", &appendix::trials(report));
-    page.add("The machine", &appendix::machine(report));
-    page.add("To do it again", &appendix::again(report));
-    page.assembled(report)
+    page.add_run(report, &rankings, rankings.len() > MANY_RANKINGS);
+    page.assembled(&report.manifest.name, &appendix::opening(report))
 }
 
 /// Blocks by the headings of the second level; those before the first have an empty title.
@@ -97,9 +86,39 @@ fn parts(blocks: Vec<Block>) -> Vec<(String, Vec<Block>)> {
 }
 
 impl Page {
+    /// Everything of a run; with `many` rankings on the page, most of their charts are folded.
+    fn add_run(&mut self, report: &Report, rankings: &[Ranking], many: bool) {
+        let mut parts = parts(narrate::body(report)).into_iter();
+        let (_, opening) = parts.next().unwrap_or_default();
+        self.add("In short", &summary::blocks(report, rankings, opening));
+        let labels = summary::labels(rankings);
+        let mut left = rankings.iter().zip(&labels).peekable();
+        for (title, blocks) in parts {
+            match left.next_if(|(ranking, _)| narrate::ranking_heading(ranking) == title) {
+                Some((ranking, label)) => self.add_ranking(report, ranking, label, &blocks, many),
+                None => self.add_section(report, rankings, &title, &blocks),
+            }
+        }
+        let mut trials = appendix::trials(report);
+        if let Some(of) = &self.of {
+            of.told_in(&mut trials);
+        }
+        self.add("Every trial", &trials);
+        self.add("The machine", &appendix::machine(report));
+        self.add("To do it again", &appendix::again(report));
+    }
+
+    /// A section's title as the page has it.
+    fn titled(&self, title: &str) -> String {
+        match &self.of {
+            Some(of) => of.titled(title),
+            None => title.to_owned(),
+        }
+    }
+
     fn add(&mut self, title: &str, content: &[Block]) {
-        let html = self.written(content, title).concat();
-        let title = title.to_owned();
+        let title = self.titled(title);
+        let html = self.written(content, &title).concat();
         self.sections.push(Section { title, html });
     }
 
@@ -118,10 +137,11 @@ impl Page {
         &mut self,
         report: &Report,
         ranking: &Ranking,
-        title: &str,
+        label: &str,
         content: &[Block],
         many: bool,
     ) {
+        let title = &self.titled(label);
         let chosen = chosen::chosen(report, ranking);
         let is_table = |one: &Block| matches!(one, Block::Table(_));
         let at = content.iter().position(is_table).unwrap_or(content.len());
@@ -169,7 +189,7 @@ impl Page {
             }
             _ => Vec::new(),
         };
-        let drawn = self.put(charts, title);
+        let drawn = self.put(charts, &self.titled(title));
         self.add(title, content);
         if let Some(section) = self.sections.last_mut() {
             section.html.insert_str(0, &drawn);
@@ -197,7 +217,7 @@ impl Page {
         }
     }
 
-    fn assembled(&self, report: &Report) -> String {
+    fn assembled(&self, title: &str, opening: &str) -> String {
         let (mut contents, mut sections) = (String::new(), String::new());
         for (number, Section { title, html }) in self.sections.iter().enumerate() {
             let title = escaped(title);
@@ -211,14 +231,13 @@ impl Page {
         let data = serde_json::to_string(&self.charts).unwrap_or_default();
         let data = data.replace('<', "\\u003c");
         let script = SCRIPT.concat();
-        let opening = appendix::opening(report);
-        let title = escaped(&report.manifest.name);
+        let title = escaped(title);
         fill(
             PAGE,
             &[
                 ("title", &title),
                 ("style", STYLE),
-                ("opening", &opening),
+                ("opening", opening),
                 ("contents", &contents),
                 ("sections", &sections),
                 ("licences", &licences::html()),

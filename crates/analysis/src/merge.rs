@@ -4,9 +4,10 @@ use crate::charts::Charts;
 use crate::compare::{Selector, Side, tracked};
 use crate::document::{Block, Column, Table};
 use crate::history::Point;
+use crate::narrate::quoted;
 use crate::report::{Format, Report, Style};
 use crate::units::{number, per_cent};
-use crate::{csv, json, markdown, narrate, terminal};
+use crate::{csv, html, json, markdown, narrate, terminal};
 use std::collections::BTreeMap;
 
 const SIDE_BY_SIDE: &str = "Geometric means of the repeats of the same contender under the same \
@@ -29,16 +30,40 @@ pub fn render(reports: &[Report], format: Format, style: Style) -> String {
     }
 }
 
-fn document(reports: &[Report], charts: Charts) -> Vec<Block> {
-    let mut blocks = vec![
-        Block::Heading(1, format!("trueput: {} runs side by side", reports.len())),
-        Block::List(reports.iter().map(described).collect()),
-    ];
+/// Writes several runs as one HTML page that needs nothing else: no network and no other file. It
+/// ends with a newline.
+#[must_use]
+pub fn page(reports: &[Report]) -> String {
+    let mut beside = opening(reports);
+    let runs = reports.iter().map(|report| &report.shown_as);
+    let runs = runs.map(|run| quoted(&run.to_string_lossy()));
+    let words = ["trueput", "report"].map(str::to_owned).into_iter();
+    let to_file = ["--html", "page.html"].map(str::to_owned);
+    beside.push(Block::Text("This page again:".to_owned()));
+    beside.push(Block::Command(words.chain(runs).chain(to_file).collect()));
+    html::several::render(reports, &title(reports), &beside)
+}
+
+fn title(reports: &[Report]) -> String {
+    format!("{} runs side by side", reports.len())
+}
+
+/// The runs, and what each contender came to in each of them.
+fn opening(reports: &[Report]) -> Vec<Block> {
+    let runs = (1..).zip(reports);
+    let runs = runs.map(|(number, report)| format!("run {number}: {}", described(report)));
+    let mut blocks = vec![Block::List(runs.collect())];
     let table = side_by_side(reports);
     if !table.rows.is_empty() {
         blocks.push(Block::Text(SIDE_BY_SIDE.to_owned()));
         blocks.push(Block::Table(table));
     }
+    blocks
+}
+
+fn document(reports: &[Report], charts: Charts) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(1, format!("trueput: {}", title(reports)))];
+    blocks.extend(opening(reports));
     for report in reports {
         blocks.extend(narrate::document(report, charts));
     }

@@ -15,7 +15,7 @@ mod support;
 
 use browser::Browser;
 use looks::{LOOK, complaints_about};
-use pages::{hundreds, one_trial, with_failures, written};
+use pages::{charts, hundreds, one_trial, with_failures, written};
 use serde_json::{Value, json};
 use support::{everything, report};
 use trueput_analysis::Report;
@@ -59,11 +59,8 @@ fn what_an_engine_or_a_plan_says_never_becomes_markup() {
 
 #[test]
 fn levels_are_never_drawn_together() {
-    let page = with_failures().page();
-    let start = page.find("id=\"charts\">").unwrap() + "id=\"charts\">".len();
-    let end = start + page[start..].find("</script>").unwrap();
-    let charts: Value = serde_json::from_str(&page[start..end]).unwrap();
-    let bars = charts.as_array().unwrap().iter();
+    let charts = charts(&with_failures().page());
+    let bars = charts.iter();
     let bars: Vec<_> = bars.filter(|chart| chart["kind"] == "bars").collect();
     // At sync redb wins by its median, at async lmdb does; the harness is ranked in neither.
     let names = |chart: &Value| -> Vec<Value> {

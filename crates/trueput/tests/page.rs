@@ -89,3 +89,54 @@ fn a_page_that_cannot_be_written_is_refused_in_one_line() {
     assert!(said.contains("cannot write no/such/page.html"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
+
+/// What the program refused to do, in its one line.
+fn refusal(output: &std::process::Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
+#[test]
+fn runs_and_bundles_share_a_page_where_it_is_told_to_be() {
+    let bench = Bench::new();
+    bench.run(&RUN);
+    let folder = bench.run_folder().path().to_owned();
+    let run = folder.to_str().unwrap();
+    bench.run(&["bundle", run, "--output", "b.tar.gz"]);
+    let output = bench.run(&["report", run, "b.tar.gz", "--html", "both.html"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.stdout, b"page: both.html\n");
+    let page = std::fs::read_to_string(bench.path().join("both.html")).unwrap();
+    assert!(page.contains("<title>trueput: 2 runs side by side</title>"));
+    assert!(page.contains("Run 2 (") && page.contains("b.tar.gz --html page.html"));
+    let said = refusal(&bench.run(&["report", run, "b.tar.gz", "--html"]));
+    assert!(
+        said.contains("several runs have no folder in common"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_run_after_html_is_not_overwritten_by_a_page() {
+    let bench = Bench::new();
+    bench.run(&RUN);
+    let folder = bench.run_folder().path().to_owned();
+    let run = folder.to_str().unwrap();
+    bench.run(&["bundle", run, "--output", "b.tar.gz"]);
+    let bundle = std::fs::read(bench.path().join("b.tar.gz")).unwrap();
+    let said = refusal(&bench.run(&["report", "--html", "b.tar.gz", run]));
+    assert!(said.contains("b.tar.gz is there and no page"), "{said}");
+    assert_eq!(
+        std::fs::read(bench.path().join("b.tar.gz")).unwrap(),
+        bundle
+    );
+    let said = refusal(&bench.run(&["report", "--html", run, "b.tar.gz"]));
+    assert!(said.contains("is a folder; name the runs first"), "{said}");
+    // A page that is there is written again.
+    for _ in 0..2 {
+        let output = bench.run(&["report", run, "--html", "mine.html"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+}

@@ -7,6 +7,7 @@
 )]
 
 use crate::support::{everything, failed, report, spec, valid};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_analysis::Report;
@@ -103,4 +104,11 @@ pub fn written(report: &Report, folder: &tempfile::TempDir, name: &str) -> PathB
     let file = folder.path().join(name);
     std::fs::write(&file, report.page()).unwrap();
     file
+}
+
+/// The data of a page's charts.
+pub fn charts(page: &str) -> Vec<Value> {
+    let (_, after) = page.split_once("id=\"charts\">").unwrap();
+    let (data, _) = after.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
 }

@@ -4,6 +4,8 @@ use crate::bundle;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use clap::Args;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report, merge};
@@ -15,8 +17,12 @@ Examples:
   trueput report results/20261121T204500Z-first-look --format csv > trials.csv
   trueput report results/20261121T204500Z-first-look --html page.html
   trueput report results/of-one-host first-look.tar.gz     # runs of several hosts, side by side
+  trueput report results/of-one-host first-look.tar.gz --html both.html
 
 No engine is needed: the folder may come from another machine.";
+
+/// What a page begins with.
+const BEGINNING: &[u8] = b"<!DOCTYPE html>";
 
 /// What `trueput report` is given.
 #[derive(Debug, Args)]
@@ -29,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "terminal")]
     format: Format,
     /// Write a page for a browser, in one file that needs no network, and say where it is
-    /// [default: report.html in the run folder]
+    /// [default: report.html in the run folder; of several runs or a bundle there is none]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "format")]
     html: Option<Option<PathBuf>>,
     /// When charts of characters are drawn: auto (where standard output is a terminal), always, never
@@ -57,20 +63,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let style = output::style_with(arguments.charts);
     match (reports.as_slice(), &arguments.html) {
-        ([report], Some(file)) => {
-            let file = match (file, opened.iter().any(bundle::Opened::is_unpacked)) {
-                (Some(file), _) => file.clone(),
-                (None, false) => report.page_path(),
-                (None, true) => {
-                    let message = "a bundle is read alone; say where its page is to be, as in \
-                        --html page.html";
-                    return Err(Failure::usage(message));
-                }
-            };
-            write_page(report, &file)?;
+        ([report], Some(None)) if opened.iter().any(bundle::Opened::is_unpacked) => {
+            let message = "a bundle is read alone; say where its page is to be, as in --html \
+                page.html";
+            return Err(Failure::usage(format!(
+                "{}: {message}",
+                report.shown_as.display()
+            )));
         }
-        (_, Some(_)) => {
-            return Err(Failure::usage("--html makes the page of one run; name one"));
+        ([report], Some(None)) => write_page(report, &report.page_path())?,
+        (_, Some(None)) => {
+            let message = "several runs have no folder in common; say where their page is to be, \
+                as in --html page.html";
+            return Err(Failure::usage(message));
+        }
+        (several, Some(Some(file))) => {
+            refuse_what_is_no_page(file)?;
+            match several {
+                [report] => write_page(report, file)?,
+                several => write_html(&merge::page(several), file)?,
+            }
         }
         ([report], None) => output::write(&report.render(arguments.format, style))?,
         (several, None) => output::write(&merge::render(several, arguments.format, style))?,
@@ -83,7 +95,38 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// # Errors
 /// A usage error where the file cannot be written.
 pub fn write_page(report: &Report, file: &Path) -> Result<(), Failure> {
+    write_html(&report.page(), file)
+}
+
+fn write_html(page: &str, file: &Path) -> Result<(), Failure> {
     let refused = |error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
-    std::fs::write(file, report.page()).map_err(refused)?;
+    std::fs::write(file, page).map_err(refused)?;
     output::line(&format!("page: {}", file.display()))
+}
+
+/// Refuses to overwrite what is no page: `--html` takes the word after it for its file, also where
+/// that was to be a run.
+fn refuse_what_is_no_page(file: &Path) -> Result<(), Failure> {
+    let refused = |what: &str| {
+        let file = file.display();
+        Err(Failure::usage(format!(
+            "--html is followed by the page's file, and {file} is {what}; name the runs first, as \
+             in trueput report RUN … --html page.html"
+        )))
+    };
+    if file.is_dir() {
+        return refused("a folder");
+    }
+    let is_page = || {
+        let mut first = Vec::new();
+        let opened = File::open(file)?;
+        opened
+            .take(BEGINNING.len() as u64)
+            .read_to_end(&mut first)?;
+        std::io::Result::Ok(first.is_empty() || first == BEGINNING)
+    };
+    match file.is_file() && !is_page().unwrap_or(true) {
+        true => refused("there and no page"),
+        false => Ok(()),
+    }
 }

@@ -25,7 +25,7 @@ use trueput_record::host::FileSystemFacts;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, HostFacts, Promise, Value, VerifyLevel, Window};
 
-/// A cell whose repeats differ by more than this part of their median is named.
+/// A cell whose repeats lie further apart than this part of their median is named.
 const NOTABLE_SPREAD: f64 = 0.25;
 
 const NOTHING_ENDED: &str = "No trial of this run has ended, so there is nothing to rank.";
@@ -420,7 +420,7 @@ fn repeats(cells: &[Cell]) -> Vec<String> {
         let spread = cell.figures.headline_per_s.spread;
         if spread > NOTABLE_SPREAD {
             notes.push(format!(
-                "The repeats of {} differ by {} of their median: read no meaning into less.",
+                "The repeats of {} scatter: three of them lie {} of their median apart on average.",
                 cell.contender,
                 per_cent(spread)
             ));

@@ -17,7 +17,7 @@ pub struct Summary {
     pub median: f64,
     /// The greatest.
     pub max: f64,
-    /// Greatest less least, over the median; 0 where the median is 0.
+    /// How far they lie apart ([`apart`]), over the median; 0 where the median is 0.
     pub spread: f64,
 }
 
@@ -30,7 +30,7 @@ impl Summary {
         let spread = if median == 0.0 {
             0.0
         } else {
-            (max - min) / median
+            apart_sorted(&sorted) / median
         };
         Some(Self {
             count: sorted.len(),
@@ -40,6 +40,30 @@ impl Summary {
             spread,
         })
     }
+}
+
+/// How far apart the finite ones of `values` lie, however many they are: the mean of greatest less
+/// least over all threes of them; of two their difference, of one 0. Greatest less least of all of
+/// them would grow with their number.
+///
+/// That of three values is half the sum of their three differences, so the mean over all threes is
+/// 3/2 of the mean difference of two (Gini, 1912).
+pub fn apart(values: impl IntoIterator<Item = f64>) -> f64 {
+    apart_sorted(&sorted(values))
+}
+
+fn apart_sorted(sorted: &[f64]) -> f64 {
+    let count = sorted.len();
+    if count < 2 {
+        return 0.0;
+    }
+    // Each value is above those before it and below those after it.
+    let ranked = (0..).zip(sorted);
+    let sum: f64 = ranked
+        .map(|(rank, value): (usize, _)| (2.0 * rank as f64 - (count - 1) as f64) * value)
+        .sum();
+    let of_two = sum / (count * (count - 1) / 2) as f64;
+    if count == 2 { of_two } else { 1.5 * of_two }
 }
 
 /// The median of the finite ones of `values`: for an even count, the mean of the middle two.
@@ -115,6 +139,82 @@ mod tests {
         assert!((summary.spread - 0.3).abs() < 1e-12);
         assert_eq!(Summary::of([0.0, 0.0]).unwrap().spread, 0.0);
         assert_eq!(Summary::of([]), None);
+    }
+
+    /// Values as a normal distribution of that deviation has them.
+    fn normal(count: usize, deviation: f64) -> Vec<f64> {
+        use statrs::distribution::{ContinuousCDF, Normal};
+        let normal = Normal::new(1.0, deviation).unwrap();
+        let at = |place: usize| (place as f64 + 0.5) / count as f64;
+        (0..count)
+            .map(|place| normal.inverse_cdf(at(place)))
+            .collect()
+    }
+
+    #[test]
+    fn how_far_values_lie_apart_is_the_mean_over_all_threes_of_greatest_less_least() {
+        for values in [
+            normal(40, 0.3),
+            vec![5.0, 1.0, 2.0, 9.0],
+            vec![3.0, 8.0, 4.0],
+        ] {
+            let (mut sum, mut threes) = (0.0, 0.0);
+            for (i, a) in values.iter().enumerate() {
+                for (j, b) in values.iter().enumerate().skip(i + 1) {
+                    for c in &values[j + 1..] {
+                        sum += a.max(*b).max(*c) - a.min(*b).min(*c);
+                        threes += 1.0;
+                    }
+                }
+            }
+            let found = apart(values.iter().copied());
+            assert!(
+                (found - sum / threes).abs() < 1e-12,
+                "{found}, not {}",
+                sum / threes
+            );
+        }
+        assert_eq!(apart([7.0, 4.0]), 3.0);
+        assert_eq!((apart([7.0]), apart([])), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_same_population_is_spread_alike_at_three_ten_and_forty_repeats() {
+        let all = normal(40, 0.034_5);
+        let cut = |size: usize, of: fn(&[f64]) -> f64| {
+            let (mut drawn, mut sum, mut left) = (1_u64, 0.0, all.clone());
+            for _ in 0..4_000 {
+                for place in 0..size {
+                    // Knuth's linear congruential generator; its upper bits are good enough.
+                    drawn = drawn
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1_442_695_040_888_963_407);
+                    let other = (drawn >> 33) as usize % (left.len() - place);
+                    left.swap(place, place + other);
+                }
+                sum += of(&left[..size]);
+            }
+            sum / 4_000.0
+        };
+        let spread = |values: &[f64]| Summary::of(values.iter().copied()).unwrap().spread;
+        let range = |values: &[f64]| {
+            let summary = Summary::of(values.iter().copied()).unwrap();
+            (summary.max - summary.min) / summary.median
+        };
+        let whole = cut(40, spread);
+        // Of three normal values it is 1.693 deviations on average.
+        assert!((whole / (1.693 * 0.034_5) - 1.0).abs() < 0.05, "{whole}");
+        for size in [3, 10] {
+            let part = cut(size, spread);
+            assert!(
+                (part / whole - 1.0).abs() < 0.03,
+                "{size}: {part}, not {whole}"
+            );
+        }
+        assert!(
+            cut(40, range) > 2.0 * cut(3, range),
+            "the control does not grow"
+        );
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn a_report_says_what_was_measured_on_what_and_how_to_repeat_it() {
         "lmdb (lmdb 1.2.3): lmdb_flags=sync",
         "All came to the same: largest 1,570,824,736, longest 350.",
         "Every stored record of every trial was verified.",
-        "The repeats of lmdb differ by 333 % of their median",
+        "The repeats of lmdb scatter: three of them lie 333 % of their median",
         "INVALID 0005-fjall-async-w4-r1: longest sequence: expected 350, found 349",
         "FAILED 0006-sqlite-async-w4-r1: worker 2 was killed by SIGKILL",
         "the harness's own cost",

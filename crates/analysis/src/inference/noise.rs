@@ -24,7 +24,8 @@ pub struct Shares {
     pub steal: f64,
 }
 
-/// Judges the noise of a run: `spreads` are the repeats' (greatest less least over median) by cell.
+/// Judges the noise of a run: `spreads` are the repeats' by cell, each as
+/// [`crate::statistics::Summary`] has it, which does not grow with their number.
 /// `None` where no cell was repeated and nothing disturbed the run.
 #[must_use]
 pub fn noise(spreads: &[f64], shares: Shares) -> Option<Noise> {

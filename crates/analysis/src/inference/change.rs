@@ -144,7 +144,7 @@ pub fn drift(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::levels as series;
+    use crate::samples::{NILE, levels as series};
 
     #[test]
     fn a_step_is_found_where_it_is_and_scatter_has_none() {
@@ -159,6 +159,18 @@ mod tests {
             change_points(&[5.0, 5.0, 5.0, 5.0, 9.0, 9.0, 9.0, 9.0]),
             [4]
         );
+    }
+
+    #[test]
+    fn change_points_agree_with_r_and_ruptures() {
+        // R, strucchange: breakpoints(Nile ~ 1) is 28. ruptures 1.1.10, with our penalty:
+        // Binseg(model='l2', min_size=3, jump=1).fit(x).predict(pen) is 28, and 6, 12.
+        assert_eq!(change_points(&NILE), [28]);
+        let levels = [
+            10.0, 11.0, 9.0, 10.0, 12.0, 10.0, 20.0, 21.0, 19.0, 20.0, 22.0, 20.0, 14.0, 15.0,
+            13.0, 14.0, 16.0, 14.0,
+        ];
+        assert_eq!(change_points(&levels), [6, 12]);
     }
 
     #[test]

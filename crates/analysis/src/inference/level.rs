@@ -106,15 +106,35 @@ fn student(clearest: f64, count: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::levels as series;
+    use crate::samples::{NILE, levels as series};
 
     #[test]
     fn the_test_of_one_place_is_students() {
         // t² is 10 with 4 degrees of freedom, whose distribution has a closed form: p is
-        // 1 - 3/4 sqrt(10/3.5) (1 - 10/3.5/12).
+        // 1 - 3/4 sqrt(10/3.5) (1 - 10/3.5/12). scipy 1.17.1: ttest_ind([1, 2, 3], [4, 5, 7]).pvalue
+        // is 0.03410942316740962.
         let clearest = clearest_step(&[1.0, 2.0, 3.0, 4.0, 5.0, 7.0]);
         assert!((clearest * 4.0 - 10.0).abs() < 1e-9, "{clearest}");
         assert!((student(clearest, 6) - 0.034_109_423_167).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_doubt_about_a_step_agrees_with_scipy() {
+        // No order is clearer, so Student's test alone speaks. scipy 1.17.1: ttest_ind(x[:4],
+        // x[4:]).pvalue, times the three places that the step could have had.
+        let apart = [100.0, 101.0, 99.0, 100.5, 96.5, 97.0, 95.5, 97.5];
+        assert!((doubt(&apart, 0.1) / 0.003_465_038_843_349_628 - 1.0).abs() < 1e-9);
+        // permutation_test((x,), clearest_step, permutation_type='pairings', n_resamples=inf) of
+        // all 40,320 orders is 0.0786; ours tries 2,000, whose standard error is 0.006.
+        let mixed = [10.0, 10.2, 9.9, 10.1, 8.0, 7.9, 8.1, 9.95];
+        assert!((doubt(&mixed, 0.1) - 0.078_571).abs() < 0.018);
+    }
+
+    #[test]
+    fn the_fall_of_the_nile_is_a_change_of_level() {
+        assert_eq!(level_changes(&NILE, 1), [28]);
+        assert_eq!(level_changes(&NILE, 20), [28]);
+        assert!(level_changes(&NILE[..28], 1).is_empty());
     }
 
     #[test]

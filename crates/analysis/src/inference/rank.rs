@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn tied_ranks_agree_with_scipy() {
-        // scipy 1.17.1: mannwhitneyu(method='asymptotic').
+        // scipy 1.17.1: mannwhitneyu(method='asymptotic'), and mannwhitneyu(second, first).statistic
+        // over the 42 pairs.
         let first = [1.0, 2.0, 2.0, 3.0, 5.0, 7.0];
         let second = [2.0, 3.0, 4.0, 4.0, 8.0, 9.0, 9.0];
         let test = rank_test(&first, &second).unwrap();
@@ -180,6 +181,7 @@ mod tests {
             (test.p_value - 0.149_158_822_970_273_64).abs() < 1e-9,
             "{test:?}"
         );
+        assert_eq!(test.superiority, 0.75);
     }
 
     #[test]
@@ -206,6 +208,17 @@ mod tests {
     fn three_repeats_cannot_show_a_difference_by_ranks() {
         let test = rank_test(&[1.0, 2.0, 3.0], &[7.0, 8.0, 9.0]).unwrap();
         assert!((test.least_p_value - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_limit_of_outliers_agrees_with_scipy() {
+        // The example of Leys et al., 2013, with 1,000 as its last value. scipy 1.17.1:
+        // median_abs_deviation(x, scale='normal') is 5.189107764769607, thrice that above the
+        // median of 7 is 22.56732329430882; so it stays for any eighth value above 10.
+        let with = |last: f64| [1.0, 3.0, 3.0, 6.0, 8.0, 10.0, 10.0, last];
+        assert_eq!(outliers(&with(1_000.0), 3.0), [7]);
+        assert_eq!(outliers(&with(22.567_324), 3.0), [7]);
+        assert!(outliers(&with(22.567_323), 3.0).is_empty());
     }
 
     #[test]

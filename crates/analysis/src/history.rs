@@ -113,6 +113,9 @@ pub fn runs_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, crate::Error> {
             continue;
         }
         let invalid = |why: &str| trueput_record::Error::invalid(path, why);
+        if !path.exists() {
+            return Err(invalid("no such folder; give a folder of runs, such as results").into());
+        }
         let entries =
             std::fs::read_dir(path).map_err(|source| trueput_record::Error::io(path, source))?;
         let mut within: Vec<PathBuf> = entries

@@ -204,7 +204,7 @@ impl RunFolder {
     /// [`Error::Busy`] where another process has it, [`Error::Io`] where it cannot be opened.
     pub fn lock(&self) -> Result<RunLock, Error> {
         let path = self.path.join(TRIALS);
-        let opened = OpenOptions::new().append(true).open(&path);
+        let opened = OpenOptions::new().append(true).create(true).open(&path);
         let trials = opened.map_err(|source| Error::io(&path, source))?;
         match trials.try_lock() {
             Err(TryLockError::WouldBlock) => Err(Error::Busy {
@@ -230,6 +230,7 @@ impl RunFolder {
         let io = |source| Error::io(&path, source);
         let mut file = OpenOptions::new()
             .append(true)
+            .create(true)
             .read(true)
             .open(&path)
             .map_err(io)?;
@@ -244,14 +245,18 @@ impl RunFolder {
         file.sync_data().map_err(io)
     }
 
-    /// Reads every line that can be read; damaged ones are named.
+    /// Reads every line that can be read; damaged ones are named. Where the file is not there no trial
+    /// has ended.
     ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be read, [`Error::NewerFormat`] where a line is newer
     /// than this program.
     pub fn trials(&self) -> Result<StoredTrials, Error> {
         let path = self.path.join(TRIALS);
-        let bytes = std::fs::read(&path).map_err(|source| Error::io(&path, source))?;
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(|source| Error::io(&path, source))?,
+        };
         let mut stored = StoredTrials::default();
         for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
             if line.is_empty() {

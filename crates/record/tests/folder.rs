@@ -282,3 +282,13 @@ fn histograms_have_a_folder_of_their_own() {
     assert!(path.ends_with("histograms/0001.hlog"));
     assert!(path.parent().unwrap().is_dir());
 }
+
+#[test]
+fn a_folder_without_its_file_of_trials_has_none_yet_and_takes_them() {
+    let (_results, folder) = new_folder();
+    std::fs::remove_file(folder.path().join("trials.jsonl")).unwrap();
+    assert_eq!(folder.trials().unwrap(), Default::default());
+    let _lock = folder.lock().unwrap();
+    folder.append(&numbered(1)).unwrap();
+    assert_eq!(ids(&folder.trials().unwrap().trials), ["0001"]);
+}

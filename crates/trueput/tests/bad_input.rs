@@ -7,7 +7,7 @@
 
 mod support;
 
-use support::{Bench, refusal};
+use support::{Bench, refusal, stdout};
 
 /// Asserts that each command line is refused in one line that says the given words.
 fn assert_refused(bench: &Bench, cases: &[(&[&str], &[&str])]) {
@@ -227,9 +227,34 @@ fn folders_that_cannot_be_used_are_refused() {
         (&["run", "--resume", "newer"], &["format 999 is newer"]),
         (&["report", "empty"], &["not a run folder"]),
         (&["run", "--resume", "nowhere"], &["not a run folder"]),
+        (
+            &["history", "nowhere"],
+            &["nowhere: no such folder; give a folder of runs, such as results"],
+        ),
         (&["check", "lmdb", "--work", "file"], &["work folder file"]),
     ];
     assert_refused(&bench, cases);
+}
+
+#[test]
+fn a_run_folder_without_its_file_of_trials_is_a_run_without_trials_yet() {
+    let bench = with_a_run();
+    let folder = bench.run_folder().path().to_owned();
+    let run = folder.to_str().unwrap();
+    let said = |file: &dyn Fn()| {
+        file();
+        let output = bench.run(&["report", run]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        (stdout(&output), refusal(&bench.run(&["compare", run, run])))
+    };
+    let trials = folder.join("trials.jsonl");
+    let empty = said(&|| std::fs::write(&trials, "").unwrap());
+    let absent = said(&|| std::fs::remove_file(&trials).unwrap());
+    assert!(
+        empty.0.contains("No trial of this run has ended"),
+        "{empty:?}"
+    );
+    assert_eq!(absent, empty);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use trueput_analysis::Report;
+use trueput_record::Error as RecordError;
 use trueput_record::RunFolder;
 
 /// What a bundle may come to when it is unpacked, bytes: a small archive can hold endless zeros.
@@ -26,9 +27,44 @@ impl Opened {
     /// Reads the run, which is called as the user named it.
     ///
     /// # Errors
-    /// As [`Report::load`].
+    /// As [`Report::load`]; of a bundle, what is wrong with a file of it is said under its name.
     pub fn report(&self) -> Result<Report, trueput_analysis::Error> {
-        Report::load_as(&self.folder, &self.named)
+        Report::load_as(&self.folder, &self.named).map_err(|error| match error {
+            trueput_analysis::Error::Record(error) if self.is_unpacked() => {
+                self.renamed(error).into()
+            }
+            other => other,
+        })
+    }
+
+    /// An error whose path is the bundle's, and the file in it: the folder that it was unpacked to
+    /// says nothing to the user.
+    fn renamed(&self, error: RecordError) -> RecordError {
+        let of_bundle = |path: PathBuf| match path.strip_prefix(&self.folder) {
+            Ok(within) if within.as_os_str().is_empty() => self.named.clone(),
+            Ok(within) => format!("{}, {}", self.named.display(), within.display()).into(),
+            Err(_) => path,
+        };
+        match error {
+            RecordError::Io { path, source } => RecordError::io(of_bundle(path), source),
+            RecordError::Invalid {
+                path,
+                line,
+                message,
+            } => RecordError::Invalid {
+                path: of_bundle(path),
+                line,
+                message,
+            },
+            RecordError::Busy { path } => RecordError::Busy {
+                path: of_bundle(path),
+            },
+            RecordError::NewerFormat { path, found, known } => RecordError::NewerFormat {
+                path: of_bundle(path),
+                found,
+                known,
+            },
+        }
     }
 
     /// Whether it is a bundle's content, which is removed again.
@@ -121,11 +157,15 @@ pub fn open(path: &Path) -> Result<Opened, Failure> {
     };
     let place = tempfile::tempdir()
         .map_err(|error| Failure::Other(format!("no temporary folder can be made: {error}")))?;
-    let folder = place.path().join("run");
-    unpack(path, &folder).map_err(|error| no_bundle(&error))?;
-    if !folder.join("run.json").is_file() {
-        return Err(no_bundle(&"it has no run.json"));
-    }
+    let folders = unpack(path, place.path()).map_err(|error| no_bundle(&error))?;
+    let is_run = |folder: &&Unpacked| folder.at.join("run.json").is_file();
+    let mut runs: Vec<_> = folders.iter().filter(is_run).collect();
+    runs.sort_by(|one, other| one.root.cmp(&other.root));
+    let folder = match runs[..] {
+        [] => return Err(no_bundle(&"it has no run.json")),
+        [run] => run.at.clone(),
+        _ => return Err(no_bundle(&several(&runs))),
+    };
     Ok(Opened {
         folder,
         named: path.to_owned(),
@@ -133,27 +173,80 @@ pub fn open(path: &Path) -> Result<Opened, Failure> {
     })
 }
 
-/// Unpacks the record's files and nothing else, whatever the archive holds.
-fn unpack(bundle: &Path, folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder.join("histograms"))?;
+/// What is said of an archive of several runs.
+fn several(runs: &[&Unpacked]) -> String {
+    let names: Vec<_> = runs.iter().map(|run| run.name()).collect();
+    format!(
+        "it holds {} runs: {}; make one bundle of each",
+        runs.len(),
+        names.join(", ")
+    )
+}
+
+/// A folder of an archive that holds files of a record.
+struct Unpacked {
+    /// Its path in the archive.
+    root: PathBuf,
+    /// Where its files were unpacked to.
+    at: PathBuf,
+}
+
+impl Unpacked {
+    /// Its path in the archive, for people.
+    fn name(&self) -> String {
+        match self.root.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => self.root.display().to_string(),
+        }
+    }
+}
+
+/// Splits the path of a file of a record, as an archive has it, into its run folder's path and its
+/// own in that; `None` for any other file. Archives that were made by hand may begin each path with
+/// `./`, and may have the run folder under others.
+fn split(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let plain = path.components().filter(|part| *part != Component::CurDir);
+    let path: PathBuf = plain.collect();
+    let mut ancestors = path.ancestors().skip(1);
+    let parent = ancestors.next()?;
+    let root = match parent.file_name() {
+        Some(name) if name == "histograms" => ancestors.next()?,
+        _ => parent,
+    };
+    let within = path.strip_prefix(root).ok()?;
+    is_record(within).then(|| (root.to_owned(), within.to_owned()))
+}
+
+/// Unpacks the record's files and nothing else, whatever the archive holds: each folder's into one
+/// of its own, so that no run is given what is another's.
+fn unpack(bundle: &Path, place: &Path) -> std::io::Result<Vec<Unpacked>> {
+    let mut folders: Vec<Unpacked> = Vec::new();
     let mut left = MOST_BYTES;
     let mut archive = tar::Archive::new(GzDecoder::new(File::open(bundle)?));
     for entry in archive.entries()? {
         let mut entry = entry?;
-        let path = entry.path()?.into_owned();
-        // The first part is the run folder's name.
-        let within: PathBuf = path.components().skip(1).collect();
-        if !entry.header().entry_type().is_file() || !is_record(&within) {
+        let parts = split(&entry.path()?);
+        let Some((root, within)) = parts.filter(|_| entry.header().entry_type().is_file()) else {
             continue;
+        };
+        let known = folders.iter().position(|folder| folder.root == root);
+        let index = known.unwrap_or(folders.len());
+        let at = place.join(index.to_string());
+        if known.is_none() {
+            std::fs::create_dir_all(at.join("histograms"))?;
+            folders.push(Unpacked {
+                root,
+                at: at.clone(),
+            });
         }
-        let mut file = File::create(folder.join(&within))?;
+        let mut file = File::create(at.join(&within))?;
         let copied = std::io::copy(&mut entry.by_ref().take(left + 1), &mut file)?;
         left = left.checked_sub(copied).ok_or_else(|| {
             let most = trueput_record::value::format_bytes(MOST_BYTES);
             std::io::Error::other(format!("it holds more than {most}"))
         })?;
     }
-    Ok(())
+    Ok(folders)
 }
 
 #[cfg(test)]
@@ -178,6 +271,35 @@ mod tests {
             "",
         ] {
             assert!(!is_record(Path::new(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_folder_above_it_however_its_path_begins() {
+        let of = |path: &str| {
+            let (root, within) = split(Path::new(path))?;
+            Some(format!("{}|{}", root.display(), within.display()))
+        };
+        for (path, expected) in [
+            ("run/run.json", "run|run.json"),
+            ("./run/run.json", "run|run.json"),
+            ("./run.json", "|run.json"),
+            ("run.json", "|run.json"),
+            ("results/run/end.json", "results/run|end.json"),
+            ("./run/histograms/1.hlog", "run|histograms/1.hlog"),
+            ("histograms/1.hlog", "|histograms/1.hlog"),
+            ("../run/trials.jsonl", "../run|trials.jsonl"),
+        ] {
+            assert_eq!(of(path).as_deref(), Some(expected), "{path}");
+        }
+        for other in [
+            "run/",
+            "run/work/data.mdb",
+            "run/x/1.hlog",
+            "run/report.html",
+            "",
+        ] {
+            assert_eq!(of(other), None, "{other}");
         }
     }
 }

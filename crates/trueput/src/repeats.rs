@@ -8,11 +8,11 @@ use std::time::Duration;
 use trueput_analysis::{Report, repeats::widest};
 use trueput_record::conditions::parse_seconds;
 use trueput_record::folder::{RunManifest, Until};
-use trueput_record::plan::PlanFile;
+use trueput_record::plan::{MAX_REPEAT, PlanFile};
 use trueput_record::{RunFolder, TrialRecord};
-use trueput_runner::RepeatRule;
+use trueput_runner::{Registry, RepeatRule, matrix};
 
-/// Repeats of each cell at the most, where none are named.
+/// Repeats of each cell at the most, where neither their number nor a budget is named.
 const MOST_REPEATS: u32 = 30;
 
 /// Reads a part of one: `3%` or `0.03`.
@@ -31,7 +31,7 @@ pub fn parse_part(text: &str) -> Result<f64, String> {
 #[command(next_help_heading = "How often")]
 pub struct Repeats {
     /// Repeat until half of the 95 % interval of every contender's rate is within this part of it, as
-    /// in 2%; --repeat is the most then [default: 30]
+    /// in 2%; --repeat is the most then [default: 30, or 1000 where there is a --budget]
     #[arg(long, value_name = "PART", value_parser = parse_part)]
     pub until: Option<f64>,
     /// Repeat until this time is spent, as in 10m; with --until, whichever comes first
@@ -46,10 +46,24 @@ impl Repeats {
     }
 
     /// Gives a plan as many repeats as there may be, unless so many are named.
-    pub fn apply(self, plan: &mut PlanFile, named: Option<u32>) {
+    pub fn apply(self, plan: &mut PlanFile, named: Option<u32>, registry: &Registry) {
         if self.are_automatic() && named.is_none() {
-            plan.repeat = MOST_REPEATS;
+            plan.repeat = 1;
+            // A plan that cannot be expanded is refused when it is to be run.
+            let cells = matrix::expand(plan, registry).map_or(1, |matrix| matrix.trials.len());
+            plan.repeat = self.most(cells);
         }
+    }
+
+    /// How many repeats of so many cells there may be. A budget ends them by itself, so that there
+    /// they are as many as a plan may have.
+    pub fn most(self, cells: usize) -> u32 {
+        let most = match self.budget {
+            Some(_) => MAX_REPEAT,
+            None => MOST_REPEATS,
+        };
+        let fit = u32::try_from(matrix::MAX_TRIALS / cells.max(1)).unwrap_or(MAX_REPEAT);
+        most.min(fit).max(1)
     }
 
     /// What the runner goes by.

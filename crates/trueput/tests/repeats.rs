@@ -122,7 +122,11 @@ fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
     assert_eq!(run, ["lmdb", "sqlite"]);
     assert_eq!((end.enough, end.complete), (Some(Enough::Budget), true));
     let (_, manifest) = RunFolder::open(folder.path()).unwrap();
-    assert_eq!(manifest.trials.len(), 60, "thirty repeats of each may be");
+    assert_eq!(
+        manifest.trials.len(),
+        2_000,
+        "a budget leaves as many as a plan may have"
+    );
     let until = manifest.until.unwrap();
     assert_eq!(
         (until.half_width, until.budget_s),
@@ -130,6 +134,34 @@ fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
     );
     assert!(stderr(&output).contains(&format!("repeats ended: {SPENT}")));
     assert!(stdout(&output).contains(&format!("run 1 time at the most: {SPENT}")));
+}
+
+#[test]
+fn without_a_budget_thirty_repeats_are_the_most_and_the_help_says_so() {
+    let bench = Bench::new();
+    run(
+        &bench,
+        "null",
+        "none",
+        &["--set", "finish=20", "--until", "2%"],
+    );
+    let (_, manifest) = RunFolder::open(bench.run_folder().path()).unwrap();
+    assert_eq!(manifest.trials.len(), 30);
+    let help = stdout(&bench.run(&["run", "--help"]));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cap = "--repeat is the most then [default: 30, or 1000 where there is a --budget]";
+    assert!(help.contains(cap), "{help}");
+}
+
+#[test]
+fn a_plan_of_many_cells_has_no_more_repeats_than_trials_fit_in_it() {
+    let bench = Bench::new();
+    let workers: Vec<_> = (1..=11).map(|workers| workers.to_string()).collect();
+    let rule = ["--set", "finish=20", "--budget", "1ms", "--workers"];
+    let workers = workers.join(",");
+    let output = run(&bench, "null", "none", &[&rule[..], &[&workers]].concat());
+    let (_, manifest) = RunFolder::open(bench.run_folder().path()).unwrap();
+    assert_eq!(manifest.trials.len(), 11 * 909, "{output:?}");
 }
 
 #[test]

@@ -73,7 +73,8 @@ fn create(
     let what = arguments.what.as_deref().unwrap_or_default();
     let (mut plan, left_out) = published_plan::plan(what, arguments.scale, registry)?;
     arguments.choices.apply(&mut plan)?;
-    arguments.repeats.apply(&mut plan, arguments.choices.repeat);
+    let named = arguments.choices.repeat;
+    arguments.repeats.apply(&mut plan, named, registry);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.left_out.extend(left_out);
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;

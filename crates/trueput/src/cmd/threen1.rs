@@ -164,7 +164,11 @@ fn trials(
     let mut trials: Vec<TrialSpec> = Vec::new();
     for (problem, line) in problems.iter().enumerate() {
         let problem = u32::try_from(problem).unwrap_or(u32::MAX);
-        let expanded = matrix::expand(&plan(arguments, engine, line), registry)?.trials;
+        let mut plan = plan(arguments, engine, line);
+        if arguments.repeats.are_automatic() {
+            plan.repeat = arguments.repeats.most(problems.len());
+        }
+        let expanded = matrix::expand(&plan, registry)?.trials;
         trials.extend(expanded.into_iter().map(|spec| TrialSpec {
             cell: problem,
             ..spec
@@ -201,7 +205,6 @@ fn plan(arguments: &Arguments, engine: &dyn Engine, line: &Line) -> PlanFile {
         .map(|(name, value)| (name, vec![value]))
         .collect();
     apply_knobs(&arguments.knobs, &mut plan);
-    arguments.repeats.apply(&mut plan, None);
     plan
 }
 

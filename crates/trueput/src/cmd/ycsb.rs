@@ -72,7 +72,8 @@ fn create(
     let mut plan = PlanFile::for_workload(WORKLOAD);
     asked.apply(&mut plan);
     arguments.choices.apply(&mut plan)?;
-    arguments.repeats.apply(&mut plan, arguments.choices.repeat);
+    let named = arguments.choices.repeat;
+    arguments.repeats.apply(&mut plan, named, registry);
     let mut matrix = matrix::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     let created = trueput_runner::create_run(

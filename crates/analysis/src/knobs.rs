@@ -7,8 +7,11 @@ use crate::inference::Comparison;
 use crate::rankings::Ranking;
 use crate::report::Report;
 use crate::units::{number, separate};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::Value;
+
+/// The place of the column that tells turns apart which look the same.
+const BESIDES: usize = 4;
 
 /// What turning one knob did, everything else being equal.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +34,9 @@ pub(crate) struct Effect {
     pub memory_ratio: f64,
     /// The database's size over the base's.
     pub database_ratio: f64,
+    /// At what else it stood, where the same turn was made elsewhere too: `journal_buffers=128`. Empty
+    /// where it was not.
+    pub besides: String,
     /// What turning it away from its default gives up, in the driver's words; may be empty.
     pub gives_up: String,
 }
@@ -46,11 +52,52 @@ struct Turn<'a> {
 /// Every effect that the run can tell, by ranking and knob.
 pub(crate) fn effects(report: &Report, rankings: &[Ranking]) -> Vec<Effect> {
     let turns: Vec<_> = rankings.iter().flat_map(turns).collect();
-    let count = turns.len();
-    let effects = turns.into_iter();
-    effects
-        .filter_map(|turn| effect(report, turn, count))
-        .collect()
+    let effect = |turn: &Turn<'_>| effect(report, turn, turns.len(), besides(turn, &turns));
+    turns.iter().filter_map(effect).collect()
+}
+
+impl Turn<'_> {
+    /// What a reader sees of it: where, whose knob, from what to what.
+    fn seen(&self) -> [String; 5] {
+        let value = |cell: &Cell| cell.knobs.get(&self.knob).map(ToString::to_string);
+        [
+            crate::narrate::ranking_heading(self.ranking),
+            self.cell.engine.clone(),
+            self.knob.clone(),
+            value(self.cell).unwrap_or_default(),
+            value(self.base).unwrap_or_default(),
+        ]
+    }
+
+    /// Everything at which it stood that another turn may tell otherwise, by name.
+    fn surroundings(&self) -> BTreeMap<String, String> {
+        let Self { ranking, cell, .. } = self;
+        let given = ranking.settings.iter().chain(&cell.knobs);
+        let given = given.filter(|(name, _)| **name != self.knob);
+        let mut all: BTreeMap<_, _> = given
+            .map(|(name, value)| (name.clone(), separate(&value.to_string())))
+            .collect();
+        let conditions = cell.conditions.named();
+        all.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
+        all.insert("worker_kind".to_owned(), cell.worker_kind.to_string());
+        all.insert("version".to_owned(), cell.version.clone());
+        all.insert("build".to_owned(), cell.origin.clone());
+        all
+    }
+}
+
+/// What tells a turn from those that look the same.
+fn besides(turn: &Turn<'_>, turns: &[Turn<'_>]) -> String {
+    let namesakes = turns.iter().filter(|other| other.seen() == turn.seen());
+    let others: Vec<_> = namesakes.map(Turn::surroundings).collect();
+    let differs = |(name, value): &(String, String)| {
+        others
+            .iter()
+            .any(|other| other.get(name).is_none_or(|told| told != value))
+    };
+    let own = turn.surroundings().into_iter().filter(differs);
+    let told: Vec<_> = own.map(|(name, value)| format!("{name}={value}")).collect();
+    told.join(", ")
 }
 
 fn turns(ranking: &Ranking) -> Vec<Turn<'_>> {
@@ -93,14 +140,14 @@ fn only_difference(one: &Cell, other: &Cell) -> Option<String> {
 }
 
 /// One of `comparisons` effects that are read together.
-fn effect(report: &Report, turn: Turn<'_>, comparisons: usize) -> Option<Effect> {
+fn effect(report: &Report, turn: &Turn<'_>, comparisons: usize, besides: String) -> Option<Effect> {
     let Turn {
         ranking,
         base,
         cell,
         knob,
     } = turn;
-    let (turned, from) = (cell.knobs.get(&knob)?, base.knobs.get(&knob)?);
+    let (turned, from) = (cell.knobs.get(knob)?, base.knobs.get(knob)?);
     let headline = &ranking.headline;
     let trials = |cell: &Cell| counting(&report.trials, cell.cell, headline);
     let over = |figure: fn(&Cell) -> f64| figure(cell) / figure(base);
@@ -118,7 +165,8 @@ fn effect(report: &Report, turn: Turn<'_>, comparisons: usize) -> Option<Effect>
         memory_ratio: over(|cell| cell.figures.peak_pss_bytes),
         database_ratio: over(|cell| cell.figures.database_allocated_bytes),
         gives_up: given_up.cloned().unwrap_or_default(),
-        knob,
+        knob: knob.clone(),
+        besides,
     })
 }
 
@@ -132,7 +180,7 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
         figures,
         dispensable,
     };
-    let columns = vec![
+    let mut columns = vec![
         column("knob", false, 0),
         column("where", false, 2),
         column("turned to", true, 0),
@@ -143,12 +191,16 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
         column("database", true, 4),
         column("gives up", false, 1),
     ];
+    let several = effects.iter().any(|effect| !effect.besides.is_empty());
+    if several {
+        columns.insert(BESIDES, column("beside", false, 0));
+    }
     let times = |ratio: f64| match ratio.is_finite() {
         true => format!("{} ×", number(ratio)),
         false => "–".to_owned(),
     };
     let row = |effect: &Effect| {
-        vec![
+        let mut row = vec![
             format!("{} {}", effect.engine, effect.knob),
             effect.ranking.clone(),
             separate(&effect.value.to_string()),
@@ -161,7 +213,11 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
                 true => "nothing that its driver states".to_owned(),
                 false => effect.gives_up.clone(),
             },
-        ]
+        ];
+        if several {
+            row.insert(BESIDES, effect.besides.clone());
+        }
+        row
     };
     let rows = effects.iter().map(row).collect();
     vec![Block::Table(Table { columns, rows })]

@@ -225,3 +225,58 @@ fn turns_of_a_knob_are_read_together_too() {
     assert!(many.contains("no difference seen"), "{many}");
     assert!(turned(30, LARGE).contains("faster"));
 }
+
+/// The rows of the table of knobs, and the column that tells them apart where there is one.
+fn turns(trials: Vec<TrialRecord>) -> Vec<String> {
+    let text = report(trials).render(trueput_analysis::Format::Markdown, Default::default());
+    let start = text.find("What the knobs did").unwrap();
+    let rows = text[start..]
+        .lines()
+        .skip(1)
+        .skip_while(|line| !line.starts_with("| "));
+    let rows = rows.take_while(|line| line.starts_with("| "));
+    rows.map(str::to_owned).collect()
+}
+
+#[test]
+fn turns_of_a_knob_that_look_the_same_say_at_what_else_they_stood() {
+    let trial = |cell: u32, global: i64, journal: i64| {
+        let mut spec = spec(cell, "lmdb", Durability::Buffered, 1);
+        let knobs = [("global_buffers", global), ("journal_buffers", journal)];
+        spec.knobs = knobs
+            .map(|(name, value)| (name.to_owned(), Value::Integer(value)))
+            .into();
+        valid(spec, 1_000.0 * f64::from(cell + 1))
+    };
+    let four = vec![
+        trial(0, 1_000, 128),
+        trial(1, 1_000, 2_000),
+        trial(2, 5_000, 128),
+        trial(3, 5_000, 2_000),
+    ];
+    let rows = turns(four.clone());
+    let of =
+        |what: &str| -> Vec<&String> { rows.iter().filter(|row| row.contains(what)).collect() };
+    let global = of("lmdb global_buffers");
+    assert_eq!(global.len(), 2, "{rows:#?}");
+    assert!(
+        global[0].contains("| journal_buffers=128 | 3.00 ×"),
+        "{rows:#?}"
+    );
+    assert!(
+        global[1].contains("| journal_buffers=2,000 | 2.00 ×"),
+        "{rows:#?}"
+    );
+    let page = report(four.clone()).page();
+    assert!(
+        page.contains("4 workers; journal_buffers=2,000"),
+        "the chart tells them apart too"
+    );
+    // The control: where no other turn looks the same nothing is added.
+    let two = turns(vec![four[0].clone(), four[2].clone()]);
+    assert!(
+        !two.iter()
+            .any(|row| row.contains("beside") || row.contains("journal")),
+        "{two:#?}"
+    );
+}

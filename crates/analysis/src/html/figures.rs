@@ -317,10 +317,13 @@ pub(crate) fn capital(word: &str) -> String {
 pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
     let group = |effect: &crate::knobs::Effect| {
         let interval = effect.rate.ratio;
-        let name = format!(
+        let mut name = format!(
             "{} {}={} from {}; {}",
             effect.engine, effect.knob, effect.value, effect.base, effect.ranking
         );
+        if !effect.besides.is_empty() {
+            name += &format!("; {}", effect.besides);
+        }
         let row = vec![
             Some(short(effect.rate_ratio)),
             interval.map(|ratio| short(ratio.low)),

@@ -6,6 +6,7 @@ mod derived;
 mod differs;
 mod names;
 mod ratios;
+mod scale;
 mod section;
 mod steps;
 mod trial;

@@ -133,6 +133,81 @@ fn each_file_system_is_set_over_ext2_inside_its_own_set() {
     );
 }
 
+/// GT.M on two file systems with these ranges, ext4 half as long again as ext2.
+fn at_sizes(sizes: &[&str]) -> Vec<TrialRecord> {
+    let mut trials = Vec::new();
+    for finish in sizes {
+        for (file_system, elapsed_s) in [("ext2", 2.0), ("ext4", 3.0)] {
+            let given = [("filesystem", file_system), ("settings.finish", finish)];
+            trials.push(trial(trials.len() as u32, "gtm", &given, elapsed_s));
+        }
+    }
+    trials
+}
+
+#[test]
+fn sizes_at_the_same_place_of_the_scale_stand_side_by_side_and_it_is_said_which() {
+    let hundredth = at_sizes(&["10000", "100000", "200000", "400000"]);
+    let comparison = beside("fis-2010-threen1-elapsed", hundredth.clone()).unwrap();
+    let table = ratios(&comparison, "each filesystem over ext2");
+    let found: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| (row.keys[1].as_str(), row.here, row.there))
+        .collect();
+    let half = Some(1.5);
+    let expected = [
+        ("10,000 here, 1,000,000 there", half, Some(15.0 / 13.0)),
+        ("100,000 here, 10,000,000 there", half, Some(319.0 / 177.0)),
+        (
+            "200,000 here, 20,000,000 there",
+            half,
+            Some(2_213.0 / 1_680.0),
+        ),
+        (
+            "400,000 here, 40,000,000 there",
+            half,
+            Some(41_087.0 / 35_989.0),
+        ),
+    ];
+    assert_eq!(found, expected);
+    let ours: Vec<_> = comparison.rows.iter().map(|row| row.ours).collect();
+    assert_eq!(ours, [true, false].repeat(4), "each row above its own");
+    let said = "finish: each here stands beside the document's at the same place of its scale, \
+                0.01 of the size: 10,000 beside 1,000,000; 100,000 beside 10,000,000;";
+    assert!(
+        comparison
+            .differs
+            .iter()
+            .any(|point| point.starts_with(said)),
+        "{:#?}",
+        comparison.differs
+    );
+    assert_eq!(comparison.columns[0].scale, Some(0.01));
+    // What a range answers is another answer at another size.
+    assert!(beside("fis-2010-threen1-answers", hundredth).is_none());
+}
+
+#[test]
+fn a_size_that_is_at_no_place_of_the_scale_stands_alone() {
+    let there = |sizes: &[&str], block: i64| -> Vec<Option<f64>> {
+        let mut trials = at_sizes(sizes);
+        for trial in &mut trials {
+            let block = Value::Integer(block);
+            trial.spec.settings.insert("block".to_owned(), block);
+        }
+        let comparison = beside("fis-2010-threen1-elapsed", trials).unwrap();
+        let table = ratios(&comparison, "each filesystem over ext2");
+        let ours = table.rows.iter().filter(|row| row.here.is_some());
+        ours.map(|row| row.there).collect()
+    };
+    assert_eq!(there(&["7000", "11000"], 5_000), [None, None]);
+    // One size may be a part of any of theirs, unless the size of a block tells of which.
+    assert_eq!(there(&["100000"], 7), [None]);
+    assert_eq!(there(&["100000"], 5_000), [Some(15.0 / 13.0)]);
+    assert_eq!(there(&["100000"], 500), [Some(319.0 / 177.0)]);
+}
+
 #[test]
 fn a_run_of_another_engine_or_of_one_file_system_has_nothing_to_set_beside() {
     let id = "fis-2010-threen1-elapsed";

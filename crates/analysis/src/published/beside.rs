@@ -5,10 +5,12 @@
 
 use super::derived;
 use super::ratios::{self, RatioTable};
+use super::scale;
 use super::steps::{Steps, is_one_at_a_time};
 use super::trial::{Trials, written, yielded};
 use crate::report::Report;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 use trueput_record::published::{Across, Beside, Cell, Column, Error, Published, all};
 
@@ -43,6 +45,10 @@ pub struct ComparedColumn {
     /// The value whose figures stand in it, in a table with a column for each value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+    /// Of a key that grows with the scale: our size over theirs at the same place of it. Rows match by
+    /// that place, and not by the size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
 }
 
 /// What a column of a [`Comparison`] holds.
@@ -94,9 +100,13 @@ pub fn comparison(published: &Published, report: &Report) -> Option<Comparison> 
     if !matches(beside, &trials) {
         return None;
     }
-    let columns = columns(published, beside, &trials);
+    let mut columns = columns(published, beside, &trials);
     let theirs = their_rows(published, columns.len());
     let mut ours = our_rows(published, beside, &columns, &trials);
+    let scaled = match beside.exact {
+        true => BTreeMap::new(),
+        false => set_scales(published, &mut columns, &ours, &theirs, &trials),
+    };
     if beside.exact {
         ours.retain(|row| theirs.iter().any(|other| same_keys(&columns, row, other)));
     }
@@ -115,7 +125,7 @@ pub fn comparison(published: &Published, report: &Report) -> Option<Comparison> 
             .year()
             .map(|year| year.to_string())
             .unwrap_or_default(),
-        differs: super::differs::differs(published, report, &trials),
+        differs: super::differs::differs(published, report, &trials, &scaled),
         rows: interleaved(&columns, ours, theirs),
         columns,
         ratios,
@@ -145,6 +155,7 @@ fn columns(published: &Published, beside: &Beside, trials: &Trials<'_>) -> Vec<C
             name: column.name.clone(),
             role: role(published, column),
             at: column.at.clone(),
+            scale: None,
         })
         .collect();
     let Some(across) = &beside.across else {
@@ -161,10 +172,53 @@ fn columns(published: &Published, beside: &Beside, trials: &Trials<'_>) -> Vec<C
                 name: format!("{value}{unit}"),
                 role: Role::Figure,
                 at: Some(value),
+                scale: None,
             });
         }
     }
     columns
+}
+
+/// Finds at what scale ours ran, for each key that grows with it. By dimension, which of our sizes
+/// stands beside which of theirs, in words.
+fn set_scales(
+    published: &Published,
+    columns: &mut [ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+    trials: &Trials<'_>,
+) -> BTreeMap<String, String> {
+    let mut told = BTreeMap::new();
+    for (place, column) in columns.iter_mut().enumerate() {
+        let stated = published.columns.get(place);
+        let dimension = stated.and_then(|stated| stated.ours.as_ref());
+        let grows = |name: &&String| published.experiment.scales.contains(name);
+        let Some(dimension) = dimension.filter(grows) else {
+            continue;
+        };
+        if column.role != Role::Key {
+            continue;
+        }
+        let (ours, theirs) = (distinct(ours, place), distinct(theirs, place));
+        let sizes = |cells: &[Cell]| cells.iter().filter_map(Cell::figure).collect::<Vec<_>>();
+        let (here, there) = (sizes(&ours), sizes(&theirs));
+        column.scale = scale::found(published, dimension, &here, &there, trials);
+        if let Some(words) = scale::in_words(column, &ours, &theirs) {
+            told.insert(dimension.clone(), words);
+        }
+    }
+    told
+}
+
+/// What rows have in a column, each once.
+fn distinct(rows: &[ComparedRow], place: usize) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for cell in rows.iter().map(|row| &row.cells[place]) {
+        if !cells.contains(cell) {
+            cells.push(cell.clone());
+        }
+    }
+    cells
 }
 
 fn role(published: &Published, column: &Column) -> Role {
@@ -295,15 +349,15 @@ fn cell(
     }
 }
 
-/// Whether two rows were given the same, whatever their size.
+/// Whether a row of ours and one of theirs were given the same, whatever their size.
 pub(super) fn same_keys(
     columns: &[ComparedColumn],
-    one: &ComparedRow,
-    other: &ComparedRow,
+    ours: &ComparedRow,
+    theirs: &ComparedRow,
 ) -> bool {
-    let mut keys = columns.iter().zip(one.cells.iter().zip(&other.cells));
-    keys.all(|(column, (one, other))| {
-        column.role != Role::Key || one.to_string() == other.to_string()
+    let mut keys = columns.iter().zip(ours.cells.iter().zip(&theirs.cells));
+    keys.all(|(column, (ours, theirs))| {
+        column.role != Role::Key || scale::same_place(column, ours, theirs)
     })
 }
 

@@ -3,11 +3,17 @@
 use super::trial::Trials;
 use crate::report::Report;
 use crate::units::{bytes, separate};
+use std::collections::BTreeMap;
 use trueput_record::published::{Column, Published, Setting};
 
 /// The machine, the versions, and everything that the published experiment set and ours set
-/// otherwise, a point each.
-pub(super) fn differs(published: &Published, report: &Report, trials: &Trials<'_>) -> Vec<String> {
+/// otherwise, a point each. Of the dimensions in `scaled` that says what stands beside what.
+pub(super) fn differs(
+    published: &Published,
+    report: &Report,
+    trials: &Trials<'_>,
+    scaled: &BTreeMap<String, String>,
+) -> Vec<String> {
     let host = &report.manifest.host;
     let mut points = vec![
         format!(
@@ -31,7 +37,10 @@ pub(super) fn differs(published: &Published, report: &Report, trials: &Trials<'_
     };
     let settings = published.experiment.settings.iter();
     let settings = settings.filter(|setting| !in_rows(setting));
-    points.extend(settings.filter_map(|setting| otherwise(setting, trials)));
+    points.extend(settings.filter_map(|setting| {
+        let beside = scaled.get(&setting.name).cloned();
+        beside.or_else(|| otherwise(setting, trials))
+    }));
     let made = |trial: &&trueput_record::TrialRecord| {
         let on = trial.file_system.as_ref();
         on.is_some_and(|on| on.image_bytes.is_some())

@@ -1,7 +1,8 @@
 //! The ratios inside each set, ours and theirs side by side: they survive a change of machine.
 
-use super::beside::{ComparedColumn, ComparedRow, Role};
+use super::beside::{ComparedColumn, ComparedRow, Role, same_keys};
 use super::derived::alike;
+use super::scale;
 use serde::Serialize;
 use trueput_record::published::{Across, Beside, Cell, Ratio};
 
@@ -49,8 +50,8 @@ pub(super) fn tables(
         .collect()
 }
 
-/// Each column over the base's, row by row. The rows of the two sets need not be of one size, so
-/// each is named by its keys and whose it is.
+/// Each column over the base's, row by row, ours beside theirs with the same keys. Rows that have no
+/// counterpart are named by their own.
 fn across_columns(
     across: &Across,
     columns: &[ComparedColumn],
@@ -81,53 +82,66 @@ fn across_columns(
         if !has(ours, place) {
             continue;
         }
-        for row in ours.iter().chain(theirs) {
-            let ratio = over(&row.cells[place], &row.cells[base]);
-            if ratio.is_none() {
-                continue;
-            }
-            let mut words = vec![value.clone()];
-            words.extend(keys_of(columns, row));
-            rows.push(RatioRow {
-                who: row.who.clone(),
-                keys: words,
-                here: ratio.filter(|_| row.ours),
-                there: ratio.filter(|_| !row.ours),
-            });
+        let ratio = |row: &ComparedRow| over(&row.cells[place], &row.cells[base]);
+        for mut row in paired(columns, ours, theirs, &ratio) {
+            row.keys.insert(0, value.clone());
+            rows.push(row);
         }
     }
     let base = columns[base].at.clone().unwrap_or_default();
     Some(RatioTable {
         title: format!("each {} over {base}", across.dimension),
         keys,
-        rows: paired(rows),
+        rows,
     })
 }
 
-/// Puts theirs beside ours where both have the same keys.
-fn paired(rows: Vec<RatioRow>) -> Vec<RatioRow> {
-    let mut kept: Vec<RatioRow> = Vec::new();
-    for row in rows {
-        let mut beside = false;
-        for other in kept.iter_mut().filter(|other| other.keys == row.keys) {
-            if row.there.is_some() && other.here.is_some() {
-                other.there = row.there;
-                beside = true;
-            }
-        }
-        if !beside {
-            kept.push(row);
-        }
+/// A ratio of each row of ours with that of the row of theirs that has the same keys, and after them
+/// those of theirs that stand beside none of ours.
+fn paired(
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+    ratio: &dyn Fn(&ComparedRow) -> Option<f64>,
+) -> Vec<RatioRow> {
+    let mut rows = Vec::new();
+    let measured: Vec<_> = ours.iter().filter(|row| ratio(row).is_some()).collect();
+    for row in &measured {
+        let mut same = theirs.iter().filter(|other| same_keys(columns, row, other));
+        let there = same.find(|other| ratio(other).is_some());
+        rows.push(RatioRow {
+            who: row.who.clone(),
+            keys: keys_of(columns, row, there),
+            here: ratio(row),
+            there: there.and_then(ratio),
+        });
     }
-    kept
+    let beside_none =
+        |other: &&ComparedRow| !measured.iter().any(|row| same_keys(columns, row, other));
+    for row in theirs.iter().filter(beside_none) {
+        rows.extend(ratio(row).map(|there| RatioRow {
+            who: String::new(),
+            keys: keys_of(columns, row, None),
+            here: None,
+            there: Some(there),
+        }));
+    }
+    rows
 }
 
-fn keys_of(columns: &[ComparedColumn], row: &ComparedRow) -> Vec<String> {
-    let cells = columns.iter().zip(&row.cells);
-    cells
-        .filter(|(column, _)| column.role == Role::Key)
-        .map(|(_, cell)| super::shown(cell))
-        .collect()
+/// The keys of a row, with those of the one beside it where they are others.
+fn keys_of(
+    columns: &[ComparedColumn],
+    row: &ComparedRow,
+    beside: Option<&ComparedRow>,
+) -> Vec<String> {
+    let keys = columns.iter().enumerate();
+    let keys = keys.filter(|(_, column)| column.role == Role::Key);
+    keys.map(|(place, _)| {
+        let beside = beside.map(|beside| &beside.cells[place]);
+        scale::both(&row.cells[place], beside)
+    })
+    .collect()
 }
 
 fn over(above: &Cell, below: &Cell) -> Option<f64> {
@@ -158,18 +172,21 @@ fn along_rows(
             let same = |other: &&ComparedRow| {
                 along(ratio, columns, other) == this
                     && others.iter().all(|&place| {
-                        other.cells[place].to_string() == row.cells[place].to_string()
+                        let (here, there) = (&row.cells[place], &other.cells[place]);
+                        scale::same_place(&columns[place], here, there)
                     })
             };
-            let there = theirs
-                .iter()
-                .find(same)
-                .and_then(|other| ratio_in(theirs, other, &base, ratio, columns, figure?));
+            let beside = theirs.iter().find(same);
+            let there =
+                beside.and_then(|other| ratio_in(theirs, other, &base, ratio, columns, figure?));
             if here.is_none() {
                 continue;
             }
             let mut words = vec![format!("{} over {}", this.join(", "), base.join(", "))];
-            words.extend(others.iter().map(|&place| super::shown(&row.cells[place])));
+            words.extend(others.iter().map(|&place| {
+                let beside = beside.map(|beside| &beside.cells[place]);
+                scale::both(&row.cells[place], beside)
+            }));
             rows.push(RatioRow {
                 who: row.who.clone(),
                 keys: words,

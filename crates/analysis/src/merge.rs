@@ -103,10 +103,10 @@ fn side_by_side(reports: &[Report]) -> Table {
             row.1.push((index, cell.point));
         }
     }
-    let column = |title: &str, figures| Column {
+    let column = |title: &str, figures, dispensable| Column {
         title: title.to_owned(),
         figures,
-        dispensable: 0,
+        dispensable,
     };
     let lines = rows.into_values().flat_map(|(name, points)| {
         let first = points.first().map_or(0.0, |(_, point)| point.per_s);
@@ -119,9 +119,9 @@ fn side_by_side(reports: &[Report]) -> Table {
             vec![
                 name.clone(),
                 format!("{} ({})", index + 1, point.host),
-                point.version,
                 number(point.per_s),
                 per_cent(of_first),
+                point.version,
             ]
         };
         points.into_iter().map(line).collect::<Vec<_>>()
@@ -129,11 +129,12 @@ fn side_by_side(reports: &[Report]) -> Table {
     Table {
         rows: lines.collect(),
         columns: vec![
-            column("contender", false),
-            column("run", false),
-            column("version", false),
-            column("mean per second", true),
-            column("of the first", true),
+            column("contender", false, 0),
+            column("run", false, 0),
+            column("mean per second", true, 0),
+            column("of the first", true, 0),
+            // Some engines tell a version with a date and a hash.
+            column("version", false, 2),
         ],
     }
 }

@@ -1,5 +1,6 @@
 //! What a report says, from top to bottom: the run, the machine, a ranking each, what is missing.
 
+use crate::at_rate;
 use crate::builds::EngineBuild;
 use crate::cells::Cell;
 use crate::certainty;
@@ -38,11 +39,12 @@ const CLOSED_LOOP: &str = "Latencies are service times of a closed loop: they sa
 
 const OPEN_LOOP: &str = "Operations became due at a fixed rate (an open loop). Latencies in rankings \
     are service times, from when a worker began; response times, which users wait, stand under 'At a \
-    fixed rate'.";
+    fixed rate'. Where all of a ranking had one rate, these order it.";
 
 const BOTH_LOOPS: &str = "Some trials had a fixed rate (an open loop), others none (a closed loop). \
     Latencies in rankings are service times of both. Of those with a rate, response times, which \
-    users wait, stand under 'At a fixed rate'; of the others nothing is known of that wait.";
+    users wait, stand under 'At a fixed rate', and order a ranking in which all had one rate; of the \
+    others nothing is known of that wait.";
 
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";
@@ -207,7 +209,11 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     };
     let (workload, workers) = (&ranking.workload, ranking.workers);
     let unit = if workers == 1 { "worker" } else { "workers" };
-    format!("{workload}, {subject}, {workers} {unit}")
+    let heading = format!("{workload}, {subject}, {workers} {unit}");
+    match at_rate::heading(ranking) {
+        Some(order) => format!("{heading}, {order}"),
+        None => heading,
+    }
 }
 
 fn only_harness(ranking: &Ranking) -> bool {
@@ -315,7 +321,8 @@ fn survival_of(durability: Durability) -> String {
 }
 
 fn footnotes(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
-    let mut notes = certainty::sentences(ranking, noise);
+    let mut notes = at_rate::sentences(ranking);
+    notes.extend(certainty::sentences(ranking, noise));
     notes.extend(columns::times_headline_only(ranking).then(|| {
         let kind = &ranking.headline;
         format!("Latencies are {kind}'s; CSV and JSON have those of the other kinds of operation.")
@@ -491,7 +498,16 @@ fn unfinished(report: &Report) -> Vec<Block> {
         None => "The run has not ended (it is running, or was cut short)".to_owned(),
         Some(end) => format!("The run was stopped at {}", end.ended_at),
     };
-    let mut text = format!("{state}: {missing} of its {of} trials are missing.");
+    let interrupted = report.tally().interrupted;
+    let mut text = format!(
+        "{state}: {} of its {of} trials are missing",
+        missing.saturating_sub(interrupted)
+    );
+    text += &match interrupted {
+        0 => ".".to_owned(),
+        1 => " and 1 is interrupted.".to_owned(),
+        several => format!(" and {several} are interrupted."),
+    };
     // A bundle is a copy: the run goes on in its own folder.
     if report.shown_as != report.folder {
         return vec![Block::Warnings(vec![text])];

@@ -1,13 +1,15 @@
 //! A run folder, read and ready to be written as a report.
 
 use crate::charts::Charts;
+use crate::rankings::superseded;
 use crate::{csv, html, json, markdown, narrate, terminal};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use trueput_record::folder::{DamagedLine, RunEnd, RunFolder, RunManifest};
 use trueput_record::suggest::did_you_mean;
-use trueput_record::{TrialRecord, TrialSpec};
+use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// The page's file in a run folder.
 const PAGE: &str = "report.html";
@@ -112,6 +114,18 @@ pub struct Report {
     pub end: Option<RunEnd>,
 }
 
+/// What a plan's trials came to: parts that add up to all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub valid: usize,
+    pub invalid: usize,
+    pub failed: usize,
+    /// Interrupted, and not run again since.
+    pub interrupted: usize,
+    /// Without a line that can be read.
+    pub absent: usize,
+}
+
 impl Report {
     /// Reads a run folder.
     ///
@@ -171,6 +185,28 @@ impl Report {
         self.folder.join(PAGE)
     }
 
+    /// How many trials of the plan came to what.
+    pub(crate) fn tally(&self) -> Tally {
+        let count = |status: fn(&Outcome) -> bool| {
+            let trials = self.trials.iter();
+            trials.filter(|trial| status(&trial.outcome)).count()
+        };
+        let unfinished = self.trials.iter().filter(|trial| {
+            trial.outcome == Outcome::Interrupted && !superseded(trial, &self.trials)
+        });
+        let unfinished: BTreeSet<_> = unfinished.map(|trial| &trial.spec.id).collect();
+        let mut tally = Tally {
+            valid: count(|it| *it == Outcome::Valid),
+            invalid: count(|it| matches!(it, Outcome::Invalid { .. })),
+            failed: count(|it| matches!(it, Outcome::Failed { .. })),
+            interrupted: unfinished.len(),
+            absent: 0,
+        };
+        let present = tally.valid + tally.invalid + tally.failed + tally.interrupted;
+        tally.absent = self.manifest.trials.len().saturating_sub(present);
+        tally
+    }
+
     /// The trials of the plan that have no line yet, interrupted ones included; none where the repeats
     /// were enough, so that the others were spared.
     #[must_use]
@@ -179,9 +215,9 @@ impl Report {
             return Vec::new();
         }
         let ended = |spec: &TrialSpec| {
-            self.trials.iter().any(|trial| {
-                trial.spec.id == spec.id && trial.outcome != trueput_record::Outcome::Interrupted
-            })
+            self.trials
+                .iter()
+                .any(|trial| trial.spec.id == spec.id && trial.outcome != Outcome::Interrupted)
         };
         self.manifest
             .trials

@@ -77,7 +77,7 @@ fn the_page_says_in_words_what_was_found_and_what_went_wrong() {
     let page = with_failures().page();
     for words in [
         "threen1, sync, 4 workers: redb has the highest rate, 3,000 updates/s",
-        "1 invalid, 2 failed, 1 damaged and left out",
+        "1 invalid, 2 failed. 1 damaged line of trials.jsonl is left out",
         "trials.jsonl, line 3: cannot be read and is left out",
         "worker 2 was killed by SIGKILL",
         "The run has not ended",

@@ -1,5 +1,6 @@
 //! What a run came to, in plain words: the first thing that a reader of the page sees.
 
+use crate::at_rate;
 use crate::cells::Cell;
 use crate::certainty::{Tie, refuses, ties, with_verdict};
 use crate::columns::plural;
@@ -7,7 +8,7 @@ use crate::disturbance;
 use crate::document::Block;
 use crate::inference::{Noise, Verdict};
 use crate::narrate;
-use crate::rankings::Ranking;
+use crate::rankings::{Ranking, Unranked};
 use crate::report::Report;
 use crate::units::{number, separate, thousands};
 use trueput_record::{Outcome, Value};
@@ -25,6 +26,7 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
         .filter(|block| *block != facts && *block != about)
         .partition(|block| matches!(block, Block::Warnings(_)));
     let mut blocks = vec![Block::Text(counts(report))];
+    blocks.extend(failures(report, rankings));
     blocks.extend(warnings);
     let (labels, noise) = (labels(rankings), disturbance::of_run(report));
     let told = rankings.iter().zip(&labels);
@@ -43,35 +45,99 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
     blocks
 }
 
-/// How many trials ended how.
+/// How many trials ended how: parts that add up to all of the plan.
 fn counts(report: &Report) -> String {
-    let of = |status: fn(&Outcome) -> bool| {
-        report
-            .trials
-            .iter()
-            .filter(|trial| status(&trial.outcome))
-            .count()
+    let tally = report.tally();
+    let damaged = report.damaged.len();
+    let enough = report.end.as_ref().and_then(|end| end.enough);
+    let lost = damaged.min(tally.absent);
+    let (missing, spared) = match enough {
+        Some(_) => (lost, tally.absent - lost),
+        None => (tally.absent, 0),
     };
     let counted = [
-        (of(|it| *it == Outcome::Valid), "valid"),
-        (of(|it| matches!(it, Outcome::Invalid { .. })), "invalid"),
-        (of(|it| matches!(it, Outcome::Failed { .. })), "failed"),
-        (of(|it| *it == Outcome::Interrupted), "interrupted"),
-        (report.damaged.len(), "damaged and left out"),
-        (report.missing().len(), "missing"),
+        (tally.valid, "valid"),
+        (tally.invalid, "invalid"),
+        (tally.failed, "failed"),
+        (tally.interrupted, "interrupted"),
+        (missing, "missing"),
+        (spared, "spared"),
     ];
     let said = counted.iter().filter(|(count, _)| *count > 0);
     let said: Vec<_> = said
         .map(|(count, what)| format!("{} {what}", thousands(*count as u64)))
         .collect();
+    let mut said = match said.is_empty() {
+        true => "none is planned".to_owned(),
+        false => said.join(", "),
+    };
+    if let Some(enough) = enough.filter(|_| spared > 0) {
+        said += &format!(", since {}", enough.words());
+    }
+    if damaged > 0 {
+        let (lines, are) = match damaged {
+            1 => ("line", "is"),
+            _ => ("lines", "are"),
+        };
+        said += &format!(". {damaged} damaged {lines} of trials.jsonl {are} left out");
+        said += match (missing, damaged) {
+            (0, _) => "",
+            (_, 1) => ", that of a missing trial",
+            (missing, damaged) if missing == damaged => ", those of the missing trials",
+            _ => ", those of missing trials",
+        };
+    }
     let planned = report.manifest.trials.len();
     let trials = if planned == 1 { "trial" } else { "trials" };
-    let said = if said.is_empty() {
-        "none ended".to_owned()
-    } else {
-        said.join(", ")
-    };
     format!("{} {trials}: {said}.", thousands(planned as u64))
+}
+
+/// What went wrong, a line for each contender with its first reason.
+fn failures(report: &Report, rankings: &[Ranking]) -> Option<Block> {
+    let mut contenders: Vec<(&str, Vec<&Unranked>)> = Vec::new();
+    let bad = rankings.iter().flat_map(|ranking| &ranking.unranked);
+    for trial in bad.filter(|trial| trial.is_bad()) {
+        let name = trial.contender.as_str();
+        match contenders.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, trials)) => trials.push(trial),
+            None => contenders.push((name, vec![trial])),
+        }
+    }
+    let line = |(name, trials): &(&str, Vec<&Unranked>)| {
+        let of = |status: &str, one: &str, several: &str| {
+            let count = trials.iter().filter(|trial| trial.status == status).count();
+            match count {
+                0 => None,
+                1 => Some(format!("1 trial {one}")),
+                count => Some(format!("{count} trials {several}")),
+            }
+        };
+        let said = [
+            of("FAILED", "failed", "failed"),
+            of("INVALID", "is invalid", "are invalid"),
+        ];
+        let said: Vec<_> = said.into_iter().flatten().collect();
+        let reason = trials.first().map(|first| first_reason(report, first));
+        let first = if trials.len() > 1 { "; the first" } else { "" };
+        let (said, reason) = (said.join(" and "), reason.unwrap_or_default());
+        format!("{name}: {said}{first}: {reason}")
+    };
+    let mut lines: Vec<_> = contenders.iter().map(line).collect();
+    if lines.len() > MOST_LINES {
+        let more = lines.split_off(MOST_LINES - 1).len();
+        lines.push(format!("{more} more contenders have such trials."));
+    }
+    (!lines.is_empty()).then_some(Block::Warnings(lines))
+}
+
+/// The first of the reasons why a trial does not count.
+fn first_reason<'a>(report: &'a Report, trial: &'a Unranked) -> &'a str {
+    let mut records = report.trials.iter();
+    let record = records.find(|record| record.spec.id == trial.id);
+    match record.map(|record| &record.outcome) {
+        Some(Outcome::Invalid { reasons }) => reasons.first().unwrap_or(&trial.reason),
+        _ => &trial.reason,
+    }
 }
 
 /// What to call each ranking: its heading, with the settings that tell it from its namesakes.
@@ -109,11 +175,21 @@ fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
     let Some((best, others)) = ranking.cells.split_first() else {
         return format!("{heading}: no trial counts.");
     };
+    if let Some(told) = at_rate::winner(ranking) {
+        return format!("{heading}: {told}");
+    }
     let per_s = |cell: &Cell| cell.figures.headline_per_s.median;
     let (name, told) = (&best.contender, number(per_s(best)));
     let told = format!("{told} {unit}/s");
     let Some(second) = others.first() else {
-        return format!("{heading}: {name}, {told}, alone.");
+        let without = without_result(ranking);
+        return match without.is_empty() {
+            true => format!("{heading}: {name}, {told}, alone."),
+            false => format!(
+                "{heading}: {name}, {told}, alone, since no trial of {} counts.",
+                listed(&without)
+            ),
+        };
     };
     let ratio = per_s(best) / per_s(second).max(f64::MIN_POSITIVE);
     let times = format!("{ratio:.2} times the rate of {}", second.contender);
@@ -123,30 +199,53 @@ fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
     if refuses(ranking, noise) {
         return format!("{heading}: no order, for the run was disturbed by more than they differ.");
     }
-    let all: Vec<_> = [Tie::Noise, Tie::TooFewRepeats, Tie::Same]
-        .into_iter()
-        .flat_map(|reason| {
-            ties(ranking, reason, noise)
-                .into_iter()
-                .map(move |it| (reason, it))
-        })
-        .collect();
-    let Some((reason, tied)) = all.first() else {
+    let unsure = unsure(ranking, noise);
+    if unsure.is_empty() {
         return format!(
             "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be sure."
         );
-    };
-    let more = match all.len() {
-        1 => String::new(),
-        count => format!(" and {} more", count - 1),
-    };
-    let why = match reason {
-        Tie::Noise => "but the repeats show no difference from",
-        Tie::TooFewRepeats => "but too few repeats to tell it from",
-        Tie::Same => "but not by 1 % more than",
-    };
-    format!(
-        "{heading}: {name} has the highest rate, {told}, {why} {}{more}.",
-        tied.contender
-    )
+    }
+    let unsure = unsure.join(", and ");
+    format!("{heading}: {name} has the highest rate, {told}, but {unsure}.")
+}
+
+/// From whom the best is not told apart, a clause for each reason.
+fn unsure(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
+    let reasons = [
+        (Tie::Noise, "the repeats show no difference from"),
+        (Tie::TooFewRepeats, "too few repeats to tell it from"),
+        (Tie::Same, "not by 1 % more than"),
+    ];
+    let clauses = reasons.into_iter().filter_map(|(reason, words)| {
+        let tied = ties(ranking, reason, noise);
+        let names: Vec<_> = tied.iter().map(|cell| cell.contender.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{words} {}", listed(&names)))
+    });
+    clauses.collect()
+}
+
+/// The contenders of which trials failed or are invalid and none counts.
+fn without_result(ranking: &Ranking) -> Vec<&str> {
+    let mut names = Vec::new();
+    for trial in ranking.unranked.iter().filter(|trial| trial.is_bad()) {
+        let name = trial.contender.as_str();
+        let ranked = ranking.cells.iter().chain(&ranking.harness);
+        let counts = ranked
+            .map(|cell| &cell.contender)
+            .any(|other| other == name);
+        if !counts && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Names, the first ones where there are many.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, other] => format!("{one} and {other}"),
+        [one, others @ ..] => format!("{one} and {} more", others.len()),
+    }
 }

@@ -49,6 +49,7 @@ pub fn document(published: &Published, workloads: &[&str]) -> Vec<Block> {
             format!("date: {}", source.date),
             format!("address: {}", source.address),
             format!("machine: {}", published.machine),
+            format!("version: {}", published.version),
         ]),
         Block::Heading(2, "How it was measured".to_owned()),
         Block::List(published.conditions.clone()),

@@ -199,7 +199,10 @@ fn ceiling_row(
         share.map_or_else(dash, per_cent)
     };
     let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
-    let commits = measurement.commits.filter(|commits| *commits > 0);
+    // The workload that needs no engine counts its commits as its operation.
+    let of_operation = || measurement.operation("commit").map(|commits| commits.count);
+    let commits = measurement.commits.or_else(of_operation);
+    let commits = commits.filter(|commits| *commits > 0);
     let commits_per_s = commits.map(|commits| commits as f64 / measurement.elapsed_s.max(1e-9));
     // Only a level that waits for its flush can be held by one.
     let durable = commits_per_s.filter(|_| trial.spec.durability == Durability::Sync);

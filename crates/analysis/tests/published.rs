@@ -11,6 +11,7 @@ mod support;
 use support::{report, spec, terminal, valid};
 use trueput_analysis::Format;
 use trueput_analysis::published::{Comparison, RatioTable, comparison, comparisons};
+use trueput_record::ceiling::{Ceilings, FlushCeiling};
 use trueput_record::ledger::{LedgerKind, LedgerStep};
 use trueput_record::measurement::OperationSummary;
 use trueput_record::published::named;
@@ -416,6 +417,7 @@ fn flushes(at: &str) -> TrialRecord {
         ("workers", "1"),
     ];
     let mut record = trial(0, "storage", &given, 0.5);
+    record.spec.durability = Durability::Sync;
     let measurement = record.measurement.as_mut().unwrap();
     measurement.operations[0] = OperationSummary {
         kind: "commit".to_owned(),
@@ -435,6 +437,51 @@ fn the_log_flush_example_stands_beside_flushes_in_place_alone() {
         ["256", "1000", "16.641934", "60.09"]
     );
     assert!(beside("berkeleydb-log-flush", vec![flushes("end")]).is_none());
+}
+
+/// What this machine flushes without an engine: each flush alone.
+fn with_ceiling(mut record: TrialRecord, alone_per_s: f64) -> TrialRecord {
+    let flush = FlushCeiling {
+        alone_per_s,
+        ..FlushCeiling::default()
+    };
+    record.ceilings = Some(Ceilings {
+        flush: Some(flush),
+        ..Ceilings::default()
+    });
+    record
+}
+
+#[test]
+fn flushes_are_set_over_what_the_device_could_do_on_each_side() {
+    let measured = with_ceiling(flushes("place"), 2_500.0);
+    let comparison = beside("berkeleydb-log-flush", vec![measured.clone()]).unwrap();
+    let table = ratios(
+        &comparison,
+        "operations a second over what the device could do",
+    );
+    assert_eq!(table.rows.len(), 1);
+    assert_eq!(table.rows[0].keys, ["256"]);
+    assert_eq!(table.rows[0].here, Some(0.8));
+    assert_eq!(table.rows[0].there, Some(60.09 / 74.0));
+    assert!(table.note.contains("13.57 ms"), "{}", table.note);
+    let text = terminal(&report(vec![measured]), 160);
+    for part in [
+        "there none of an engine: the test program testfile",
+        "compare the ratios inside each set",
+        "9.4 ms to seek and 4.17 ms",
+        "Beside the ceilings",
+        "80.0 %",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The control: without a ceiling there is no ratio, and none is advised.
+    let text = terminal(&report(vec![flushes("place")]), 160);
+    assert!(
+        text.contains("their figures and ours are no contest"),
+        "{text}"
+    );
+    assert!(!text.contains("compare the ratios"), "{text}");
 }
 
 #[test]

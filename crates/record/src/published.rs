@@ -6,7 +6,7 @@
 
 mod beside;
 
-pub use beside::{Across, Beside, Ratio};
+pub use beside::{Across, Beside, Ratio, Share};
 
 use crate::Value;
 use crate::suggest::did_you_mean;
@@ -73,6 +73,8 @@ pub struct Published {
     pub source: Source,
     /// The machine that it was measured on, as far as the source states it.
     pub machine: String,
+    /// The versions of what was measured, as far as the source states them.
+    pub version: String,
     /// How it was measured, a point each.
     pub conditions: Vec<String>,
     /// What a reader must know before relying on it, a point each.
@@ -292,6 +294,7 @@ impl Published {
             title: file.title,
             source: file.source,
             machine: file.machine,
+            version: file.version,
             conditions: file.conditions,
             caveats: file.caveats,
             experiment: file.experiment,
@@ -317,9 +320,14 @@ impl Published {
             address,
             ..
         } = &self.source;
-        let stated = [&self.title, author, document, address, &self.machine];
-        if stated.iter().any(|text| text.trim().is_empty()) {
-            return Err("title, author, document, address or machine is empty".to_owned());
+        let stated = [&self.title, author, document, address];
+        let of_what = [&self.machine, &self.version];
+        if stated
+            .into_iter()
+            .chain(of_what)
+            .any(|text| text.trim().is_empty())
+        {
+            return Err("title, author, document, address, machine or version is empty".to_owned());
         }
         let Experiment { scale, .. } = self.experiment;
         if !(scale > 0.0 && scale <= 1.0) {
@@ -425,6 +433,7 @@ struct File {
     id: String,
     title: String,
     machine: String,
+    version: String,
     conditions: Vec<String>,
     caveats: Vec<String>,
     source: Source,

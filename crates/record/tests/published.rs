@@ -28,6 +28,7 @@ const MINIMAL: &str = r#"
 id = "x"
 title = "t"
 machine = "m"
+version = "v"
 conditions = ["c"]
 caveats = ["c"]
 source = { author = "a", document = "d", date = "2010-05", address = "none" }
@@ -167,6 +168,8 @@ fn a_table_that_does_not_fit_its_columns_is_refused() {
         ("author = \"a\"", "author = \"\"", "is empty"),
         ("caveats = [\"c\"]", "caveats = []", "no caveats"),
         ("machine = \"m\"\n", "", "machine"),
+        ("version = \"v\"\n", "", "version"),
+        ("version = \"v\"", "version = \" \"", "or version is empty"),
         ("id = \"x\"", "id = \"x\"\nodd = 1", "odd"),
         ("scale = 1.0", "scale = 0.0", "its scale is 0"),
         ("scale = 1.0", "scale = 1.5", "its scale is 1.5"),
@@ -180,6 +183,11 @@ fn a_table_that_does_not_fit_its_columns_is_refused() {
             "[beside]\nratios = [{ title = \"r\", figure = \"elapsed_s\", along = [\"engine\"], \
              over = [1, 2] }]\n[table]",
             "has 2 values for 1 columns",
+        ),
+        (
+            "[table]",
+            "[beside]\nshares = [{ title = \"s\", figure = \"elapsed_s\", of = \"x\" }]\n[table]",
+            "the share 's' names no column 'x'",
         ),
         (
             "name = \"engine\", kind = \"text\"",
@@ -216,6 +224,7 @@ fn a_column_of_ours_is_a_dimension_or_a_figure_that_is_known() {
             "elapsed_s",
             "per_minute",
             "gain_percent",
+            "flushes_alone_per_s",
             "speed_percent",
             "gives_up",
         ];

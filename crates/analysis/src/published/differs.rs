@@ -27,7 +27,7 @@ pub(super) fn differs(
         format!(
             "version: here {}; there {}",
             versions(trials),
-            published.conditions.first().map_or("-", String::as_str)
+            published.version
         ),
     ];
     // Knobs that the table has columns for stand in each of its rows.

@@ -4,7 +4,7 @@ use super::beside::{ComparedColumn, ComparedRow, Role, same_keys};
 use super::derived::alike;
 use super::scale;
 use serde::Serialize;
-use trueput_record::published::{Across, Beside, Cell, Ratio};
+use trueput_record::published::{Across, Beside, Cell, Ratio, Share};
 
 /// Ratios of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,6 +13,9 @@ pub struct RatioTable {
     pub title: String,
     /// The names of the keys of each ratio.
     pub keys: Vec<String>,
+    /// Where its figures come from; empty where the columns tell it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
     /// The ratios.
     pub rows: Vec<RatioRow>,
 }
@@ -43,9 +46,12 @@ pub(super) fn tables(
         .ratios
         .iter()
         .map(|ratio| along_rows(ratio, columns, ours, theirs));
+    let shares = beside.shares.iter();
+    let shares = shares.map(|share| in_rows(share, columns, ours, theirs));
     across
         .into_iter()
         .chain(along)
+        .chain(shares)
         .filter(|table| table.rows.iter().any(|row| row.here.is_some()))
         .collect()
 }
@@ -92,6 +98,7 @@ fn across_columns(
     Some(RatioTable {
         title: format!("each {} over {base}", across.dimension),
         keys,
+        note: String::new(),
         rows,
     })
 }
@@ -127,6 +134,25 @@ fn paired(
         }));
     }
     rows
+}
+
+/// One figure of each row over another of it.
+fn in_rows(
+    share: &Share,
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+) -> RatioTable {
+    let place = |name: &String| columns.iter().position(|column| column.name == *name);
+    let (figure, of) = (place(&share.figure), place(&share.of));
+    let ratio = |row: &ComparedRow| over(&row.cells[figure?], &row.cells[of?]);
+    let keys = columns.iter().filter(|column| column.role == Role::Key);
+    RatioTable {
+        title: share.title.clone(),
+        keys: keys.map(|column| column.name.clone()).collect(),
+        note: share.arithmetic.trim().to_owned(),
+        rows: paired(columns, ours, theirs, &ratio),
+    }
 }
 
 /// The keys of a row, with those of the one beside it where they are others.
@@ -198,6 +224,7 @@ fn along_rows(
     RatioTable {
         title: ratio.title.clone(),
         keys,
+        note: String::new(),
         rows,
     }
 }

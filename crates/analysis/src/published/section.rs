@@ -29,9 +29,12 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
         return Vec::new();
     };
     let heading = format!("Beside \"{}\" ({})", first.document, first.year);
+    let advice = match comparisons.iter().any(|one| !one.ratios.is_empty()) {
+        true => "compare the ratios inside each set, not the figures",
+        false => "their figures and ours are no contest",
+    };
     let text = format!(
-        "The rows of {} are of another machine: compare the ratios inside each set, not the \
-         figures. What is not the same:",
+        "The rows of {} are of another machine: {advice}. What is not the same:",
         first.year
     );
     let mut differs: Vec<String> = Vec::new();
@@ -54,6 +57,9 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
                 capitalised(&ratios.title)
             )));
             blocks.push(Block::Table(ratio_table(ratios, &comparison.year)));
+            if !ratios.note.is_empty() {
+                blocks.push(Block::Text(ratios.note.clone()));
+            }
         }
         blocks.push(Block::Text(format!(
             "'trueput published {}' tells how it was measured and what to know before relying on \

@@ -5,7 +5,7 @@ use crate::statistics::median;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::measurement::Measurement;
 use trueput_record::published::{Cell, Setting};
-use trueput_record::{TrialRecord, Value};
+use trueput_record::{Durability, TrialRecord, Value};
 
 /// The trials of a run among which a published table finds its own, and what is known of them.
 pub(super) struct Trials<'a> {
@@ -130,6 +130,10 @@ fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
         Some((kind, "per_s")) => Some(measured.operation(kind)?.per_s),
         Some((kind, "count")) => Some(measured.operation(kind)?.count as f64),
         None if figure == "elapsed_s" => Some(measured.elapsed_s),
+        // Only a level that waits for its flush can be held by one.
+        None if figure == "flushes_alone_per_s" && trial.spec.durability == Durability::Sync => {
+            Some(trial.ceilings.as_ref()?.flush?.alone_per_s)
+        }
         None if figure == "per_minute" => transactions_per_minute(measured),
         _ => None,
     }

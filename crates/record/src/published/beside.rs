@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A *dimension* is what a trial was given: `workload`, `engine`, `durability`, `workers`,
 /// `filesystem`, `settings.NAME`, `knobs.ENGINE.NAME`. A *figure* is what it yielded: `elapsed_s`,
 /// `KIND.per_s` and `KIND.count` of a kind of operation, `per_minute` of all of them,
-/// `results.NAME`.
+/// `flushes_alone_per_s` of the device's ceilings, `results.NAME`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Beside {
@@ -28,6 +28,8 @@ pub struct Beside {
     pub across: Option<Across>,
     /// The ratios that are taken inside each set.
     pub ratios: Vec<Ratio>,
+    /// The shares of one column in another that are taken inside each row.
+    pub shares: Vec<Share>,
 }
 
 /// A dimension whose values are columns of a table, each with the same figure.
@@ -58,6 +60,21 @@ pub struct Ratio {
     pub over: Vec<Value>,
 }
 
+/// One figure of a row over another of the same row: what was reached of what could be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// What is set against what, in a line.
+    pub title: String,
+    /// The column whose figures are divided.
+    pub figure: String,
+    /// The column that they are divided by.
+    pub of: String,
+    /// Where the figures below the line come from, there and here.
+    #[serde(default)]
+    pub arithmetic: String,
+}
+
 impl Beside {
     /// Refuses what the table's columns do not have.
     ///
@@ -79,6 +96,13 @@ impl Beside {
                     "the ratio '{}' has {values} values for {keys} columns",
                     ratio.title
                 ));
+            }
+        }
+        for share in &self.shares {
+            let mut named = [&share.figure, &share.of].into_iter();
+            if let Some(name) = named.find(|name| of(name).is_none()) {
+                let title = &share.title;
+                return Err(format!("the share '{title}' names no column '{name}'"));
             }
         }
         let placed = columns.iter().find(|column| column.at.is_some());

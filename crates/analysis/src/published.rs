@@ -12,6 +12,7 @@ mod steps;
 mod trial;
 
 pub use beside::{ComparedColumn, ComparedRow, Comparison, Role, comparison, comparisons};
+pub(crate) use differs::of_report as what_differs;
 pub use ratios::{RatioRow, RatioTable};
 pub(crate) use section::blocks;
 pub(crate) use steps::{changes, given_up};

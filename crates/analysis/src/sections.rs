@@ -48,7 +48,7 @@ pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
     section(KNOBS, KNOBS_TEXT, knobs::blocks(&effects));
     let rows = symas::rows(&report.trials);
     if !rows.is_empty() {
-        match symas::document(&rows) {
+        match symas::differs(report, &rows).and_then(|differs| symas::document(&rows, differs)) {
             Ok(beside) => blocks.extend(beside),
             Err(error) => blocks.push(Block::Warnings(vec![error.to_string()])),
         }

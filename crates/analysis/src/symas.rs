@@ -6,6 +6,7 @@
 //!
 //! Everything here is plain data: whoever has trial records fills [`SymasRow`]s from them.
 
+mod differs;
 mod rows;
 mod table;
 
@@ -14,11 +15,15 @@ use trueput_record::Value;
 use trueput_record::published::{Error, Row, named};
 use trueput_record::trial::Settings;
 
+pub use differs::differs;
 pub use rows::rows;
 pub use table::{document, load_ratios, load_table, run_ratios, run_table};
 
 /// The engine that the others are set against.
 pub const BASE: &str = "lmdb";
+
+/// The test of the workload `micro` that the document's runs are.
+const TEST: &str = "read-while-writing";
 
 /// The published tables' names for engines, and the document's own.
 const ENGINES: [(&str, &str); 11] = [
@@ -43,6 +48,17 @@ pub enum MemoryPolicy {
     Local,
     /// In turn on every node.
     Interleave,
+}
+
+impl MemoryPolicy {
+    /// In a word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Interleave => "interleaved",
+        }
+    }
 }
 
 /// A row of the document: a load, or a run with a number of readers.

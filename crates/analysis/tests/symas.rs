@@ -5,14 +5,18 @@
     reason = "a test fails by panicking"
 )]
 
+mod support;
+
+use support::{report, spec, terminal, valid};
 use trueput_analysis::document::{Block, Table};
 use trueput_analysis::symas::{
     MemoryPolicy, SymasRow, counterpart, document, document_name, load_ratios, load_table,
     published_engine, published_rows, run_ratios, run_table,
 };
-use trueput_record::Value;
+use trueput_record::measurement::LoadReport;
 use trueput_record::published::named;
 use trueput_record::trial::Settings;
+use trueput_record::{Durability, TrialRecord, Value};
 
 /// A row of ours. Its figures are those of a machine ten times as fast as LMDB's of 2014.
 fn ours(engine: &str, readers: Option<u32>, slower: f64) -> SymasRow {
@@ -100,7 +104,12 @@ fn the_published_row_stands_under_ours() {
         .map(|row| (row[0].as_str(), row[1].as_str()))
         .collect();
     // redb has no row in the document.
-    assert_eq!(from, [("LMDB", "here"), ("LMDB", "2014"), ("redb", "here")]);
+    let expected = [
+        ("LMDB", "here, local"),
+        ("LMDB", "2014, local"),
+        ("redb", "here, local"),
+    ];
+    assert_eq!(from, expected);
     assert_eq!(cell(&table, 1, "wall"), "01:05.73");
     assert_eq!(cell(&table, 1, "DB KiB"), "12,580,708");
     assert_eq!(cell(&table, 0, "DB KiB"), "1,258,128");
@@ -116,8 +125,11 @@ fn a_load_is_set_beside_the_same_memory_policy() {
     let published = published_rows().unwrap();
     let mut row = ours("lmdb", None, 1.0);
     assert_eq!(counterpart(&row, &published).unwrap().wall_s, 65.73);
+    let from = |row: &SymasRow| load_table(&[row.clone()], &published).rows[1][1].clone();
+    assert_eq!(from(&row), "2014, local");
     row.policy = MemoryPolicy::Interleave;
     assert_eq!(counterpart(&row, &published).unwrap().wall_s, 69.76);
+    assert_eq!(from(&row), "2014, interleaved");
 }
 
 #[test]
@@ -182,7 +194,7 @@ fn a_run_is_also_compared_with_one_reader_of_its_own() {
 #[test]
 fn the_document_has_only_the_tables_that_there_are_rows_for() {
     let headings = |rows: &[SymasRow]| -> Vec<String> {
-        let blocks = document(rows).unwrap();
+        let blocks = document(rows, Vec::new()).unwrap();
         let heading = |block: &Block| match block {
             Block::Heading(3, text) => Some(text.clone()),
             _ => None,
@@ -206,4 +218,41 @@ fn the_document_has_only_the_tables_that_there_are_rows_for() {
     );
     assert_eq!(run.len(), 3);
     assert!(headings(&[]).is_empty());
+}
+
+/// A trial of lmdb with so many readers of so many records beside one writer.
+fn read_while_writing(cell: u32, readers: u32) -> TrialRecord {
+    let mut spec = spec(cell, "lmdb", Durability::Process, 1);
+    spec.workload = "micro".to_owned();
+    spec.workers = readers;
+    spec.settings = [
+        ("test", Value::from("read-while-writing")),
+        ("records", Value::Integer(400_000)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    spec.conditions.duration_s = Some(2.4);
+    let mut record = valid(spec, 100_000.0);
+    record.load = Some(LoadReport::default());
+    record
+}
+
+#[test]
+fn what_is_not_the_same_here_and_in_2014_is_said_point_by_point() {
+    let text = terminal(&report(vec![read_while_writing(0, 1)]), 4_000);
+    for part in [
+        "machine: here Model 9000, 2 cores, 24.0 GiB of memory, Linux 6.18.0; there 64 CPU cores in 8",
+        "version: here lmdb 1.2.3; there source revisions of August 2014: LevelDB e353fbc",
+        "records: here 400,000; there 100,000,000",
+        "duration: here 2.4s; there 600s",
+        "memory of the runs: here on the node that first touches it; there interleaved",
+        "2014, local",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The control: at the document's own size there is nothing to say of it.
+    let mut same = read_while_writing(0, 1);
+    let records = Value::Integer(100_000_000);
+    same.spec.settings.insert("records".to_owned(), records);
+    assert!(!terminal(&report(vec![same]), 4_000).contains("records: here"));
 }

@@ -6,6 +6,14 @@ use crate::units::{bytes, separate};
 use std::collections::BTreeMap;
 use trueput_record::published::{Column, Published, Setting};
 
+/// As [`differs`], of the trials of a report that were given one of the values of each of `only`.
+pub(crate) fn of_report(published: &Published, report: &Report, only: &[Setting]) -> Vec<String> {
+    let here = &report.manifest.host.file_system.kind;
+    let workload = &published.experiment.workload;
+    let trials = Trials::of(&report.trials, workload, only, here);
+    differs(published, report, &trials, &BTreeMap::new())
+}
+
 /// The machine, the versions, and everything that the published experiment set and ours set
 /// otherwise, a point each. Of the dimensions in `scaled` that says what stands beside what.
 pub(super) fn differs(

@@ -1,13 +1,10 @@
 //! Our trials as rows of the document: a load of each, and its run where readers read beside one
 //! writer.
 
-use super::{MemoryPolicy, SymasRow, document_name, published_engine};
+use super::{MemoryPolicy, SymasRow, TEST, document_name, published_engine};
 use trueput_record::conditions::NumaPolicy;
 use trueput_record::measurement::{DatabaseSize, Resources};
 use trueput_record::{TrialRecord, Value};
-
-/// The test of the workload `micro` that the document's runs are.
-const TEST: &str = "read-while-writing";
 
 /// The rows of these trials: their runs, and the load of each contender once. Trials that do not
 /// count give none. Of several repeats each gives its rows, in their order.

@@ -10,14 +10,22 @@ mod series;
 mod solve;
 mod table;
 
+use crate::units::{number, per_cent};
 use serde::Serialize;
 use solve::Solution;
 
 pub use series::{Series, fits, series};
-pub use table::{sentences, table, unfitted};
+pub use table::{beyond_cores, sentences, table, unfitted};
 
 /// The least number of different worker counts from which the law is fitted.
 pub const FEWEST_POINTS: usize = 4;
+
+/// The least part of the rates' variance that the law must explain to be said to describe them.
+pub const LEAST_R_SQUARED: f64 = 0.9;
+
+/// The law's rate of one worker may be so many times the highest that was measured per worker: more
+/// is no rate of theirs.
+pub const MOST_OF_MEASURED: f64 = 2.0;
 
 /// A rate at a number of workers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -218,6 +226,38 @@ impl Fit {
             [self.lambda.value, self.sigma.value, self.kappa.value],
             workers,
         )
+    }
+
+    /// Why the law does not describe its points though it was fitted to them, in words; `None` where
+    /// it does. Nothing is to be read from its coefficients then, nor from its peak.
+    #[must_use]
+    pub fn misfit(&self) -> Option<String> {
+        let mut why = Vec::new();
+        // Written so that what is no number is poor too.
+        if !(self.r_squared >= LEAST_R_SQUARED) {
+            why.push(format!(
+                "it explains {} of how the rates differ, less than {}",
+                per_cent(self.r_squared.max(0.0)),
+                per_cent(LEAST_R_SQUARED)
+            ));
+        }
+        if self.sigma.high > 1.0 {
+            why.push(format!(
+                "the part of the work done by one worker at a time would be {} to {}",
+                per_cent(self.sigma.low),
+                per_cent(self.sigma.high)
+            ));
+        }
+        let rates = self.points.iter().map(|point| point.per_s / point.workers);
+        let measured = rates.fold(0.0, f64::max);
+        if self.lambda.value > MOST_OF_MEASURED * measured {
+            why.push(format!(
+                "one worker would make {}/s, where no more than {}/s of one were measured",
+                number(self.lambda.value),
+                number(measured)
+            ));
+        }
+        (!why.is_empty()).then(|| why.join("; "))
     }
 
     /// The most workers that were measured.

@@ -43,7 +43,7 @@ pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
         BOTTLENECKS,
         held(&one_of_each, &names, f64::from(cores)),
     );
-    section(SCALING, SCALING_TEXT, scaling(rankings));
+    section(SCALING, SCALING_TEXT, scaling(rankings, cores));
     let effects = knobs::effects(report, rankings);
     section(KNOBS, KNOBS_TEXT, knobs::blocks(&effects));
     let rows = symas::rows(&report.trials);
@@ -79,7 +79,8 @@ const KNOBS_TEXT: &str = "Cells that differ in one knob and in nothing else: the
     engine's driver says that turning the knob gives up.";
 
 const SCALING_TEXT: &str = "The Universal Scalability Law fitted to the medians over workers: σ is the \
-    share of work that only one can do at a time, κ the cost of agreeing with each other.";
+    share of work that only one can do at a time, κ the cost of agreeing with each other. Where it \
+    does not describe what was measured (docs/METHOD.md has the rule), nothing is read from it.";
 
 /// The first trial of each cell: its repeats would say the same again. JSON has all.
 fn first_of_each_cell<'a>(measured: &Measured<'a>) -> Vec<(&'a TrialRecord, &'a Measurement)> {
@@ -275,16 +276,24 @@ fn longest(stretches: &[Stretch]) -> Vec<&Stretch> {
     told
 }
 
-fn scaling(rankings: &[Ranking]) -> Vec<Block> {
-    let fits = scaling::fits(rankings).into_iter();
-    let fits: Vec<_> = fits.map(|(name, _, fit)| (name, fit)).collect();
+fn scaling(rankings: &[Ranking], cores: u32) -> Vec<Block> {
+    let fits = scaling::fits(rankings);
+    let points = fits.iter().flat_map(|(_, points, _)| points);
+    let most = points.map(|point| point.workers).fold(0.0, f64::max);
+    let fits: Vec<_> = fits.into_iter().map(|(name, _, fit)| (name, fit)).collect();
     if fits.is_empty() {
         return Vec::new();
     }
-    let said = fits
-        .iter()
-        .flat_map(|(name, fit)| scaling::sentences(name, fit));
-    let said = said.chain(scaling::unfitted(&fits)).collect();
+    // Where nothing was fitted the law says nothing that cores could bend.
+    let fitted = fits.iter().any(|(_, fit)| fit.is_ok());
+    let mut said: Vec<_> = scaling::beyond_cores(most, cores)
+        .filter(|_| fitted)
+        .into_iter()
+        .collect();
+    for (name, fit) in &fits {
+        said.extend(scaling::sentences(name, fit));
+    }
+    said.extend(scaling::unfitted(&fits));
     let mut blocks = vec![Block::List(said)];
     let table = scaling::table(&fits);
     if !table.rows.is_empty() {

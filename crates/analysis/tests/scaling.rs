@@ -6,7 +6,9 @@
     reason = "a test fails by panicking"
 )]
 
-use trueput_analysis::scaling::{Fit, Peak, Point, Unfit, fit, sentences, table, unfitted};
+use trueput_analysis::scaling::{
+    Fit, Peak, Point, Unfit, beyond_cores, fit, sentences, table, unfitted,
+};
 use trueput_record::published;
 
 /// MySQL on a Cisco server. B. Schwartz, Practical Scalability Analysis with the Universal
@@ -306,6 +308,76 @@ fn the_engines_of_2014_are_told_apart_by_the_law() {
         };
         assert!((4.0..16.0).contains(&workers), "{engine}: {workers}");
     }
+}
+
+/// Asserts that nothing is read from a fit, for that reason.
+#[track_caller]
+fn not_described(pairs: &[(f64, f64)], why: &str) {
+    let fit = fit(&points(pairs)).unwrap();
+    let said = sentences("engine", &Ok(fit.clone()));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("the law does not describe it"), "{said:?}");
+    assert!(said[0].contains(why), "{said:?}: {fit:?}");
+    for claim in ["of the work is done by", "the law peaks", "within reach"] {
+        assert!(!said[0].contains(claim), "{said:?}");
+    }
+    let row = &table(&[("engine".to_owned(), Ok(fit))]).rows[0];
+    assert_eq!([&row[1], &row[2], &row[3]], ["–"; 3], "{row:?}");
+    assert_eq!(row[5], "not described");
+}
+
+#[test]
+fn where_the_law_fits_badly_no_serial_part_and_no_peak_are_stated() {
+    // Rates that rise and fall by turns.
+    not_described(
+        &[
+            (1.0, 900.0),
+            (2.0, 1_900.0),
+            (4.0, 800.0),
+            (8.0, 2_100.0),
+            (16.0, 900.0),
+            (32.0, 1_800.0),
+        ],
+        "of how the rates differ, less than 90.0 %",
+    );
+    // One worker does more than several together, and one after another they do about the same.
+    not_described(
+        &[
+            (1.0, 10_515.0),
+            (2.0, 1_300.0),
+            (4.0, 1_250.0),
+            (8.0, 1_320.0),
+            (16.0, 1_240.0),
+        ],
+        "the part of the work done by one worker at a time would be",
+    );
+    // The control: the fit of a book is described.
+    let pairs: Vec<_> = (1..).map(f64::from).zip(CISCO).collect();
+    let sound = fit(&points(&pairs)).unwrap();
+    assert_eq!(sound.misfit(), None);
+    assert_eq!(sentences("mysql", &Ok(sound)).len(), 2);
+}
+
+#[test]
+fn a_rate_of_one_worker_that_nobody_came_near_is_no_rate() {
+    let mut far = fit(&points(&SDM91)).unwrap();
+    assert_eq!(far.misfit(), None);
+    far.lambda.value = 121_014.0;
+    let why = far.misfit().unwrap();
+    assert_eq!(
+        why,
+        "one worker would make 121,014/s, where no more than 64.9/s of one were measured"
+    );
+}
+
+#[test]
+fn workers_beyond_the_cores_are_said_to_be_so() {
+    let said = beyond_cores(64.0, 2).unwrap();
+    assert!(
+        said.starts_with("Up to 64 workers ran on 2 cores."),
+        "{said}"
+    );
+    assert_eq!(beyond_cores(2.0, 2), None);
 }
 
 #[test]

@@ -260,18 +260,19 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
 /// numbers of workers.
 pub(crate) fn scaling(rankings: &[Ranking]) -> Vec<Chart> {
     let levels: BTreeSet<_> = rankings.iter().map(|ranking| ranking.durability).collect();
-    let of_level =
-        |level: Durability| {
-            let rankings = rankings.iter().filter(|one| one.durability == level);
-            let rankings: Vec<_> = rankings.cloned().collect();
-            let groups: Vec<_> = series(&rankings).iter().map(curve).collect();
-            (!groups.is_empty()).then(|| {
-                Chart {
+    let of_level = |level: Durability| {
+        let rankings = rankings.iter().filter(|one| one.durability == level);
+        let rankings: Vec<_> = rankings.cloned().collect();
+        let groups: Vec<_> = series(&rankings).iter().map(curve).collect();
+        (!groups.is_empty()).then(|| Chart {
             kind: Kind::Scaling,
             title: format!("Rate by number of workers, {level}"),
-            says: format!("Rates by number of workers at {level}: {} series.", groups.len()),
-            note: "Points: measured medians. Curves: the Universal Scalability Law, where it could \
-                   be fitted."
+            says: format!(
+                "Rates by number of workers at {level}: {} series.",
+                groups.len()
+            ),
+            note: "Points: measured medians. Curves: the Universal Scalability Law, where it \
+                   describes them."
                 .to_owned(),
             name: String::new(),
             group: "series",
@@ -282,9 +283,8 @@ pub(crate) fn scaling(rankings: &[Ranking]) -> Vec<Chart> {
             ],
             groups,
             words: Vec::new(),
-        }
-            })
-        };
+        })
+    };
     levels.into_iter().filter_map(of_level).collect()
 }
 

@@ -20,7 +20,9 @@ pub struct Series {
     pub fit: Option<Fit>,
     /// Why it was not.
     pub unfit: Option<String>,
-    /// The law, ready to plot; empty where there is none.
+    /// Why it does not describe the points, though it was fitted to them; `None` where it does.
+    pub misfit: Option<String>,
+    /// The law, ready to plot; empty where there is none, or none that describes the points.
     pub curve: Vec<Point>,
 }
 
@@ -48,17 +50,18 @@ pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, Unfit>
 /// As [`fits`], for programs.
 #[must_use]
 pub fn series(rankings: &[Ranking]) -> Vec<Series> {
-    let all = fits(rankings)
-        .into_iter()
-        .map(|(name, points, fit)| Series {
+    let all = fits(rankings).into_iter().map(|(name, points, fit)| {
+        let misfit = fit.as_ref().ok().and_then(Fit::misfit);
+        let drawn = fit.as_ref().ok().filter(|_| misfit.is_none());
+        Series {
             name,
             points,
-            curve: fit
-                .as_ref()
-                .map_or_else(|_| Vec::new(), |fit| fit.curve(CURVE_POINTS)),
+            curve: drawn.map_or_else(Vec::new, |fit| fit.curve(CURVE_POINTS)),
+            misfit,
             unfit: fit.as_ref().err().map(ToString::to_string),
             fit: fit.ok(),
-        });
+        }
+    });
     all.collect()
 }
 

@@ -6,7 +6,8 @@ use crate::units::{number, per_cent};
 use std::collections::BTreeMap;
 
 /// A row per series (an engine's reads over its readers, say): the coefficients with their
-/// intervals, how well the law fits, and where it peaks. A series without a fit has none.
+/// intervals, how well the law fits, and where it peaks. A series without a fit has none, and one
+/// that the law does not describe has no coefficients.
 #[must_use]
 pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
     let column = |title: &str, figures: bool, dispensable: u8| Column {
@@ -16,13 +17,21 @@ pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
     };
     let row = |(name, fit): &(String, Result<Fit, Unfit>)| {
         let fit = fit.as_ref().ok()?;
+        let described = fit.misfit().is_none();
+        let told = |coefficient: &Coefficient| match described {
+            true => with_interval(coefficient),
+            false => "–".to_owned(),
+        };
         Some(vec![
             name.clone(),
-            with_interval(&fit.lambda),
-            with_interval(&fit.sigma),
-            with_interval(&fit.kappa),
+            told(&fit.lambda),
+            told(&fit.sigma),
+            told(&fit.kappa),
             format!("{:.4}", fit.r_squared),
-            peak(fit),
+            match described {
+                true => peak(fit),
+                false => "not described".to_owned(),
+            },
         ])
     };
     Table {
@@ -53,17 +62,35 @@ pub fn unfitted(series: &[(String, Result<Fit, Unfit>)]) -> Vec<String> {
     names.into_iter().map(said).collect()
 }
 
-/// What the law says about a series, a sentence each; nothing where it was not fitted.
+/// That workers outnumbered the processors, where they did: `most` of them on so many cores.
+#[must_use]
+pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
+    (cores > 0 && most > f64::from(cores)).then(|| {
+        let unit = if cores == 1 { "core" } else { "cores" };
+        format!(
+            "Up to {} workers ran on {cores} {unit}. The law knows no cores: where workers outnumber \
+             them, their waiting for one counts as contention, so that it speaks of this machine as \
+             much as of the engine.",
+            workers_of(most)
+        )
+    })
+}
+
+/// What the law says about a series, a sentence each; nothing where it was not fitted, and of one
+/// that it does not describe no more than that.
 #[must_use]
 pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
     let Ok(fit) = fit else {
         return Vec::new();
     };
+    if let Some(why) = fit.misfit() {
+        return vec![format!(
+            "{name}: the law does not describe it, so that no serial part and no peak are stated: \
+             {why}."
+        )];
+    }
     let contention = match fit.sigma.may_be_zero() {
         true => "contention cannot be told from none".to_owned(),
-        false if fit.sigma.value >= 1.0 => {
-            "all of the work is done by one worker at a time, and more workers add to it".to_owned()
-        }
         false => format!(
             "{} of the work is done by one worker at a time",
             per_cent(fit.sigma.value)

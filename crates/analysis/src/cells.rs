@@ -1,5 +1,6 @@
 //! Trials grouped into cells: the repeats of one contender with one set of knobs and conditions.
 
+use crate::at_rate::AtRate;
 use crate::contender::ContenderNames;
 use crate::inference::{Comparison, Interval, bootstrap_median};
 use crate::statistics::{Summary, maximum, median};
@@ -46,6 +47,9 @@ pub struct Cell {
     /// Its repeats compared with those of the ranking's best cell, with the evidence; `None` for that
     /// cell itself and for the harness.
     pub against_best: Option<Comparison>,
+    /// What it made of the rate that all of its ranking were asked for; `None` in other rankings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_rate: Option<AtRate>,
     /// The figures.
     pub figures: Figures,
 }
@@ -162,6 +166,7 @@ pub(crate) fn cell(
         repeats: repeats.len(),
         relative_to_best: None,
         against_best: None,
+        at_rate: None,
         figures: figures(repeats, headline)?,
     })
 }

@@ -1,11 +1,12 @@
 //! The columns of a ranking: what stands in them, and which go first where there is no room.
 
+use crate::at_rate::AtRate;
 use crate::builds::version_number;
 use crate::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use crate::charts::{Charts, bar};
 use crate::document::{Column, Table};
 use crate::rankings::Ranking;
-use crate::units::{bytes, hit_ratio, nanoseconds, number, per_cent, seconds};
+use crate::units::{bytes, hit_ratio, nanoseconds, number, per_cent, seconds, separate};
 
 /// An operation done less often than this part of the headline's count has no column.
 const RARE: f64 = 0.01;
@@ -30,10 +31,11 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     let place = |rank: usize, _: &Cell| rank.to_string();
     let mut columns: Vec<_> = in_order.then(|| text("", 0, place)).into_iter().collect();
     columns.extend(identity());
+    columns.extend(responses());
     columns.extend(rates(ranking));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
     columns.push(figure("of best", 2, of_best));
-    columns.extend(bars(charts));
+    columns.extend(bars(charts).filter(|_| ranking.rate_per_s.is_none()));
     columns.push(figure("of best from–to", 5, |_, cell| {
         let ratio = cell.against_best.and_then(|comparison| comparison.ratio);
         ratio.map_or_else(String::new, |ratio| {
@@ -92,6 +94,28 @@ fn identity<'a>() -> Vec<Filled<'a>> {
             short_version(&cell.version).to_owned()
         }),
         text("workers", 1, |_, cell| cell.worker_kind.to_string()),
+    ]
+}
+
+/// What orders a ranking at one rate: empty, and so left out, in any other.
+fn responses<'a>() -> Vec<Filled<'a>> {
+    let told = |value: fn(&AtRate) -> String| {
+        move |_: usize, cell: &Cell| cell.at_rate.as_ref().map_or_else(String::new, value)
+    };
+    vec![
+        figure(
+            "response p99",
+            0,
+            told(|one| nanoseconds(one.response_p99_ns.median)),
+        ),
+        figure(
+            "kept the rate",
+            0,
+            told(|one| match one.kept {
+                true => "yes".to_owned(),
+                false => format!("no: backlog {}", separate(&one.backlog.to_string())),
+            }),
+        ),
     ]
 }
 

@@ -2,8 +2,10 @@
 //!
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
 //! workers, one durability level; what lay in memory while its level speaks of lost power stands apart.
+//! It is ordered by rate, and by response time where all were asked for one rate ([`crate::at_rate`]).
 //! Conditions that differ in it are in the contenders' names.
 
+use crate::at_rate;
 use crate::builds::{EngineBuild, builds};
 use crate::cells::{self, Cell};
 use crate::certainty::{between, counting};
@@ -36,6 +38,10 @@ pub struct Ranking {
     pub notes: Vec<String>,
     /// The kind of operation whose rate the cells are sorted by.
     pub headline: String,
+    /// The rate that all of its trials were asked for, per second: then the cells are sorted by how
+    /// long users waited. `None` where one had none or another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
     /// The cells with at least one trial that counts, best first.
     pub cells: Vec<Cell>,
     /// The null engine's cells: the harness's own cost.
@@ -145,11 +151,11 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         .filter_map(|repeats| cells::cell(repeats, &names, &headline));
     let (harness, mut cells): (Vec<_>, Vec<_>) =
         cells.partition(|cell| cell.engine == HARNESS_ENGINE);
-    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
-    cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
-    let best = cells.first().map(rate).filter(|best| *best > 0.0);
-    for cell in &mut cells {
-        cell.relative_to_best = best.map(|best| rate(cell) / best);
+    let competing = by_cell.values().flatten().copied();
+    let rate_per_s = at_rate::common(competing.filter(|one| one.spec.engine != HARNESS_ENGINE));
+    match rate_per_s {
+        Some(_) => sort_at_rate(&mut cells, &by_cell, &headline),
+        None => sort_by_rate(&mut cells),
     }
     let notes: BTreeSet<_> = trials
         .iter()
@@ -163,6 +169,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         in_memory: volatile::breaks_its_level(trials[0], &manifest.host.file_system),
         notes: notes.into_iter().collect(),
         headline,
+        rate_per_s,
         cells,
         harness,
         builds: builds(trials, &names),
@@ -170,17 +177,50 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     }
 }
 
+/// The highest median rate first.
+fn sort_by_rate(cells: &mut [Cell]) {
+    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+    cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
+    let best = cells.first().map(rate).filter(|best| *best > 0.0);
+    for cell in cells {
+        cell.relative_to_best = best.map(|best| rate(cell) / best);
+    }
+}
+
+/// Who kept the rate first, by response time.
+fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>, headline: &str) {
+    for cell in &mut *cells {
+        let repeats = repeats.get(&cell.cell);
+        cell.at_rate = repeats.and_then(|repeats| at_rate::of(repeats, headline));
+    }
+    cells.sort_by(at_rate::order);
+}
+
 /// Compares each cell with the best; `comparisons` are read together.
 fn hold_against_best(ranking: &mut Ranking, trials: &[&TrialRecord], comparisons: usize) {
     let Ranking {
-        cells, headline, ..
+        cells,
+        headline,
+        rate_per_s,
+        ..
     } = ranking;
     let trials_of = |cell: &Cell| counting(trials.iter().copied(), cell.cell, headline);
     let Some((best, others)) = cells.split_first_mut() else {
         return;
     };
+    let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| one.kept);
+    let first_kept = kept(best);
     let best = trials_of(best);
     for cell in others {
+        if rate_per_s.is_some() {
+            let both = first_kept && kept(cell);
+            let trials = trials_of(cell);
+            let compared = both.then(|| at_rate::between(&best, &trials, headline, comparisons));
+            if let Some(at_rate) = &mut cell.at_rate {
+                at_rate.against_best = compared;
+            }
+            continue;
+        }
         let compared = between(&best, &trials_of(cell), headline, comparisons);
         cell.against_best = Some(compared);
     }

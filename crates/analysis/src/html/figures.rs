@@ -27,7 +27,10 @@ const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
 /// The median rates with their extremes; `None` where nothing is ranked.
 pub(crate) fn rates(ranking: &Ranking) -> Option<Chart> {
-    let (best, _) = ranking.cells.split_first()?;
+    let rate = |cell: &&Cell| cell.figures.headline_per_s.median;
+    // Of equals the first, and not the last.
+    let rates = ranking.cells.iter().rev();
+    let best = rates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
     let title = format!("{} per second", capital(&plural(&ranking.headline)));
     let group = |cell: &Cell| {
         let rate = cell.figures.headline_per_s;

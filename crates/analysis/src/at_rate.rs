@@ -1,0 +1,234 @@
+//! Rankings of open loops at one rate. All were asked for as much, so that their rates tell nothing
+//! apart: those that kept the rate are ordered by how long users waited, the others come last.
+
+use crate::cells::Cell;
+use crate::held::keeps_rate;
+use crate::inference::{Comparison, Verdict, compare_among};
+use crate::rankings::Ranking;
+use crate::statistics::Summary;
+use crate::units::{nanoseconds, number, separate};
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use trueput_record::TrialRecord;
+use trueput_record::measurement::OpenLoop;
+
+/// What a cell made of the rate that it was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AtRate {
+    /// Whether each of its repeats began what was due.
+    pub kept: bool,
+    /// The 99th percentile of each repeat's response times, nanoseconds, over the repeats: of the
+    /// headline operation, else of the first kind that there is.
+    pub response_p99_ns: Summary,
+    /// What was due and not begun at the end, of the repeat with the most of it.
+    pub backlog: u64,
+    /// That percentile compared with the first cell's, repeat by repeat: the ratio is this one's over
+    /// that, and slower is who has users wait longer. `None` for the first cell, and where one of
+    /// both did not keep the rate.
+    pub against_best: Option<Comparison>,
+}
+
+/// The rate that all of these trials were asked for, per second; `None` where one had none or
+/// another.
+pub(crate) fn common<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<f64> {
+    let mut rates = trials
+        .into_iter()
+        .map(|trial| Some(open_loop(trial)?.rate_per_s));
+    let first = rates.next()??;
+    rates.all(|rate| rate == Some(first)).then_some(first)
+}
+
+fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
+    trial.measurement.as_ref()?.open_loop.as_ref()
+}
+
+/// A repeat's response time that 99 of 100 stay below, nanoseconds.
+fn response_p99_ns(trial: &TrialRecord, headline: &str) -> Option<f64> {
+    let responses = &open_loop(trial)?.responses;
+    let counted = || responses.iter().filter(|response| response.count > 0);
+    let of_headline = counted().find(|response| response.kind == headline);
+    let response = of_headline.or_else(|| counted().next())?;
+    Some(response.latency.p99_ns as f64)
+}
+
+/// What the repeats of a cell made of their rate; `None` where none has a response time.
+pub(crate) fn of(repeats: &[&TrialRecord], headline: &str) -> Option<AtRate> {
+    let times = repeats
+        .iter()
+        .filter_map(|trial| response_p99_ns(trial, headline));
+    let keeps = |trial: &&TrialRecord| trial.measurement.as_ref().is_some_and(keeps_rate);
+    let open = repeats.iter().filter_map(|trial| open_loop(trial));
+    Some(AtRate {
+        kept: repeats.iter().all(keeps),
+        response_p99_ns: Summary::of(times)?,
+        backlog: open.map(|open| open.backlog).max().unwrap_or_default(),
+        against_best: None,
+    })
+}
+
+/// Those that kept the rate first, by response time; the others by what was left undone.
+pub(crate) fn order(one: &Cell, other: &Cell) -> Ordering {
+    let place = |cell: &Cell| {
+        let at_rate = cell.at_rate.as_ref()?;
+        let left = if at_rate.kept { 0 } else { at_rate.backlog };
+        Some((!at_rate.kept, left, at_rate.response_p99_ns.median))
+    };
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => {
+            let first = (one.0, one.1).cmp(&(other.0, other.1));
+            first.then(one.2.total_cmp(&other.2))
+        }
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    }
+}
+
+/// Compares the response times of two cells' repeats, one of `comparisons` that are read together.
+pub(crate) fn between(
+    best: &[&TrialRecord],
+    other: &[&TrialRecord],
+    headline: &str,
+    comparisons: usize,
+) -> Comparison {
+    let times = |trials: &[&TrialRecord]| -> BTreeMap<u32, f64> {
+        let of =
+            |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, headline)?));
+        trials.iter().filter_map(of).collect()
+    };
+    let (best, other) = (times(best), times(other));
+    let paired = best.keys().eq(other.keys());
+    let alone = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();
+    let compared = compare_among(&alone(best), &alone(other), paired, comparisons);
+    // More of a time is worse, where more of a rate is better.
+    let verdict = match compared.verdict {
+        Verdict::Faster => Verdict::Slower,
+        Verdict::Slower => Verdict::Faster,
+        undecided => undecided,
+    };
+    Comparison {
+        verdict,
+        ..compared
+    }
+}
+
+/// What a ranking at one rate is called after its workload, level and workers.
+pub(crate) fn heading(ranking: &Ranking) -> Option<String> {
+    let rate_per_s = ranking.rate_per_s?;
+    Some(format!("by response time at {}/s", number(rate_per_s)))
+}
+
+/// How its order came about and how sure it is, a sentence each; nothing of other rankings.
+pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
+    let Some(rate_per_s) = ranking.rate_per_s else {
+        return Vec::new();
+    };
+    let mut said = vec![format!(
+        "All were asked for {}/s (an open loop), so that their rates tell nothing apart: who kept the \
+         rate is ordered by the 99th percentile of response time, the median of the repeats.",
+        number(rate_per_s)
+    )];
+    let (kept, late) = split(ranking);
+    if let Some((best, others)) = kept.split_first() {
+        said.extend(certainty(best.0, others));
+    }
+    said.extend(late.iter().map(|(cell, at_rate)| {
+        format!(
+            "{} did not keep the rate: up to {} were due and not begun at the end.",
+            cell.contender,
+            separate(&at_rate.backlog.to_string())
+        )
+    }));
+    said
+}
+
+type Kept<'a> = (&'a Cell, &'a AtRate);
+
+/// Those that kept the rate, and those that did not.
+fn split(ranking: &Ranking) -> (Vec<Kept<'_>>, Vec<Kept<'_>>) {
+    let cells = ranking.cells.iter();
+    let with = cells.filter_map(|cell| Some((cell, cell.at_rate.as_ref()?)));
+    with.partition(|(_, at_rate)| at_rate.kept)
+}
+
+fn verdict(at_rate: &AtRate) -> Option<Verdict> {
+    at_rate.against_best.map(|compared| compared.verdict)
+}
+
+/// Whether the first is surely ahead of the others.
+fn certainty(best: &Cell, others: &[Kept<'_>]) -> Option<String> {
+    let of = |wanted: Verdict| -> Vec<&str> {
+        let so = others
+            .iter()
+            .filter(|(_, at_rate)| verdict(at_rate) == Some(wanted));
+        so.map(|(cell, _)| cell.contender.as_str()).collect()
+    };
+    let (few, same) = (of(Verdict::TooFew), of(Verdict::NoDifference));
+    let name = &best.contender;
+    if others.is_empty() {
+        return None;
+    }
+    if !few.is_empty() {
+        return Some(format!(
+            "Too few repeats to tell whether {name} answers sooner than {}.",
+            few.join("; ")
+        ));
+    }
+    Some(match same.is_empty() {
+        true => format!("{name} answers soonest for certain."),
+        false => format!(
+            "The repeats show no difference in response time between {name} and {}.",
+            same.join("; ")
+        ),
+    })
+}
+
+/// Who answers soonest, in a sentence for a summary; `None` for other rankings.
+pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
+    ranking.rate_per_s?;
+    let (kept, late) = split(ranking);
+    let late: Vec<_> = late
+        .iter()
+        .map(|(cell, at_rate)| {
+            let backlog = separate(&at_rate.backlog.to_string());
+            format!("{} (backlog {backlog})", cell.contender)
+        })
+        .collect();
+    let did_not = match late.is_empty() {
+        true => String::new(),
+        false => format!("; not kept by {}", late.join("; ")),
+    };
+    let Some(((best, at_rate), others)) = kept.split_first() else {
+        return Some(format!("nobody kept the rate{did_not}."));
+    };
+    let p99 = |at_rate: &AtRate| nanoseconds(at_rate.response_p99_ns.median);
+    let told = format!(
+        "{} kept it with a response p99 of {}",
+        best.contender,
+        p99(at_rate)
+    );
+    let Some((second, after)) = others.first() else {
+        return Some(format!("{told}, alone{did_not}."));
+    };
+    let sure = match certainty(best, others) {
+        Some(_)
+            if others
+                .iter()
+                .any(|one| verdict(one.1) == Some(Verdict::TooFew)) =>
+        {
+            "; too few repeats to be sure"
+        }
+        Some(_)
+            if others
+                .iter()
+                .any(|one| verdict(one.1) == Some(Verdict::NoDifference)) =>
+        {
+            "; the repeats do not tell all apart"
+        }
+        _ => "",
+    };
+    Some(format!(
+        "{told}, {} with {}{sure}{did_not}.",
+        second.contender,
+        p99(after)
+    ))
+}

@@ -1,0 +1,154 @@
+//! Rankings of open loops that were all asked for one rate.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod support;
+
+use support::{report, spec, terminal, valid};
+use trueput_analysis::rankings::rankings;
+use trueput_analysis::{Format, Report};
+use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
+use trueput_record::{Durability, TrialRecord};
+
+const ASKED_PER_S: f64 = 5_000.0;
+
+/// A repeat that was asked for a rate and had response times of that 99th percentile.
+fn trial(cell: u32, engine: &str, repeat: u32, p99_us: u64, backlog: u64) -> TrialRecord {
+    // Who waits longest is given the highest rate, by a hair: rates must not order them.
+    let per_s = ASKED_PER_S + p99_us as f64 / 1e6;
+    let mut record = valid(spec(cell, engine, Durability::Process, repeat), per_s);
+    let measured = record.measurement.as_mut().unwrap();
+    measured.open_loop = Some(OpenLoop {
+        rate_per_s: ASKED_PER_S,
+        issued: (ASKED_PER_S * measured.elapsed_s) as u64 - backlog,
+        backlog,
+        responses: vec![ResponseSummary {
+            kind: "update".to_owned(),
+            count: 9,
+            latency: LatencySummary {
+                p99_ns: p99_us * 1_000,
+                ..LatencySummary::default()
+            },
+        }],
+        ..OpenLoop::default()
+    });
+    record
+}
+
+/// Five repeats whose times scatter by a hundredth.
+fn repeats(cell: u32, engine: &str, p99_us: u64, backlog: u64) -> Vec<TrialRecord> {
+    let times = [0, 1, 2, 3, 4].map(|more| p99_us + p99_us * more / 400);
+    let repeats = (1..).zip(times);
+    repeats
+        .map(|(repeat, p99_us)| trial(cell, engine, repeat, p99_us, backlog))
+        .collect()
+}
+
+fn contest() -> Report {
+    let sqlite = repeats(0, "sqlite", 1_150, 0);
+    let lmdb = repeats(1, "lmdb", 105, 0);
+    let redb = repeats(2, "redb", 90, 40_000);
+    report([sqlite, lmdb, redb].concat())
+}
+
+fn order(report: &Report) -> Vec<String> {
+    let found = rankings(&report.manifest, &report.trials);
+    let cells = found.iter().flat_map(|ranking| &ranking.cells);
+    cells.map(|cell| cell.contender.clone()).collect()
+}
+
+fn summary(report: &Report) -> String {
+    let page = report.page();
+    let start = page.find("threen1, process, 4 workers, by response time at 5,000/s: ");
+    let line = &page[start.unwrap_or_else(|| panic!("no such ranking: {page}"))..];
+    line[..line.find("</li>").unwrap()].to_owned()
+}
+
+#[test]
+fn who_kept_the_rate_is_ordered_by_response_time_and_who_did_not_comes_last() {
+    let report = contest();
+    assert_eq!(order(&report), ["lmdb", "sqlite", "redb"]);
+    let text = terminal(&report, 300);
+    for part in [
+        "threen1, process, 4 workers, by response time at 5,000/s",
+        "response p99",
+        "kept the rate",
+        "no: backlog 40,000",
+        "All were asked for 5,000/s (an open loop), so that their rates tell nothing apart",
+        "lmdb answers soonest for certain.",
+        "redb did not keep the rate: up to 40,000 were due and not begun at the end.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for claim in ["leads for certain", "of best", "Too noisy"] {
+        assert!(!text.contains(claim), "{claim}: {text}");
+    }
+    let said = summary(&report);
+    assert!(
+        said.contains("lmdb kept it with a response p99 of 106 µs, sqlite with"),
+        "{said}"
+    );
+    assert!(
+        said.contains("; not kept by redb (backlog 40,000)."),
+        "{said}"
+    );
+    assert!(!said.contains("times the rate"), "{said}");
+}
+
+#[test]
+fn equal_response_times_and_few_repeats_are_said_to_tell_nothing() {
+    let equals = report([repeats(0, "sqlite", 107, 0), repeats(1, "lmdb", 107, 0)].concat());
+    let text = terminal(&equals, 300);
+    assert!(
+        text.contains("show no difference in response time between"),
+        "{text}"
+    );
+    let few = [trial(0, "sqlite", 1, 1_150, 0), trial(1, "lmdb", 1, 105, 0)];
+    let few = report(few.to_vec());
+    assert_eq!(order(&few), ["lmdb", "sqlite"]);
+    let text = terminal(&few, 300);
+    assert!(
+        text.contains("Too few repeats to tell whether lmdb answers sooner than sqlite"),
+        "{text}"
+    );
+    assert!(
+        summary(&few).contains("too few repeats to be sure"),
+        "{}",
+        summary(&few)
+    );
+}
+
+#[test]
+fn with_several_rates_or_none_rates_order_a_ranking_as_ever() {
+    let mut other_rate = contest();
+    for trial in &mut other_rate.trials[..5] {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        open.unwrap().rate_per_s = 4_000.0;
+    }
+    let mut one_closed = contest();
+    one_closed.trials[0].measurement.as_mut().unwrap().open_loop = None;
+    for report in [other_rate, one_closed] {
+        assert_eq!(order(&report)[0], "sqlite", "its rate is the highest");
+        let text = report.render(Format::Markdown, Default::default());
+        assert!(!text.contains("by response time"), "{text}");
+        assert!(!text.contains("kept the rate"), "{text}");
+    }
+}
+
+#[test]
+fn json_has_what_orders_them() {
+    let json = contest().render(Format::Json, Default::default());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let ranking = &json["rankings"][0];
+    assert_eq!(ranking["rate_per_s"], ASKED_PER_S);
+    let of = |cell: usize| &ranking["cells"][cell]["at_rate"];
+    assert_eq!(of(0)["kept"], true);
+    assert_eq!(of(1)["against_best"]["verdict"], "slower");
+    assert_eq!(
+        (&of(2)["kept"], &of(2)["backlog"]),
+        (&false.into(), &40_000.into())
+    );
+}

@@ -31,7 +31,7 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     let place = |rank: usize, _: &Cell| rank.to_string();
     let mut columns: Vec<_> = in_order.then(|| text("", 0, place)).into_iter().collect();
     columns.extend(identity());
-    columns.extend(responses());
+    columns.extend(responses(ranking));
     columns.extend(rates(ranking));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
     columns.push(figure("of best", 2, of_best));
@@ -97,26 +97,22 @@ fn identity<'a>() -> Vec<Filled<'a>> {
     ]
 }
 
-/// What orders a ranking at one rate: empty, and so left out, in any other.
-fn responses<'a>() -> Vec<Filled<'a>> {
+/// What orders a ranking at one rate: nothing in any other.
+fn responses<'a>(ranking: &Ranking) -> Vec<Filled<'a>> {
     let told = |value: fn(&AtRate) -> String| {
         move |_: usize, cell: &Cell| cell.at_rate.as_ref().map_or_else(String::new, value)
     };
-    vec![
-        figure(
-            "response p99",
-            0,
-            told(|one| nanoseconds(one.response_p99_ns.median)),
-        ),
-        figure(
-            "kept the rate",
-            0,
-            told(|one| match one.kept {
-                true => "yes".to_owned(),
-                false => format!("no: backlog {}", separate(&one.backlog.to_string())),
-            }),
-        ),
-    ]
+    let p99 = |one: &AtRate| nanoseconds(one.response_p99_ns.median);
+    let kept = |one: &AtRate| match one.kept {
+        true => "yes".to_owned(),
+        false => format!("no: backlog {}", separate(&one.backlog.to_string())),
+    };
+    let is_late = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
+    let mut columns = vec![figure("response p99", 0, told(p99))];
+    if ranking.cells.iter().any(is_late) {
+        columns.push(figure("kept the rate", 0, told(kept)));
+    }
+    columns
 }
 
 /// The number of a version, or all of them where there are two. The whole text stands below the
@@ -139,17 +135,21 @@ fn bars<'a>(charts: Charts) -> Option<Filled<'a>> {
 
 fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
     let headline = plural(&ranking.headline);
+    // Where all had the same rate, how far it scatters tells nothing.
+    let scatters = ranking.rate_per_s.is_none();
     let mut columns = vec![
         figure(&format!("{headline}/s"), 0, |_, cell| {
             number(cell.figures.headline_per_s.median)
         }),
-        figure("min–max", 4, |_, cell| {
-            let rate = cell.figures.headline_per_s;
-            format!("{}–{}", number(rate.min), number(rate.max))
+        figure("min–max", 4, move |_, cell| {
+            let rate = Some(cell.figures.headline_per_s).filter(|_| scatters);
+            rate.map_or_else(String::new, |rate| {
+                format!("{}–{}", number(rate.min), number(rate.max))
+            })
         }),
         figure("repeats", 6, |_, cell| cell.repeats.to_string()),
-        figure("95 % interval", 5, |_, cell| {
-            let interval = cell.figures.headline_interval;
+        figure("95 % interval", 5, move |_, cell| {
+            let interval = cell.figures.headline_interval.filter(|_| scatters);
             interval.map_or_else(String::new, |interval| {
                 format!("{}–{}", number(interval.low), number(interval.high))
             })

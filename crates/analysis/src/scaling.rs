@@ -233,8 +233,7 @@ impl Fit {
     #[must_use]
     pub fn misfit(&self) -> Option<String> {
         let mut why = Vec::new();
-        // Written so that what is no number is poor too.
-        if !(self.r_squared >= LEAST_R_SQUARED) {
+        if self.r_squared.is_nan() || self.r_squared < LEAST_R_SQUARED {
             why.push(format!(
                 "it explains {} of how the rates differ, less than {}",
                 per_cent(self.r_squared.max(0.0)),

@@ -6,7 +6,7 @@
 use crate::pace::Schedule;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trueput_record::conditions::Rate;
 use trueput_record::histogram;
@@ -28,8 +28,8 @@ pub struct Stage {
     /// The stage; with [`Stage::RESTING`] added while the workers are to rest, so that one read
     /// tells whether there is nothing to heed.
     at: AtomicU8,
-    /// Held while the workers' rest begins or ends.
-    rest: Mutex<()>,
+    /// How many rests have begun; held while one begins or ends.
+    rests: Mutex<u64>,
     rest_ended: Condvar,
 }
 
@@ -43,7 +43,7 @@ impl Stage {
     const fn new(at: u8) -> Self {
         Self {
             at: AtomicU8::new(at),
-            rest: Mutex::new(()),
+            rests: Mutex::new(0),
             rest_ended: Condvar::new(),
         }
     }
@@ -83,12 +83,15 @@ impl Stage {
 
     /// The workers are to rest at the next place where they may, until [`Stage::end_rest`].
     pub fn begin_rest(&self) {
+        *self.rests() += 1;
         self.at.fetch_or(Self::RESTING, Relaxed);
+        // One that has not woken from the last rest yet is to take note of this one.
+        self.rest_ended.notify_all();
     }
 
     /// The workers go on.
     pub fn end_rest(&self) {
-        let _held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = self.rests();
         self.at.fetch_and(!Self::RESTING, Relaxed);
         self.rest_ended.notify_all();
     }
@@ -97,10 +100,20 @@ impl Stage {
         self.at.load(Relaxed) & Self::RESTING != 0
     }
 
-    /// Waits until the rest ends or the user stops the run.
-    fn rest(&self) {
-        let mut held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.is_resting() && !self.is_stopped() {
+    fn rests(&self) -> MutexGuard<'_, u64> {
+        self.rests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which rest it is that a worker is to begin; `None` where it is to go on.
+    fn rest_to_begin(&self) -> Option<u64> {
+        let rests = self.rests();
+        (self.is_resting() && !self.is_stopped()).then_some(*rests)
+    }
+
+    /// Waits until that rest ends, or the user stops the run.
+    fn rest(&self, which: u64) {
+        let mut held = self.rests();
+        while *held == which && self.is_resting() && !self.is_stopped() {
             let waited = self.rest_ended.wait(held);
             held = waited.unwrap_or_else(PoisonError::into_inner);
         }
@@ -117,7 +130,7 @@ impl Stage {
 
     fn raise(&self, stage: u8) {
         let raised = |at: u8| Some(at & Self::RESTING | stage.max(at & !Self::RESTING));
-        let _held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = self.rests();
         let _ = self.at.fetch_update(Relaxed, Relaxed, raised);
         // Those who rest are not to miss that the user stops the run.
         self.rest_ended.notify_all();
@@ -331,10 +344,13 @@ impl<'a> ClockMeter<'a> {
             return;
         }
         let began = self.clock.raw();
-        if let Some(tell) = &mut self.on_rest {
-            tell();
+        // A next rest may begin before this thread has woken from one: it is told of too.
+        while let Some(which) = self.stage.rest_to_begin() {
+            if let Some(tell) = &mut self.on_rest {
+                tell();
+            }
+            self.stage.rest(which);
         }
-        self.stage.rest();
         self.rested += self.clock.raw().saturating_sub(began);
     }
 
@@ -662,6 +678,28 @@ mod tests {
         assert!(meter.rested_ns() >= 190_000_000, "{}", meter.rested_ns());
         let histograms = meter.into_histograms();
         assert!(histograms[0].max() < 100_000_000 && histograms[1].max() < 100_000_000);
+    }
+
+    #[test]
+    fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
+        let (lane, stage) = (Lane::default(), Stage::measured());
+        let (sender, told) = std::sync::mpsc::channel();
+        stage.begin_rest();
+        std::thread::scope(|scope| {
+            let (lane, stage) = (&lane, &stage);
+            scope.spawn(move || {
+                let meter = ClockMeter::new(1, lane, stage);
+                let mut meter = meter.with_rests(move || sender.send(()).unwrap());
+                while meter.pace() {}
+            });
+            for _ in 0..1_000 {
+                let heard = told.recv_timeout(Duration::from_secs(10));
+                heard.expect("every rest is told of");
+                stage.end_rest();
+                stage.begin_rest();
+            }
+            stage.stop();
+        });
     }
 
     #[test]

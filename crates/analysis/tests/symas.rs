@@ -125,7 +125,8 @@ fn a_load_is_set_beside_the_same_memory_policy() {
     let published = published_rows().unwrap();
     let mut row = ours("lmdb", None, 1.0);
     assert_eq!(counterpart(&row, &published).unwrap().wall_s, 65.73);
-    let from = |row: &SymasRow| load_table(&[row.clone()], &published).rows[1][1].clone();
+    let from =
+        |row: &SymasRow| load_table(std::slice::from_ref(row), &published).rows[1][1].clone();
     assert_eq!(from(&row), "2014, local");
     row.policy = MemoryPolicy::Interleave;
     assert_eq!(counterpart(&row, &published).unwrap().wall_s, 69.76);

@@ -1,7 +1,7 @@
 //! How sure the order of a ranking is: what is too noisy to tell, and what leads for certain.
 
 use crate::cells::Cell;
-use crate::inference::{Comparison, LEAST_CLAIM, Noise, Verdict, compare_among};
+use crate::inference::{Comparison, LEAST_CLAIM, Noise, Tie, Verdict, compare_among, tie};
 use crate::rankings::{Ranking, why_unranked};
 use crate::units::per_cent;
 use std::collections::BTreeMap;
@@ -49,42 +49,12 @@ pub(crate) fn between(
     compare_among(&alone(first), &alone(second), false, comparisons)
 }
 
-/// Why the best of a ranking and another contender are not claimed to differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tie {
-    /// They differ by less than what their repeats scatter by.
-    Noise,
-    /// They differ by more, but so few repeats cannot show that it is no chance.
-    TooFewRepeats,
-    /// They do differ, by less than equals that take turns may.
-    Same,
-}
-
 /// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing was
 /// compared.
-pub(crate) fn tie(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
-    let comparison = cell.against_best?;
-    let ratio = comparison.ratio?;
-    if comparison.verdict != Verdict::NoDifference {
-        return None;
-    }
-    let away = (ratio.estimate - 1.0).abs();
-    if !ratio.holds(1.0) && away < LEAST_CLAIM {
-        return Some(Tie::Same);
-    }
+fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
     let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
-    let overlap = one.min <= other.max && other.min <= one.max;
-    let of_run = noise.map_or(0.0, |noise| noise.floor);
-    let scatter = Noise {
-        floor: of_run.max(one.spread).max(other.spread),
-        reasons: Vec::new(),
-    };
-    let within = overlap && scatter.drowns(one.median, other.median);
-    let alike = one.median == other.median;
-    match ratio.holds(1.0) && (within || alike) {
-        true => Some(Tie::Noise),
-        false => Some(Tie::TooFewRepeats),
-    }
+    let floor = noise.map_or(0.0, |noise| noise.floor);
+    tie(&cell.against_best?, &one, &other, floor)
 }
 
 /// The cells that are not claimed to differ from the best, by reason.
@@ -92,7 +62,7 @@ pub(crate) fn ties<'a>(ranking: &'a Ranking, reason: Tie, noise: Option<&Noise>)
     let Some((best, others)) = ranking.cells.split_first() else {
         return Vec::new();
     };
-    let so = |cell: &&Cell| tie(best, cell, noise) == Some(reason);
+    let so = |cell: &&Cell| why(best, cell, noise) == Some(reason);
     others.iter().filter(so).collect()
 }
 
@@ -105,7 +75,7 @@ pub(crate) fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
     };
     let rate = |cell: &Cell| cell.figures.headline_per_s.median;
     let drowned = |cell: &Cell| {
-        tie(best, cell, Some(noise)) == Some(Tie::Noise) && noise.drowns(rate(best), rate(cell))
+        why(best, cell, Some(noise)) == Some(Tie::Noise) && noise.drowns(rate(best), rate(cell))
     };
     !others.is_empty() && others.iter().all(drowned)
 }

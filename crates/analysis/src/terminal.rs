@@ -14,8 +14,14 @@ const NARROWEST: usize = 40;
 /// How wide prose is where the width is not known.
 const PROSE: usize = 100;
 
-/// Writes the blocks, one empty line between two.
+/// Writes the blocks, one empty line between two. Columns that there is no room for are said to be
+/// found by `--format csv`.
 pub fn render(blocks: &[Block], style: Style) -> String {
+    render_with(blocks, style, "--format csv")
+}
+
+/// As [`render`], for a command that shows every column by another option.
+pub fn render_with(blocks: &[Block], style: Style, every_column: &str) -> String {
     let width = style.width.map_or(usize::MAX, usize::from).max(NARROWEST);
     // Tables and commands may be as wide as they like in a file; prose stays readable.
     let prose = style.width.map_or(PROSE, |_| width);
@@ -43,7 +49,7 @@ pub fn render(blocks: &[Block], style: Style) -> String {
                 .flat_map(|point| wrap(&format!("- {point}"), prose, "  "))
                 .collect(),
             Block::Table(table) => {
-                let mut lines = fitted(table, width);
+                let mut lines = fitted(table, width, every_column);
                 if let Some(header) = lines.first_mut() {
                     *header = paint(BOLD, header);
                 }
@@ -105,7 +111,7 @@ fn command(words: &[String], width: usize) -> Vec<String> {
 
 /// The table with as many columns as there is room for, and a line that names those left out. Where
 /// even those that must stay are too wide, their cells are broken over lines.
-fn fitted(table: &Table, width: usize) -> Vec<String> {
+fn fitted(table: &Table, width: usize, every_column: &str) -> Vec<String> {
     let mut left_out = Vec::new();
     let mut kept = table.clone();
     let mut lines = draw(&kept, None);
@@ -125,7 +131,7 @@ fn fitted(table: &Table, width: usize) -> Vec<String> {
             .filter(|title| left_out.iter().any(|t| t == title))
             .collect();
         let note = format!(
-            "Left out to fit {width} columns: {}. A wider terminal or --format csv shows them.",
+            "Left out to fit {width} columns: {}. A wider terminal or {every_column} shows them.",
             titles.join(", ")
         );
         lines.extend(wrap(&note, width, ""));

@@ -10,6 +10,14 @@ pub fn thousands(number: u64) -> String {
     separate(&number.to_string())
 }
 
+/// So many of something whose plural has an s: `1 worker`, `4 workers`.
+pub fn counted(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{} {one}s", thousands(count)),
+    }
+}
+
 /// Commas between groups of three in a string of decimal digits; anything else is left as it is.
 #[must_use]
 pub fn separate(digits: &str) -> String {

@@ -6,7 +6,9 @@
     reason = "a test fails by panicking"
 )]
 
-use trueput_analysis::inference::{Verdict, change_points, compare, compare_among, level_changes};
+use trueput_analysis::inference::{
+    Verdict, change_points, compare, compare_among, level_changes, looks_slower, suspicion_level,
+};
 
 /// How rates scatter around what an engine can do.
 #[derive(Debug, Clone, Copy)]
@@ -151,6 +153,61 @@ fn a_slowdown_of_a_twentieth_is_found_nine_times_in_ten_where_repeats_scatter_by
         println!("5 repeats, paired {paired}, {noise:?}, 5 % slower: found {rate:.4}");
         assert!(rate >= 0.9, "{noise:?}: {rate}");
     }
+}
+
+/// How often a gate of so many results fails where that many contenders run at `factor` of the first's
+/// rate.
+fn gate_fails(noise: Noise, count: usize, repeats: usize, part: f64, factor: f64) -> [f64; 2] {
+    const ROUNDS: usize = 4_000;
+    let level = suspicion_level(count);
+    [true, false].map(|paired| {
+        let mut random = Random(14);
+        let failed = (0..ROUNDS).filter(|_| {
+            let mut results = (0..count).map(|_| random.run(noise, 2, repeats, factor));
+            results.any(|rates| {
+                let looks = looks_slower(&rates[0], &rates[1], paired, part, level);
+                let compared = compare_among(&rates[0], &rates[1], paired, count);
+                looks || compared.ratio.unwrap().high < 1.0 - part
+            })
+        });
+        failed.count() as f64 / ROUNDS as f64
+    })
+}
+
+#[test]
+fn equals_look_slower_to_a_gate_less_than_once_in_twenty() {
+    for results in [1, 10] {
+        for repeats in [3, 5, 10] {
+            for part in [0.03, 0.05] {
+                for scatter in [0.02, 0.05, 0.10] {
+                    let noise = Noise::LogNormal(scatter);
+                    let rates = gate_fails(noise, results, repeats, part, 1.0);
+                    println!(
+                        "gate of {results} results at {part}, {repeats} repeats that scatter by \
+                         {scatter}: equals fail {:.4} in pairs, {:.4} apart",
+                        rates[0], rates[1]
+                    );
+                    assert!(rates.iter().all(|rate| *rate <= 0.05), "{rates:?}");
+                }
+            }
+        }
+    }
+    for noise in ALL {
+        let rates = gate_fails(noise, 1, 3, 0.03, 1.0);
+        println!("gate of 1 result at 0.03, 3 repeats, {noise:?}: equals fail {rates:.4?}");
+        assert!(
+            rates.iter().all(|rate| *rate <= 0.05),
+            "{noise:?}: {rates:?}"
+        );
+    }
+}
+
+#[test]
+fn what_runs_at_half_the_rate_fails_a_gate_of_three_repeats() {
+    let noise = Noise::LogNormal(0.10);
+    let rates = gate_fails(noise, 1, 3, 0.03, 0.5);
+    println!("gate of 1 result at 0.03, 3 repeats, {noise:?}, half the rate: fails {rates:.4?}");
+    assert!(rates.iter().all(|rate| *rate >= 0.9), "{rates:?}");
 }
 
 #[test]

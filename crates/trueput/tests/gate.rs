@@ -8,7 +8,7 @@
 mod support;
 
 use support::copies::{copied, made, set_rate};
-use support::{Bench, refusal, stderr};
+use support::{Bench, refusal, stderr, stdout};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Outcome;
 
@@ -106,4 +106,48 @@ fn a_gate_that_cannot_tell_says_so_and_fails_only_where_it_is_to() {
     assert!(!stderr(&told).contains("cannot tell"), "{}", stderr(&told));
     let alone = bench.run(&["compare", &a, &b, "--fail-if-unsure"]);
     assert!(refusal(&alone).contains("--fail-if-slower"));
+}
+
+#[test]
+fn what_every_one_of_three_repeats_shows_to_be_far_slower_does_not_pass() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    let three = |name: &str, factors: [f64; 3]| {
+        copied(&bench, &run, name, |trial| {
+            match factors.get(trial.spec.repeat as usize - 1) {
+                Some(factor) => set_rate(trial, *factor),
+                None => trial.outcome = Outcome::Interrupted,
+            }
+        })
+    };
+    let before = three("before", [1.0, 1.5, 0.8]);
+    let after = three("after", [0.5, 0.35, 0.62]);
+    let disputed = three("disputed", [0.5, 0.35, 1.1]);
+    let gate = |b: &str| bench.run(&["compare", &before, b, "--fail-if-slower", "3%"]);
+    let failed = gate(&after);
+    let (said, text) = (stderr(&failed), stdout(&failed));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(failed.status.code(), Some(1), "{said}");
+    for words in [
+        "looks slower by more than 3 %, and every repeat says so",
+        "lmdb (",
+        "repeats or more to be certain",
+    ] {
+        assert!(said.contains(words), "'{words}' is not in {said}");
+    }
+    for words in [
+        "lmdb, threen1, process, 4 workers: too few repeats to tell: B looks slower by 5",
+        ", and every repeat of one says so against each of the other; run it with ",
+    ] {
+        assert!(text.contains(words), "'{words}' is not in {text}");
+    }
+    assert!(!text.contains("no difference seen"), "{text}");
+    // The control: where one repeat disagrees it passes, and says what it could not tell.
+    let passed = gate(&disputed);
+    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    assert!(
+        stderr(&passed).contains("cannot tell 3 %"),
+        "{}",
+        stderr(&passed)
+    );
 }

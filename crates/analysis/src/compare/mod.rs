@@ -16,9 +16,13 @@ pub use side::Side;
 pub(crate) use side::rate;
 pub(crate) use track::{changed, tracked};
 
-use crate::inference::{Comparison, Noise, claim_level, compare_among};
+use crate::inference::{
+    Comparison, Noise, Tie, claim_level, compare_among, looks_slower, repeats_needed,
+    suspicion_level, tie,
+};
 use crate::report::{Format, Style};
-use crate::statistics::median;
+use crate::statistics::{Summary, median};
+use crate::units::counted;
 use crate::{disturbance, markdown, terminal};
 use matching::{Matched, matched};
 use serde::Serialize;
@@ -126,6 +130,11 @@ pub struct CellResult {
     pub second_per_s: Vec<f64>,
     /// The second over the first, with the evidence.
     pub comparison: Comparison,
+    /// Why no difference is claimed; `None` where one is, or where fewer than three repeats count.
+    pub tie: Option<Tie>,
+    /// The repeats of each that would probably show the difference that is seen, where these are too
+    /// few and a thousand would be enough.
+    pub repeats_needed: Option<usize>,
     /// Trials of the second side that failed or are invalid, one phrase each.
     pub second_broken: Vec<String>,
     /// What differs of engine, version, knobs and circumstances.
@@ -140,6 +149,15 @@ impl CellResult {
     #[must_use]
     pub fn slower_by(&self, part: f64) -> Option<bool> {
         self.comparison.ratio.map(|ratio| ratio.high < 1.0 - part)
+    }
+
+    /// Whether the second looks slower by more than that part, as one of so many results that are
+    /// read together: see [`looks_slower`].
+    #[must_use]
+    pub fn looks_slower_by(&self, part: f64, results: usize) -> bool {
+        let level = suspicion_level(results);
+        let paired = self.comparison.paired;
+        looks_slower(&self.first_per_s, &self.second_per_s, paired, part, level)
     }
 
     /// The smallest difference that would have shown, as a part of one, where that is more than
@@ -183,8 +201,11 @@ pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<
     let names = |cells: Vec<SideCell<'_>>| {
         let name = |cell: &SideCell<'_>| {
             format!(
-                "{} ({}, {}, {} workers)",
-                cell.name, cell.spec.workload, cell.spec.durability, cell.spec.workers
+                "{} ({}, {}, {})",
+                cell.name,
+                cell.spec.workload,
+                cell.spec.durability,
+                counted(u64::from(cell.spec.workers), "worker")
             )
         };
         cells.iter().map(name).collect()
@@ -195,9 +216,19 @@ pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<
         .filter(|line| !uncounted.contains(line))
         .collect::<Vec<_>>();
     uncounted.extend(others);
+    let (first_facts, second_facts) = (facts(first), facts(second));
+    let floors = [&first_facts, &second_facts].map(|facts| {
+        let noise = facts.noise.as_ref();
+        noise.map_or(0.0, |noise| noise.floor)
+    });
+    let among = Among {
+        one_run,
+        comparisons,
+        floor: floors[0].max(floors[1]),
+    };
     Ok(Compared {
-        first: facts(first),
-        second: facts(second),
+        first: first_facts,
+        second: second_facts,
         one_run,
         level: claim_level(comparisons),
         changes: changes::between_runs(first, second),
@@ -205,7 +236,7 @@ pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<
             .iter()
             .map(|(one, other)| {
                 let broken = second.broken(other.spec);
-                result(one, other, broken, one_run, comparisons)
+                result(one, other, broken, &among)
             })
             .collect(),
         only_first: names(only_first),
@@ -241,16 +272,32 @@ fn facts(side: &Side) -> SideFacts {
     }
 }
 
+/// What a result stands among.
+struct Among {
+    /// Whether both sides are of one run.
+    one_run: bool,
+    /// How many results are read together.
+    comparisons: usize,
+    /// How far apart repeats typically lie, of the side that scatters more.
+    floor: f64,
+}
+
 fn result(
     first: &SideCell<'_>,
     second: &SideCell<'_>,
     second_broken: Vec<String>,
-    one_run: bool,
-    comparisons: usize,
+    among: &Among,
 ) -> CellResult {
-    let in_pairs = one_run.then(|| pairs(first, second)).flatten();
+    let in_pairs = among.one_run.then(|| pairs(first, second)).flatten();
     let paired = in_pairs.is_some();
     let (first_per_s, second_per_s) = in_pairs.unwrap_or_else(|| (first.rates(), second.rates()));
+    let comparison = compare_among(&first_per_s, &second_per_s, paired, among.comparisons);
+    let summary = |rates: &[f64]| Summary::of(rates.iter().copied());
+    let summaries = summary(&first_per_s).zip(summary(&second_per_s));
+    let tie = summaries.and_then(|(one, other)| tie(&comparison, &one, &other, among.floor));
+    let level = claim_level(among.comparisons);
+    let few = tie == Some(Tie::TooFewRepeats);
+    let needed = || repeats_needed(&first_per_s, &second_per_s, paired, level);
     CellResult {
         workload: first.spec.workload.clone(),
         settings: first.spec.settings.clone(),
@@ -259,7 +306,9 @@ fn result(
         first: first.name.clone(),
         second: second.name.clone(),
         headline: first.headline.clone(),
-        comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
+        repeats_needed: few.then(needed).flatten(),
+        comparison,
+        tie,
         first_per_s,
         second_per_s,
         second_broken,
@@ -348,6 +397,6 @@ pub fn render(compared: &[Compared], format: Format, style: Style) -> String {
             format!("{document:#}\n")
         }
         Format::Markdown => markdown::render(&blocks()),
-        _ => terminal::render(&blocks(), style),
+        _ => terminal::render_with(&blocks(), style, "--json"),
     }
 }

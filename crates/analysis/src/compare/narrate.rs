@@ -3,14 +3,16 @@
 use super::{Beside, CellResult, Change, Compared, SideFacts};
 use crate::columns::plural;
 use crate::document::{Block, Column, Table};
-use crate::inference::{Comparison, Interval, LEAST_CLAIM, Verdict};
-use crate::statistics::median;
+use crate::history::rate_of;
+use crate::inference::{Comparison, Interval, LEAST_CLAIM, Tie, Verdict};
 use crate::tpcc;
-use crate::units::{bytes, nanoseconds, number, per_cent};
+use crate::units::{bytes, counted, nanoseconds, number, per_cent};
+use std::collections::BTreeSet;
 
 const NOTHING_CHANGED: &str = "Nothing that the records state: same machine, same program.";
 
-const HOW_TO_READ: &str = "Each ratio is B's rate over A's. A difference is claimed where its \
+const HOW_TO_READ: &str = "Each ratio is B's rate over A's, geometric means over the repeats that are \
+    compared. A difference is claimed where its \
     interval leaves out 1, the ranks or the signs of the pairs agree, and it is no less than 1 %: \
     all results here together claim one between equals less than once in twenty \
     (docs/METHOD.md). \"Could have shown\" is the smallest difference that so many repeats, \
@@ -78,11 +80,11 @@ fn side(letter: &str, facts: &SideFacts) -> String {
 /// One result in a sentence.
 fn sentence(result: &CellResult) -> String {
     let subject = format!(
-        "{}, {}, {}, {} workers",
+        "{}, {}, {}, {}",
         both(&result.first, &result.second),
         result.workload,
         result.durability,
-        result.workers
+        counted(u64::from(result.workers), "worker")
     );
     let comparison = &result.comparison;
     match (comparison.verdict, comparison.ratio) {
@@ -92,11 +94,7 @@ fn sentence(result: &CellResult) -> String {
             result.first_per_s.len(),
             result.second_per_s.len()
         ),
-        (Verdict::NoDifference, Some(_)) => {
-            let smallest = could_have_shown(comparison);
-            let words = Verdict::NoDifference.words();
-            format!("{subject}: {words}; one of {smallest} would probably have been")
-        }
+        (Verdict::NoDifference, Some(ratio)) => format!("{subject}: {}", unclaimed(result, ratio)),
         (verdict, Some(ratio)) => format!(
             "{subject}: B is {} by {} ({} to {})",
             verdict.words(),
@@ -105,6 +103,62 @@ fn sentence(result: &CellResult) -> String {
             per_cent((ratio.low - 1.0).abs().max((ratio.high - 1.0).abs()))
         ),
     }
+}
+
+/// Why no difference is claimed, and what may be there all the same.
+fn unclaimed(result: &CellResult, ratio: Interval) -> String {
+    let comparison = &result.comparison;
+    let words = result.tie.unwrap_or(Tie::Noise).words();
+    match result.tie {
+        Some(Tie::TooFewRepeats) => format!(
+            "{words}: B looks {} by {}{}; run it with {}",
+            if ratio.estimate < 1.0 {
+                "slower"
+            } else {
+                "faster"
+            },
+            per_cent((ratio.estimate - 1.0).abs()),
+            agreement(result),
+            match result.repeats_needed {
+                Some(repeats) => format!("{repeats} repeats or more"),
+                None => "more repeats".to_owned(),
+            }
+        ),
+        Some(Tie::Same) => words.to_owned(),
+        _ => format!(
+            "{words}; one of {} would probably have been",
+            could_have_shown(comparison)
+        ),
+    }
+}
+
+/// How many repeats say what the ratio does.
+fn agreement(result: &CellResult) -> String {
+    let comparison = &result.comparison;
+    let (of, slower) = (
+        result.first_per_s.len(),
+        comparison.ratio.is_some_and(|ratio| ratio.estimate < 1.0),
+    );
+    let Some(won) = comparison.pairs_won else {
+        let apart = comparison.ranks.map(|ranks| ranks.superiority);
+        return match apart {
+            Some(0.0 | 1.0) => {
+                ", and every repeat of one says so against each of the other".to_owned()
+            }
+            _ => String::new(),
+        };
+    };
+    let with_it = if slower { of - won } else { won };
+    match with_it == of {
+        true => format!(", and all {of} pairs say so"),
+        false => format!(", as {with_it} of {of} pairs do"),
+    }
+}
+
+/// What a result came to, in a few words.
+fn verdict(result: &CellResult) -> &'static str {
+    let words = result.comparison.verdict.words();
+    result.tie.map_or(words, Tie::words)
 }
 
 fn both(first: &str, second: &str) -> String {
@@ -156,13 +210,18 @@ fn column(title: &str, figures: bool, dispensable: u8) -> Column {
 
 fn results(compared: &Compared) -> Block {
     let interval = format!("{} interval", per_cent(compared.level));
+    // What differs from row to row tells them apart, and stays.
+    let tells_apart = |value: &dyn Fn(&CellResult) -> String| {
+        let values: BTreeSet<_> = compared.results.iter().map(value).collect();
+        if values.len() > 1 { 0 } else { 4 }
+    };
     let columns = vec![
         column("contender", false, 0),
-        column("workload", false, 3),
-        column("level", false, 2),
-        column("workers", true, 4),
-        column("A /s", true, 1),
-        column("B /s", true, 1),
+        column("workload", false, tells_apart(&|it| it.workload.clone())),
+        column("level", false, tells_apart(&|it| it.durability.to_string())),
+        column("workers", true, tells_apart(&|it| it.workers.to_string())),
+        column("A mean/s", true, 1),
+        column("B mean/s", true, 1),
         column("B/A", true, 0),
         column(&interval, true, 0),
         column("verdict", false, 0),
@@ -178,9 +237,9 @@ fn results(compared: &Compared) -> Block {
 fn result_row(result: &CellResult) -> Vec<String> {
     let comparison = &result.comparison;
     let dash = || "–".to_owned();
-    let rate = |rates: &[f64]| {
-        let middle = median(rates.iter().copied());
-        middle.map_or_else(dash, number)
+    let rate = |rates: &[f64]| match rates.is_empty() {
+        true => dash(),
+        false => number(rate_of(rates).0),
     };
     let ratio = |show: &dyn Fn(Interval) -> String| comparison.ratio.map_or_else(dash, show);
     let (a, b) = (result.first_per_s.len(), result.second_per_s.len());
@@ -193,7 +252,7 @@ fn result_row(result: &CellResult) -> Vec<String> {
         rate(&result.second_per_s),
         ratio(&|ratio| format!("{:.3}", ratio.estimate)),
         ratio(&|ratio| format!("{:.3}–{:.3}", ratio.low, ratio.high)),
-        comparison.verdict.words().to_owned(),
+        verdict(result).to_owned(),
         match comparison.pairs_won {
             Some(won) => format!("{won} of {a} pairs"),
             None if a == b => a.to_string(),

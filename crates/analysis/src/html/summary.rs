@@ -2,11 +2,11 @@
 
 use crate::at_rate;
 use crate::cells::Cell;
-use crate::certainty::{Tie, refuses, ties, with_verdict};
+use crate::certainty::{refuses, ties, with_verdict};
 use crate::columns::plural;
 use crate::disturbance;
 use crate::document::Block;
-use crate::inference::{Noise, Verdict};
+use crate::inference::{Noise, Tie, Verdict};
 use crate::narrate;
 use crate::rankings::{Ranking, Unranked};
 use crate::report::Report;

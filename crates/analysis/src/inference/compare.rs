@@ -6,6 +6,9 @@ use super::{ALPHA, CLAIM, LEAST_CLAIM};
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
+/// More repeats than these are named to nobody.
+pub const MOST_REPEATS: usize = 1_000;
+
 /// What two samples of a rate came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -116,31 +119,114 @@ fn as_sure(p_value: f64, least_p_value: f64) -> bool {
     p_value <= CLAIM.max(least_p_value * (1.0 + 1e-9))
 }
 
+/// The level at which a fall looks like one, where so many results are read together: 95 %, and
+/// higher from three results on, so that not all of them together look so once in twenty where
+/// nothing is slower.
+#[must_use]
+pub fn suspicion_level(comparisons: usize) -> f64 {
+    // Only one of an interval's two sides is a fall.
+    1.0 - ALPHA.min(2.0 * ALPHA / comparisons.max(1) as f64)
+}
+
+/// Whether the second looks slower by more than `part`, though a claim may ask for more: the ratio
+/// lies beyond, every pair says so (without pairs: each value of one against each of the other), and
+/// Student's interval at `level` leaves out 1.
+#[must_use]
+pub fn looks_slower(first: &[f64], second: &[f64], paired: bool, part: f64, level: f64) -> bool {
+    let (ratio, agreed) = match paired {
+        true => (
+            log_ratio_paired(first, second, level),
+            first.iter().zip(second).all(|(one, other)| other < one),
+        ),
+        false => (
+            log_ratio_unpaired(first, second, level),
+            first
+                .iter()
+                .all(|one| second.iter().all(|other| other < one)),
+        ),
+    };
+    let beyond = |ratio: Interval| ratio.estimate < 1.0 - part && ratio.high < 1.0;
+    agreed && ratio.is_some_and(beyond)
+}
+
+/// How the logarithms of repeats scatter: what a difference of two of them does, corrected for that a
+/// deviation of few values is below the true one more often than above it.
+struct Scatter {
+    variance: f64,
+    paired: bool,
+}
+
+impl Scatter {
+    fn of(first: &[f64], second: &[f64], paired: bool) -> Option<Self> {
+        let (one, other) = (logarithms(first)?, logarithms(second)?);
+        let (n, m) = (first.len() as f64, second.len() as f64);
+        let (variance, freedom) = if paired {
+            let ratios = one.iter().zip(&other).map(|(one, other)| other - one);
+            (moments(&ratios.collect::<Vec<_>>())?.1, n - 1.0)
+        } else {
+            let (one, other) = (moments(&one)?.1, moments(&other)?.1);
+            let freedom = n + m - 2.0;
+            (((n - 1.0) * one + (m - 1.0) * other) / freedom, freedom)
+        };
+        let usual = ChiSquared::new(freedom).ok()?.inverse_cdf(0.5) / freedom;
+        Some(Self {
+            variance: variance / usual,
+            paired,
+        })
+    }
+
+    /// The ratio above 1 that so many repeats of each show with a chance of 80 %.
+    fn shown_by(&self, first: f64, second: f64, level: f64) -> Option<f64> {
+        let (error, freedom) = match self.paired {
+            true => ((self.variance / first).sqrt(), first - 1.0),
+            false => (
+                (self.variance * (1.0 / first + 1.0 / second)).sqrt(),
+                first + second - 2.0,
+            ),
+        };
+        let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+        // Where there is a difference the statistic's distribution is wider than Student's own, and
+        // the ranks must agree: nine in ten here come to about four in five, by simulation.
+        let reach = student.inverse_cdf(1.0 - (1.0 - level) / 2.0) + student.inverse_cdf(0.9);
+        Some((reach * error).exp().max(1.0 + LEAST_CLAIM))
+    }
+}
+
 /// The smallest ratio above 1 that as many repeats would have shown with a chance of 80 %, if the
 /// second scattered as both do: from the power of Student's test of logarithms at that level. `None`
 /// for fewer than three repeats on a side, or where a rate is not above 0.
 #[must_use]
 pub fn smallest_ratio(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<f64> {
-    let (one, other) = (logarithms(first)?, logarithms(second)?);
-    let (n, m) = (first.len() as f64, second.len() as f64);
-    let (error, freedom) = if paired {
-        let ratios = one.iter().zip(&other).map(|(one, other)| other - one);
-        let (_, variance) = moments(&ratios.collect::<Vec<_>>())?;
-        ((variance / n).sqrt(), n - 1.0)
-    } else {
-        let (one, other) = (moments(&one)?.1, moments(&other)?.1);
-        let freedom = n + m - 2.0;
-        let pooled = ((n - 1.0) * one + (m - 1.0) * other) / freedom;
-        ((pooled * (1.0 / n + 1.0 / m)).sqrt(), freedom)
+    let scatter = Scatter::of(first, second, paired)?;
+    scatter.shown_by(first.len() as f64, second.len() as f64, level)
+}
+
+/// The fewest repeats of each that would show the ratio that is seen with a chance of 80 %, if all
+/// scattered as these do. `None` where as many as these would, or where [`MOST_REPEATS`] would not.
+#[must_use]
+pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<usize> {
+    let ratio = match paired {
+        true => log_ratio_paired(first, second, level)?,
+        false => log_ratio_unpaired(first, second, level)?,
     };
-    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    // A deviation of few values is below the true one more often than above it.
-    let usual = ChiSquared::new(freedom).ok()?.inverse_cdf(0.5) / freedom;
-    let error = error / usual.sqrt();
-    // Where there is a difference the statistic's distribution is wider than Student's own, and the
-    // ranks must agree: nine in ten here come to about four in five, by simulation.
-    let reach = student.inverse_cdf(1.0 - (1.0 - level) / 2.0) + student.inverse_cdf(0.9);
-    Some((reach * error).exp().max(1.0 + LEAST_CLAIM))
+    let seen = ratio.estimate.max(1.0 / ratio.estimate);
+    let scatter = Scatter::of(first, second, paired)?;
+    let shows = |repeats: usize| {
+        let smallest = scatter.shown_by(repeats as f64, repeats as f64, level);
+        smallest.is_some_and(|smallest| smallest <= seen)
+    };
+    let (mut too_few, mut enough) = (first.len().max(second.len()), MOST_REPEATS);
+    if shows(too_few) || !shows(enough) {
+        return None;
+    }
+    while enough - too_few > 1 {
+        let middle = usize::midpoint(too_few, enough);
+        match shows(middle) {
+            true => enough = middle,
+            false => too_few = middle,
+        }
+    }
+    Some(enough)
 }
 
 #[cfg(test)]
@@ -221,6 +307,38 @@ mod tests {
         let paired = smallest_ratio(&drifting, &close, true, 0.99).unwrap();
         let unpaired = smallest_ratio(&drifting, &close, false, 0.99).unwrap();
         assert!(paired < 1.1 && unpaired > 2.0, "{paired} {unpaired}");
+    }
+
+    #[test]
+    fn the_repeats_that_are_named_would_show_what_is_seen() {
+        let slower = [19.9, 19.2, 20.1, 19.1, 19.7];
+        let level = claim_level(1);
+        let needed = repeats_needed(&A, &slower, true, level).unwrap();
+        assert!((6..100).contains(&needed), "{needed}");
+        let seen = compare(&A, &slower, true).ratio.unwrap().estimate;
+        let scatter = Scatter::of(&A, &slower, true).unwrap();
+        let shown = |repeats: usize| scatter.shown_by(repeats as f64, 0.0, level).unwrap();
+        assert!(shown(needed) <= 1.0 / seen && shown(needed - 1) > 1.0 / seen);
+        assert_eq!(repeats_needed(&A, &scaled(2.0), false, level), None);
+        assert_eq!(repeats_needed(&A, &A, true, level), None, "nothing is seen");
+    }
+
+    #[test]
+    fn a_fall_that_every_pair_shows_looks_like_one_though_three_cannot_claim_it() {
+        let (first, second) = ([144.0, 160.0, 133.0], [59.0, 70.0, 51.0]);
+        let looks = |first: &[f64], second: &[f64], part| {
+            looks_slower(first, second, true, part, suspicion_level(1))
+        };
+        assert!(looks(&first, &second, 0.03) && !looks(&second, &first, 0.03));
+        assert!(!looks(&first, &second, 0.8), "it is less than the limit");
+        assert!(
+            !looks(&first, &[59.0, 70.0, 134.0], 0.03),
+            "a pair disagrees"
+        );
+        let apart = |second: &[f64]| looks_slower(&first, second, false, 0.03, 0.95);
+        assert!(apart(&[59.0, 70.0, 51.0]) && !apart(&[59.0, 70.0, 134.0]));
+        assert_eq!((suspicion_level(1), suspicion_level(2)), (0.95, 0.95));
+        assert!((suspicion_level(10) - 0.99).abs() < 1e-12);
     }
 
     #[test]

@@ -13,15 +13,20 @@ mod interval;
 mod level;
 mod noise;
 mod rank;
+mod tie;
 
 pub use change::{Shape, change_points, drift, shape};
-pub use compare::{Comparison, Verdict, claim_level, compare, compare_among, smallest_ratio};
+pub use compare::{
+    Comparison, MOST_REPEATS, Verdict, claim_level, compare, compare_among, looks_slower,
+    repeats_needed, smallest_ratio, suspicion_level,
+};
 pub use interval::{
     Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,
 };
 pub use level::level_changes;
 pub use noise::{Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
+pub use tie::{Tie, tie};
 
 /// The chance that any of the comparisons that are read together claims a difference where there is
 /// none.

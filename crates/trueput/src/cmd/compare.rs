@@ -24,13 +24,15 @@ Behind a run's colon stand an engine, a level, or NAME=VALUE for a setting, knob
 commas between. Contenders of one run took turns, and are compared repeat by repeat: let what is to be
 compared run in one plan where it can, an older build as rocksdb@/opt/old/librocksdb.so, say.
 
---fail-if-slower passes what is not slower for certain: with few repeats that scatter, that is much.
-It then says on standard error what it could not tell; --fail-if-unsure makes that a failure.
+--fail-if-slower fails what is slower for certain, and what looks slower by more than the limit in
+every repeat though these are too few to be certain. What it cannot tell passes, and is said on
+standard error; --fail-if-unsure makes that a failure.
 
 Exit codes:
   0    compared
-  1    --fail-if-slower: something is slower by more than that, its whole interval; or a contender
-       of the first is missing in another, or trials of it there failed or are invalid
+  1    --fail-if-slower: something is slower by more than that, its whole interval; or it looks so,
+       every repeat agrees and Student's test shows it to be slower; or a contender of the first is
+       missing in another, or trials of it there failed or are invalid
   1    --fail-if-unsure: the repeats are too few, or scatter too much, to show a fall by that much
   2    bad input, or nothing on one side may stand against anything on the other";
 
@@ -44,7 +46,7 @@ pub struct Arguments {
     /// Compare these contenders of one run, each with the first
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     contenders: Vec<String>,
-    /// Exit with 1 where a rate fell by more than this for certain, as in 3%
+    /// Exit with 1 where a rate fell by more than this for certain or in every repeat, as in 3%
     #[arg(long, value_name = "PART", value_parser = parse_part)]
     fail_if_slower: Option<f64>,
     /// With --fail-if-slower: exit with 1 as well where the repeats cannot tell
@@ -145,6 +147,7 @@ fn gate(compared: &[Compared], part: f64, fail_if_unsure: bool) -> Result<ExitCo
         output::complain(&format!("slower by more than {limit} for certain: {names}"));
         failed = true;
     }
+    failed |= suspected(compared, part, &limit);
     let too_few = results(compared).filter(|(_, result)| result.slower_by(part).is_none());
     let too_few = too_few.count();
     if too_few > 0 && !failed {
@@ -153,7 +156,9 @@ fn gate(compared: &[Compared], part: f64, fail_if_unsure: bool) -> Result<ExitCo
              repeats count; run with --repeat 5"
         )));
     }
+    let count = results(compared).count();
     let unsure = results(compared)
+        .filter(|one| !one.1.looks_slower_by(part, count))
         .filter_map(|one| Some((one, one.1.cannot_tell(part)?)))
         .max_by(|one, other| one.1.total_cmp(&other.1));
     if let Some((widest, smallest)) = unsure {
@@ -168,6 +173,36 @@ fn gate(compared: &[Compared], part: f64, fail_if_unsure: bool) -> Result<ExitCo
         true => ExitCode::from(FAILED),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Complains of what looks slower though it is not certain, and says whether anything does.
+fn suspected(compared: &[Compared], part: f64, limit: &str) -> bool {
+    let count = results(compared).count();
+    let suspected: Vec<_> = results(compared)
+        .filter(|(_, result)| result.slower_by(part) != Some(true))
+        .filter(|(_, result)| result.looks_slower_by(part, count))
+        .collect();
+    let seen = |one: &(&Compared, &CellResult)| {
+        let ratio = one.1.comparison.ratio.map_or(1.0, |ratio| ratio.estimate);
+        format!("{} by {}", named(*one), per_cent(1.0 - ratio))
+    };
+    if !suspected.is_empty() {
+        let names: Vec<_> = suspected.iter().map(seen).collect();
+        let needed = suspected
+            .iter()
+            .filter_map(|one| one.1.repeats_needed)
+            .max();
+        let repeats = match needed {
+            Some(repeats) => format!("{repeats} repeats or more"),
+            None => "more repeats".to_owned(),
+        };
+        output::complain(&format!(
+            "looks slower by more than {limit}, and every repeat says so, though they are too few to \
+             be certain: {}; run it with {repeats} to be certain",
+            names.join(", ")
+        ));
+    }
+    !suspected.is_empty()
 }
 
 fn results(compared: &[Compared]) -> impl Iterator<Item = (&Compared, &CellResult)> {

@@ -1,0 +1,54 @@
+//! Why a difference is not claimed.
+
+use super::{Comparison, LEAST_CLAIM, Noise, Verdict};
+use crate::statistics::Summary;
+use serde::Serialize;
+
+/// Why two are not claimed to differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tie {
+    /// They differ by less than what their repeats scatter by.
+    Noise,
+    /// They differ by more, but so few repeats cannot show that it is no chance.
+    TooFewRepeats,
+    /// They do differ, by less than equals that take turns may.
+    Same,
+}
+
+impl Tie {
+    /// In words, as a verdict.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Noise => Verdict::NoDifference.words(),
+            Self::TooFewRepeats => Verdict::TooFew.words(),
+            Self::Same => "the same within 1 %",
+        }
+    }
+}
+
+/// Why nothing is claimed of two whose repeats are summed up so; `None` where something is, or where
+/// nothing was compared. `floor` is how far apart repeats of their runs typically lie, as a share.
+#[must_use]
+pub fn tie(comparison: &Comparison, one: &Summary, other: &Summary, floor: f64) -> Option<Tie> {
+    let ratio = comparison.ratio?;
+    if comparison.verdict != Verdict::NoDifference {
+        return None;
+    }
+    let away = (ratio.estimate - 1.0).abs();
+    if !ratio.holds(1.0) && away < LEAST_CLAIM {
+        return Some(Tie::Same);
+    }
+    let overlap = one.min <= other.max && other.min <= one.max;
+    let scatter = Noise {
+        floor: floor.max(one.spread).max(other.spread),
+        reasons: Vec::new(),
+    };
+    let within = overlap && scatter.drowns(one.median, other.median);
+    let alike = one.median == other.median;
+    match ratio.holds(1.0) && (within || alike) {
+        true => Some(Tie::Noise),
+        false => Some(Tie::TooFewRepeats),
+    }
+}

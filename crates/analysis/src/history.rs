@@ -8,7 +8,7 @@ use crate::document::{Block, Column, Table};
 use crate::inference::{Interval, geometric_mean, level_changes, outliers};
 use crate::report::{Format, Report, Style};
 use crate::statistics::median;
-use crate::units::{number, per_cent};
+use crate::units::{counted, number, per_cent};
 use crate::{markdown, terminal, tpcc};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -252,7 +252,7 @@ pub fn render(history: &History, format: Format, style: Style) -> String {
     match format {
         Format::Json => format!("{:#}\n", serde_json::json!(history)),
         Format::Markdown => markdown::render(&document(history, style.charts)),
-        _ => terminal::render(&document(history, style.charts), style),
+        _ => terminal::render_with(&document(history, style.charts), style, "--json"),
     }
 }
 
@@ -267,8 +267,11 @@ fn document(history: &History, charts: Charts) -> Vec<Block> {
     ));
     for series in &history.series {
         let heading = format!(
-            "{}, {}, {}, {} workers",
-            series.contender, series.workload, series.durability, series.workers
+            "{}, {}, {}, {}",
+            series.contender,
+            series.workload,
+            series.durability,
+            counted(u64::from(series.workers), "worker")
         );
         blocks.push(Block::Heading(2, heading));
         let mut words: Vec<_> = series.circumstances.iter().collect();
@@ -362,7 +365,8 @@ fn sentences(series: &Series) -> Vec<String> {
     }
     match (series.points.len(), lines.is_empty()) {
         (count, _) if count < FEWEST_RUNS => lines.push(format!(
-            "{count} runs: a change of level can be found from {FEWEST_RUNS} on."
+            "{}: a change of level can be found from {FEWEST_RUNS} on.",
+            counted(count as u64, "run")
         )),
         (count, true) => lines.push(format!("No change of level is seen in {count} runs.")),
         _ => {}

@@ -6,7 +6,7 @@ use crate::document::{Block, Column, Table};
 use crate::history::Point;
 use crate::narrate::quoted;
 use crate::report::{Format, Report, Style};
-use crate::units::{number, per_cent};
+use crate::units::{counted, number, per_cent};
 use crate::{csv, html, json, markdown, narrate, terminal};
 use std::collections::BTreeMap;
 
@@ -96,8 +96,11 @@ fn side_by_side(reports: &[Report]) -> Table {
         for cell in tracked(&side) {
             let series = &cell.series;
             let name = format!(
-                "{}, {}, {}, {} workers",
-                series.contender, series.workload, series.durability, series.workers
+                "{}, {}, {}, {}",
+                series.contender,
+                series.workload,
+                series.durability,
+                counted(u64::from(series.workers), "worker")
             );
             let row = rows.entry(cell.key).or_insert((name, Vec::new()));
             row.1.push((index, cell.point));

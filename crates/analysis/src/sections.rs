@@ -9,7 +9,7 @@ use crate::rankings::Ranking;
 use crate::report::Report;
 use crate::scaling;
 use crate::symas;
-use crate::units::{nanoseconds, number, per_cent, seconds};
+use crate::units::{counted, nanoseconds, number, per_cent, seconds};
 use trueput_record::ceiling::{Ceilings, share_of};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
@@ -234,10 +234,10 @@ fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Bloc
             continue;
         };
         let label = format!(
-            "{}, {}, {} workers, r{}",
+            "{}, {}, {}, r{}",
             names.name(&trial.spec),
             trial.spec.durability,
-            trial.spec.workers,
+            counted(u64::from(trial.spec.workers), "worker"),
             trial.spec.repeat
         );
         let mut line = format!(

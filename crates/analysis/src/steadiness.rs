@@ -9,7 +9,7 @@ use crate::over_time;
 use crate::rankings::{headline, superseded, why_unranked};
 use crate::report::Report;
 use crate::statistics::median;
-use crate::units::{number, per_cent};
+use crate::units::{counted, number, per_cent};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
@@ -88,10 +88,10 @@ fn cells(report: &Report) -> Vec<Repeats<'_>> {
         }
         let cell = cells.entry(trial.spec.cell).or_insert_with(|| Repeats {
             name: format!(
-                "{}, {}, {} workers",
+                "{}, {}, {}",
                 names.name(&trial.spec),
                 trial.spec.durability,
-                trial.spec.workers
+                counted(u64::from(trial.spec.workers), "worker")
             ),
             headline,
             trials: Vec::new(),

@@ -12,6 +12,13 @@ use trueput_record::{TrialRecord, Value};
 /// A ceiling that differs by less than this part is taken as the same: such short probes scatter.
 const CEILING_SCATTER: f64 = 0.10;
 
+/// What a change of a knob is called before the knob's name, and one that the engine reports.
+const KNOB: &str = "knob";
+const REPORTED: &str = "as the engine reports";
+
+/// Stands for the value of a setting that a side does not name.
+const NOT_STATED: &str = "not stated";
+
 /// Something that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Change {
@@ -145,7 +152,7 @@ pub(super) fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<
         change("seed", a.seed, b.seed),
     ];
     let mut changes: Vec<Change> = stated.into_iter().flatten().collect();
-    changes.extend(of_settings("knob", &a.knobs, &b.knobs));
+    changes.extend(of_settings(KNOB, &a.knobs, &b.knobs));
     changes.extend(of_settings("setting", &a.settings, &b.settings));
     let conditions = a.conditions.named().into_iter().zip(b.conditions.named());
     changes.extend(
@@ -154,13 +161,30 @@ pub(super) fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<
         }),
     );
     if a.engine == b.engine {
-        changes.extend(of_settings(
-            "as the engine reports",
-            &engine_settings(first),
-            &engine_settings(second),
-        ));
+        let reported = of_settings(REPORTED, &engine_settings(first), &engine_settings(second));
+        told_once(&mut changes, reported);
     }
     changes
+}
+
+/// Adds what the engine reports to the knobs that were asked for. Where it confirms a knob, that one
+/// is told alone, with the value that the engine had where none was asked for.
+fn told_once(changes: &mut Vec<Change>, reported: Vec<Change>) {
+    let confirms = |asked: &str, had: &str| asked == NOT_STATED || asked == had;
+    for report in reported {
+        let name = report.what.strip_prefix(REPORTED).unwrap_or_default();
+        let mut knobs = changes.iter_mut();
+        let knob = knobs.find(|change| change.what.strip_prefix(KNOB) == Some(name));
+        match knob {
+            Some(knob)
+                if confirms(&knob.first, &report.first)
+                    && confirms(&knob.second, &report.second) =>
+            {
+                (knob.first, knob.second) = (report.first, report.second);
+            }
+            _ => changes.push(report),
+        }
+    }
 }
 
 fn build(spec: &trueput_record::TrialSpec) -> String {
@@ -204,7 +228,7 @@ fn of_settings(kind: &str, first: &Settings, second: &Settings) -> Vec<Change> {
     let value = |settings: &Settings, name: &String| {
         settings
             .get(name)
-            .map_or_else(|| "not stated".to_owned(), Value::to_string)
+            .map_or_else(|| NOT_STATED.to_owned(), Value::to_string)
     };
     let changes = names.into_iter().filter_map(|name| {
         change(
@@ -214,4 +238,35 @@ fn of_settings(kind: &str, first: &Settings, second: &Settings) -> Vec<Change> {
         )
     });
     changes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(what: &str, first: &str, second: &str) -> Change {
+        change(what, first, second).unwrap()
+    }
+
+    #[test]
+    fn a_knob_that_the_engine_confirms_is_told_once() {
+        let mut changes = vec![
+            of("knob page_size", NOT_STATED, "8192"),
+            of("knob cache_size", "1", "2"),
+        ];
+        let reported = vec![
+            of("as the engine reports page_size", "4096", "8192"),
+            of("as the engine reports cache_size", "1", "16"),
+        ];
+        told_once(&mut changes, reported);
+        assert_eq!(
+            changes,
+            [
+                of("knob page_size", "4096", "8192"),
+                of("knob cache_size", "1", "2"),
+                of("as the engine reports cache_size", "1", "16"),
+            ],
+            "what the engine made of it stands beside what was asked"
+        );
+    }
 }

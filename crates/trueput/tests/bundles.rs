@@ -37,7 +37,7 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
     let expected = stdout(&bench.run(&["report", &folder]));
     let packed = [
         ("copies", format!("./{one}")),
-        ("copies", one.clone()),
+        ("copies", one),
         (".", format!("./{folder}")),
         (folder.as_str(), ".".to_owned()),
     ];

@@ -236,8 +236,9 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
     }
     if !ranking.cells.is_empty() {
         let in_order = !certainty::refuses(ranking, noise);
+        blocks.extend(verdicts(ranking, noise).into_iter().map(Block::Text));
         blocks.push(Block::Table(columns::ranked(ranking, in_order, charts)));
-        blocks.push(Block::List(footnotes(ranking, noise)));
+        blocks.push(Block::List(footnotes(ranking, in_order)));
     } else if !only_harness {
         blocks.push(Block::Warnings(vec!["No trial here counts.".to_owned()]));
     }
@@ -320,9 +321,29 @@ fn survival_of(durability: Durability) -> String {
     format!("{durability}: after killed processes, {killed}; after lost power, {power}.")
 }
 
-fn footnotes(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
-    let mut notes = at_rate::sentences(ranking);
-    notes.extend(certainty::sentences(ranking, noise));
+/// How sure the order is: what is read before the table, and never folded away.
+fn verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
+    let mut said = at_rate::sentences(ranking);
+    said.extend(certainty::sentences(ranking, noise));
+    said
+}
+
+fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
+    let compared = ranking
+        .cells
+        .iter()
+        .find_map(|cell| cell.against_best?.ratio);
+    let mut notes: Vec<_> = compared
+        .filter(|_| in_order)
+        .map(|ratio| {
+            format!(
+                "\"Of best\" compares medians; \"from–to\" is the interval ({}) of what the geometric \
+                 means of the repeats come to, and the one need not lie in the other.",
+                per_cent(ratio.level)
+            )
+        })
+        .into_iter()
+        .collect();
     notes.extend(columns::times_headline_only(ranking).then(|| {
         let kind = &ranking.headline;
         format!("Latencies are {kind}'s; CSV and JSON have those of the other kinds of operation.")

@@ -167,6 +167,27 @@ fn so_it_is_where_the_thirty_stand_in_one_ranking() {
     let with = |factor: f64| {
         let ahead = RATES.map(|rate| rate * factor);
         let others = others.iter().map(|engine| (engine.as_str(), &TURNED[..]));
+#[test]
+fn how_sure_an_order_is_stands_open_before_its_table_however_many_notes_there_are() {
+    let names: Vec<_> = (0..20).map(|number| format!("engine{number}")).collect();
+    let wild = [500.0, 4_000.0, 900.0, 3_000.0, 950.0];
+    let all: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), &wild[..]))
+        .collect();
+    let page = contest(&all).page();
+    let verdict = page.find(TOO_NOISY).unwrap();
+    let (before, after) = page.split_at(verdict);
+    assert!(
+        after.contains("<details class=\"notes\">"),
+        "nothing is folded"
+    );
+    let opened = before.matches("<details").count();
+    assert_eq!(opened, before.matches("</details>").count(), "it is folded");
+    let section = &before[before.rfind("<section").unwrap()..];
+    assert!(!section.contains("<table"), "it stands after its table");
+}
+
         let contenders: Vec<_> = std::iter::once(("redb", &ahead[..]))
             .chain(others)
             .collect();

@@ -26,7 +26,8 @@ struct Filled<'a> {
     value: Value<'a>,
 }
 
-/// The table of the ranked cells, best first; without their places where these mean nothing.
+/// The table of the ranked cells, best first; where their order means nothing by name, without
+/// places and shares of the best.
 pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     let place = |rank: usize, _: &Cell| rank.to_string();
     let mut columns: Vec<_> = in_order.then(|| text("", 0, place)).into_iter().collect();
@@ -34,18 +35,29 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     columns.extend(responses(ranking));
     columns.extend(rates(ranking));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
-    columns.push(figure("of best", 2, of_best));
+    columns.extend(in_order.then(|| figure("of best", 2, of_best)));
     columns.extend(bars(charts).filter(|_| ranking.rate_per_s.is_none()));
-    columns.push(figure("of best from–to", 5, |_, cell| {
+    let from_to = |_, cell: &Cell| {
         let ratio = cell.against_best.and_then(|comparison| comparison.ratio);
         ratio.map_or_else(String::new, |ratio| {
             format!("{}–{}", number(ratio.low * 100.0), per_cent(ratio.high))
         })
-    }));
+    };
+    columns.extend(in_order.then(|| figure("of best from–to", 5, from_to)));
     columns.extend(latencies(ranking));
     columns.extend(processor(7));
     columns.extend(storage());
-    fill(columns, &ranking.cells)
+    match in_order {
+        true => fill(columns, &ranking.cells),
+        false => fill(columns, &by_name(&ranking.cells)),
+    }
+}
+
+/// Cells by their contenders' names.
+pub fn by_name(cells: &[Cell]) -> Vec<Cell> {
+    let mut cells = cells.to_vec();
+    cells.sort_by(|one, other| one.contender.cmp(&other.contender));
+    cells
 }
 
 /// The table of the null engine's cells: rates and what an operation costs, and nothing about a
@@ -90,7 +102,7 @@ fn identity<'a>() -> Vec<Filled<'a>> {
             Some(true) => format!("{} [assertions]", cell.contender),
             _ => cell.contender.clone(),
         }),
-        text("version", 2, |_, cell| {
+        text("version", 4, |_, cell| {
             short_version(&cell.version).to_owned()
         }),
         text("workers", 1, |_, cell| cell.worker_kind.to_string()),
@@ -130,7 +142,7 @@ fn bars<'a>(charts: Charts) -> Option<Filled<'a>> {
         let part = cell.relative_to_best.unwrap_or_default();
         bar(part, BAR, charts)
     };
-    (charts != Charts::Off).then(|| text("rate", 3, drawn))
+    (charts != Charts::Off).then(|| text("rate", 2, drawn))
 }
 
 fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
@@ -141,20 +153,20 @@ fn rates(ranking: &Ranking) -> Vec<Filled<'_>> {
         figure(&format!("{headline}/s"), 0, |_, cell| {
             number(cell.figures.headline_per_s.median)
         }),
-        figure("min–max", 4, move |_, cell| {
+        figure("min–max", 3, move |_, cell| {
             let rate = Some(cell.figures.headline_per_s).filter(|_| scatters);
             rate.map_or_else(String::new, |rate| {
                 format!("{}–{}", number(rate.min), number(rate.max))
             })
         }),
-        figure("repeats", 6, |_, cell| cell.repeats.to_string()),
+        figure("repeats", 5, |_, cell| cell.repeats.to_string()),
         figure("95 % interval", 5, move |_, cell| {
             let interval = cell.figures.headline_interval.filter(|_| scatters);
             interval.map_or_else(String::new, |interval| {
                 format!("{}–{}", number(interval.low), number(interval.high))
             })
         }),
-        figure("elapsed", 3, |_, cell| {
+        figure("elapsed", 8, |_, cell| {
             seconds(cell.figures.elapsed_s.median)
         }),
     ];

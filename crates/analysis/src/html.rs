@@ -14,6 +14,8 @@ mod naming;
 pub(crate) mod several;
 mod summary;
 
+use crate::certainty::refuses;
+use crate::disturbance;
 use crate::document::Block;
 use crate::narrate;
 use crate::rankings::{Ranking, rankings};
@@ -148,7 +150,8 @@ impl Page {
         let html = self.written(content, title);
         let (before, after) = html.split_at(at);
         let (table, after) = after.split_at(after.len().min(1));
-        let rates = figures::rates(ranking);
+        let noise = disturbance::of_run(report);
+        let rates = figures::rates(ranking, !refuses(ranking, noise.as_ref()));
         let cores = f64::from(report.manifest.host.cores);
         let mut others: Vec<_> = figures::over_time(ranking, &chosen).into_iter().collect();
         others.extend(

@@ -147,6 +147,17 @@ fn a_run_whose_noise_drowns_every_difference_has_no_order() {
     let no_order = "they are given no order";
     assert!(flat(&refused).contains(no_order), "{}", flat(&refused));
     assert!(!flat(&ordered).contains(no_order));
+    // Best first it would be redb, with 100 % of the best.
+    let names = |text: &str| text.find(" lmdb").unwrap() < text.find(" redb").unwrap();
+    let table = |report: &Report| {
+        let text = terminal(report, 200);
+        text[text.find("contender").unwrap()..].replace('\n', " ")
+    };
+    assert!(names(&table(&refused)) && !names(&table(&ordered)));
+    let of_best = |report: &Report| terminal(report, 200).contains("of best");
+    assert!(of_best(&ordered) && !of_best(&refused));
+    let drawn = "By name, for they are given no order.";
+    assert!(refused.page().contains(drawn) && !ordered.page().contains(drawn));
     let ranks = "class=\"rank\"";
     assert!(ordered.page().contains(ranks) && !refused.page().contains(ranks));
     assert!(
@@ -156,17 +167,6 @@ fn a_run_whose_noise_drowns_every_difference_has_no_order() {
     );
 }
 
-#[test]
-fn a_large_lead_is_claimed_of_thirty() {
-    says(&duels(30, LARGE), FASTEST, NO_DIFFERENCE);
-}
-
-#[test]
-fn so_it_is_where_the_thirty_stand_in_one_ranking() {
-    let others: Vec<_> = (0..30).map(|number| format!("engine{number}")).collect();
-    let with = |factor: f64| {
-        let ahead = RATES.map(|rate| rate * factor);
-        let others = others.iter().map(|engine| (engine.as_str(), &TURNED[..]));
 #[test]
 fn how_sure_an_order_is_stands_open_before_its_table_however_many_notes_there_are() {
     let names: Vec<_> = (0..20).map(|number| format!("engine{number}")).collect();
@@ -188,6 +188,17 @@ fn how_sure_an_order_is_stands_open_before_its_table_however_many_notes_there_ar
     assert!(!section.contains("<table"), "it stands after its table");
 }
 
+#[test]
+fn a_large_lead_is_claimed_of_thirty() {
+    says(&duels(30, LARGE), FASTEST, NO_DIFFERENCE);
+}
+
+#[test]
+fn so_it_is_where_the_thirty_stand_in_one_ranking() {
+    let others: Vec<_> = (0..30).map(|number| format!("engine{number}")).collect();
+    let with = |factor: f64| {
+        let ahead = RATES.map(|rate| rate * factor);
+        let others = others.iter().map(|engine| (engine.as_str(), &TURNED[..]));
         let contenders: Vec<_> = std::iter::once(("redb", &ahead[..]))
             .chain(others)
             .collect();

@@ -78,6 +78,35 @@ fn a_narrow_terminal_gets_fewer_columns_and_is_told_which() {
 }
 
 #[test]
+fn at_eighty_columns_bars_and_extremes_outlive_what_else_there_is() {
+    let report = report(everything());
+    let text = report.render(
+        Format::Terminal,
+        Style {
+            width: Some(80),
+            colour: false,
+            charts: trueput_analysis::charts::Charts::Blocks,
+        },
+    );
+    let header = text
+        .lines()
+        .find(|line| line.contains("updates/s"))
+        .unwrap();
+    assert!(
+        header.contains("min–max") && header.contains("of best"),
+        "{header}"
+    );
+    assert!(
+        !header.contains("elapsed") && !header.contains("CPU"),
+        "{header}"
+    );
+    let bar = "█".repeat(16);
+    assert!(text.contains(&bar), "{text}");
+    let all = terminal(&report, 400);
+    assert!(all.contains("elapsed") && all.contains("repeats"), "{all}");
+}
+
+#[test]
 fn colour_codes_are_written_only_where_they_are_wanted() {
     let report = report(everything());
     assert!(!terminal(&report, 80).contains('\x1b'));

@@ -3,7 +3,7 @@
 use super::chart::{Chart, Column, Group, Kind, Mark, Unit, Word, short};
 use super::chosen::Chosen;
 use crate::cells::Cell;
-use crate::columns::plural;
+use crate::columns::{by_name, plural};
 use crate::held;
 use crate::rankings::Ranking;
 use crate::scaling::{Series, series};
@@ -25,8 +25,9 @@ const MOST_MARKS: usize = 200;
 
 const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
-/// The median rates with their extremes; `None` where nothing is ranked.
-pub(crate) fn rates(ranking: &Ranking) -> Option<Chart> {
+/// The median rates with their extremes; by name where their order means nothing. `None` where
+/// nothing is ranked.
+pub(crate) fn rates(ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let rate = |cell: &&Cell| cell.figures.headline_per_s.median;
     // Of equals the first, and not the last.
     let rates = ranking.cells.iter().rev();
@@ -37,21 +38,34 @@ pub(crate) fn rates(ranking: &Ranking) -> Option<Chart> {
         Group::new(&cell.contender, [vec![rate.median, rate.min, rate.max]])
     };
     let column = |title: &str| Column::new(title, Unit::PerSecond);
+    let (name, most) = (&best.contender, number(best.figures.headline_per_s.median));
+    let (cells, first, order) = match in_order {
+        true => (
+            ranking.cells.clone(),
+            format!("{name} has the most, {most}"),
+            "",
+        ),
+        false => (
+            by_name(&ranking.cells),
+            "they are given no order".to_owned(),
+            " By name, for they are given no order.",
+        ),
+    };
     Some(Chart {
         kind: Kind::Bars,
         says: format!(
-            "{title} of {} contenders at {}: {} has the most, {}.",
-            ranking.cells.len(),
-            ranking.durability,
-            best.contender,
-            number(best.figures.headline_per_s.median)
+            "{title} of {} contenders at {}: {first}.",
+            cells.len(),
+            ranking.durability
         ),
         title,
-        note: "Bars: the median of the repeats. Lines: from the least to the greatest.".to_owned(),
+        note: format!(
+            "Bars: the median of the repeats. Lines: from the least to the greatest.{order}"
+        ),
         name: String::new(),
         group: "contender",
         columns: vec![column("median"), column("least"), column("greatest")],
-        groups: ranking.cells.iter().map(group).collect(),
+        groups: cells.iter().map(group).collect(),
         words: Vec::new(),
     })
 }

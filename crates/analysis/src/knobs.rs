@@ -28,7 +28,8 @@ pub(crate) struct Effect {
     pub base: Value,
     /// The rate over that at the base value, with its evidence.
     pub rate: Comparison,
-    /// The median rate over the base's.
+    /// The rate over the base's: of the geometric means over the repeats, as the evidence has it; of
+    /// the medians where fewer than three repeats count.
     pub rate_ratio: f64,
     /// Peak memory over the base's.
     pub memory_ratio: f64,
@@ -155,13 +156,15 @@ fn effect(report: &Report, turn: &Turn<'_>, comparisons: usize, besides: String)
         .manifest
         .gives_up
         .get(&format!("{}.{knob}", cell.engine));
+    let rate = between(&trials(base), &trials(cell), headline, comparisons);
+    let of_medians = over(|cell| cell.figures.headline_per_s.median);
     Some(Effect {
         ranking: crate::narrate::ranking_heading(ranking),
         engine: cell.engine.clone(),
         value: turned.clone(),
         base: from.clone(),
-        rate: between(&trials(base), &trials(cell), headline, comparisons),
-        rate_ratio: over(|cell| cell.figures.headline_per_s.median),
+        rate,
+        rate_ratio: rate.ratio.map_or(of_medians, |ratio| ratio.estimate),
         memory_ratio: over(|cell| cell.figures.peak_pss_bytes),
         database_ratio: over(|cell| cell.figures.database_allocated_bytes),
         gives_up: given_up.cloned().unwrap_or_default(),

@@ -3,6 +3,7 @@
 use crate::cells::Cell;
 use crate::inference::{Comparison, LEAST_CLAIM, Noise, Tie, Verdict, compare_among, tie};
 use crate::rankings::{Ranking, why_unranked};
+use crate::statistics::Summary;
 use crate::units::per_cent;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
@@ -47,6 +48,20 @@ pub(crate) fn between(
     let alone =
         |rates: Vec<(u32, f64)>| rates.into_iter().map(|(_, rate)| rate).collect::<Vec<_>>();
     compare_among(&alone(first), &alone(second), false, comparisons)
+}
+
+/// The levels of the intervals of what was compared, in words: they differ where some results were
+/// clear. `None` where nothing has an interval.
+pub(crate) fn levels<'a>(compared: impl IntoIterator<Item = &'a Comparison>) -> Option<String> {
+    let levels = compared
+        .into_iter()
+        .filter_map(|one| Some(one.ratio?.level));
+    let levels = Summary::of(levels)?;
+    let (least, most) = (per_cent(levels.min), per_cent(levels.max));
+    Some(match least == most {
+        true => least,
+        false => format!("{least} to {most}"),
+    })
 }
 
 /// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing was

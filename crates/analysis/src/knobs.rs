@@ -3,7 +3,7 @@
 use crate::cells::Cell;
 use crate::certainty::{between, counting};
 use crate::document::{Block, Column, Table};
-use crate::inference::Comparison;
+use crate::inference::{Comparison, compare_together};
 use crate::rankings::Ranking;
 use crate::report::Report;
 use crate::units::{number, separate};
@@ -53,11 +53,27 @@ struct Turn<'a> {
 /// Every effect that the run can tell, by ranking and knob.
 pub(crate) fn effects(report: &Report, rankings: &[Ranking]) -> Vec<Effect> {
     let turns: Vec<_> = rankings.iter().flat_map(turns).collect();
-    let effect = |turn: &Turn<'_>| effect(report, turn, turns.len(), besides(turn, &turns));
-    turns.iter().filter_map(effect).collect()
+    let rates = compare_together(turns.len(), |place, comparisons| {
+        Some(turns[place].rate(report, comparisons))
+    });
+    let rated = turns.iter().zip(rates);
+    let effect = |(turn, rate): (&Turn<'_>, _)| effect(report, turn, rate?, besides(turn, &turns));
+    rated.filter_map(effect).collect()
 }
 
 impl Turn<'_> {
+    /// Its rate over that at the base value, one of `comparisons` that are read together.
+    fn rate(&self, report: &Report, comparisons: usize) -> Comparison {
+        let headline = &self.ranking.headline;
+        let trials = |cell: &Cell| counting(&report.trials, cell.cell, headline);
+        between(
+            &trials(self.base),
+            &trials(self.cell),
+            headline,
+            comparisons,
+        )
+    }
+
     /// What a reader sees of it: where, whose knob, from what to what.
     fn seen(&self) -> [String; 5] {
         let value = |cell: &Cell| cell.knobs.get(&self.knob).map(ToString::to_string);
@@ -140,8 +156,8 @@ fn only_difference(one: &Cell, other: &Cell) -> Option<String> {
     differing.next().is_none().then(|| knob.clone())
 }
 
-/// One of `comparisons` effects that are read together.
-fn effect(report: &Report, turn: &Turn<'_>, comparisons: usize, besides: String) -> Option<Effect> {
+/// What a turn did whose rates compare so.
+fn effect(report: &Report, turn: &Turn<'_>, rate: Comparison, besides: String) -> Option<Effect> {
     let Turn {
         ranking,
         base,
@@ -149,14 +165,11 @@ fn effect(report: &Report, turn: &Turn<'_>, comparisons: usize, besides: String)
         knob,
     } = turn;
     let (turned, from) = (cell.knobs.get(knob)?, base.knobs.get(knob)?);
-    let headline = &ranking.headline;
-    let trials = |cell: &Cell| counting(&report.trials, cell.cell, headline);
     let over = |figure: fn(&Cell) -> f64| figure(cell) / figure(base);
     let given_up = report
         .manifest
         .gives_up
         .get(&format!("{}.{knob}", cell.engine));
-    let rate = between(&trials(base), &trials(cell), headline, comparisons);
     let of_medians = over(|cell| cell.figures.headline_per_s.median);
     Some(Effect {
         ranking: crate::narrate::ranking_heading(ranking),

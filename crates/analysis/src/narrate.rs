@@ -329,21 +329,16 @@ fn verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
 }
 
 fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
-    let compared = ranking
-        .cells
-        .iter()
-        .find_map(|cell| cell.against_best?.ratio);
-    let mut notes: Vec<_> = compared
-        .filter(|_| in_order)
-        .map(|ratio| {
-            format!(
-                "\"Of best\" compares medians; \"from–to\" is the interval ({}) of what the geometric \
-                 means of the repeats come to, and the one need not lie in the other.",
-                per_cent(ratio.level)
-            )
-        })
-        .into_iter()
-        .collect();
+    let compared = ranking.cells.iter();
+    let compared = compared.filter_map(|cell| cell.against_best.as_ref());
+    let levels = certainty::levels(compared).filter(|_| in_order);
+    let of_best = |level: String| {
+        format!(
+            "\"Of best\" compares medians; \"from–to\" is the interval ({level}) of what the geometric \
+             means of the repeats come to, and the one need not lie in the other."
+        )
+    };
+    let mut notes: Vec<_> = levels.map(of_best).into_iter().collect();
     notes.extend(columns::times_headline_only(ranking).then(|| {
         let kind = &ranking.headline;
         format!("Latencies are {kind}'s; CSV and JSON have those of the other kinds of operation.")

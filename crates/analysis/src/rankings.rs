@@ -10,6 +10,7 @@ use crate::builds::{EngineBuild, builds};
 use crate::cells::{self, Cell};
 use crate::certainty::{between, counting};
 use crate::contender::ContenderNames;
+use crate::inference::{Comparison, compare_together};
 use crate::volatile;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,12 +109,7 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     });
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
-    // A reader goes through all of them, so their comparisons are read together.
-    let behind = |ranking: &Ranking| ranking.cells.len().saturating_sub(1);
-    let comparisons = rankings.iter().map(behind).sum();
-    for (ranking, group) in rankings.iter_mut().zip(&groups) {
-        hold_against_best(ranking, group, comparisons);
-    }
+    hold_against_best(&mut rankings, &groups);
     rankings
 }
 
@@ -196,34 +192,47 @@ fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>, 
     cells.sort_by(at_rate::order);
 }
 
-/// Compares each cell with the best; `comparisons` are read together.
-fn hold_against_best(ranking: &mut Ranking, trials: &[&TrialRecord], comparisons: usize) {
-    let Ranking {
-        cells,
-        headline,
-        rate_per_s,
-        ..
-    } = ranking;
-    let trials_of = |cell: &Cell| counting(trials.iter().copied(), cell.cell, headline);
-    let Some((best, others)) = cells.split_first_mut() else {
-        return;
+/// Compares each cell with the best of its ranking. A reader goes through all rankings, so all of
+/// their comparisons are read together.
+fn hold_against_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
+    let behind = |(index, ranking): (usize, &Ranking)| {
+        let cells = 1..ranking.cells.len();
+        cells.map(move |cell| (index, cell))
     };
-    let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| one.kept);
-    let first_kept = kept(best);
-    let best = trials_of(best);
-    for cell in others {
-        if rate_per_s.is_some() {
-            let both = first_kept && kept(cell);
-            let trials = trials_of(cell);
-            let compared = both.then(|| at_rate::between(&best, &trials, headline, comparisons));
-            if let Some(at_rate) = &mut cell.at_rate {
-                at_rate.against_best = compared;
-            }
-            continue;
+    let places: Vec<_> = rankings.iter().enumerate().flat_map(behind).collect();
+    let compared = compare_together(places.len(), |place, comparisons| {
+        let (index, cell) = places[place];
+        against_best(&rankings[index], &groups[index], cell, comparisons)
+    });
+    for ((index, cell), compared) in places.into_iter().zip(compared) {
+        let ranking = &mut rankings[index];
+        let at_one_rate = ranking.rate_per_s.is_some();
+        let cell = &mut ranking.cells[cell];
+        match &mut cell.at_rate {
+            Some(at_rate) if at_one_rate => at_rate.against_best = compared,
+            _ => cell.against_best = compared.filter(|_| !at_one_rate),
         }
-        let compared = between(&best, &trials_of(cell), headline, comparisons);
-        cell.against_best = Some(compared);
     }
+}
+
+/// A cell of a ranking compared with the best, one of `comparisons`; at one rate by response time, if
+/// both kept it.
+fn against_best(
+    ranking: &Ranking,
+    trials: &[&TrialRecord],
+    cell: usize,
+    comparisons: usize,
+) -> Option<Comparison> {
+    let headline = &ranking.headline;
+    let (best, other) = (&ranking.cells[0], &ranking.cells[cell]);
+    let trials_of = |cell: &Cell| counting(trials.iter().copied(), cell.cell, headline);
+    let (one, two) = (trials_of(best), trials_of(other));
+    if ranking.rate_per_s.is_none() {
+        return Some(between(&one, &two, headline, comparisons));
+    }
+    let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| one.kept);
+    let both = kept(best) && kept(other);
+    both.then(|| at_rate::between(&one, &two, headline, comparisons))
 }
 
 /// The kind of operation to rank by: as the manifest says, else the workload's first kind.

@@ -7,7 +7,8 @@
 )]
 
 use trueput_analysis::inference::{
-    Verdict, change_points, compare, compare_among, level_changes, looks_slower, suspicion_level,
+    Verdict, change_points, claim_level, compare, compare_among, compare_together, level_changes,
+    log_ratio_paired, log_ratio_unpaired, looks_slower, suspicion_level,
 };
 
 /// How rates scatter around what an engine can do.
@@ -126,8 +127,11 @@ fn ten_equals_together_are_claimed_to_differ_less_than_once_in_twenty() {
         let mut random = Random(8);
         let claimed = (0..ROUNDS).filter(|_| {
             let rates = random.run(noise, 11, 5, 1.0);
-            let mut others = rates[1..].iter();
-            others.any(|other| claims(compare_among(&rates[0], other, true, 10).verdict))
+            let compared = compare_together(10, |place, left| {
+                Some(compare_among(&rates[0], &rates[place + 1], true, left))
+            });
+            let mut compared = compared.iter().flatten();
+            compared.any(|one| claims(one.verdict))
         });
         let rate = claimed.count() as f64 / ROUNDS as f64;
         println!("ten comparisons, {noise:?}: {rate:.4} of the runs claim one or more");
@@ -166,8 +170,12 @@ fn gate_fails(noise: Noise, count: usize, repeats: usize, part: f64, factor: f64
             let mut results = (0..count).map(|_| random.run(noise, 2, repeats, factor));
             results.any(|rates| {
                 let looks = looks_slower(&rates[0], &rates[1], paired, part, level);
-                let compared = compare_among(&rates[0], &rates[1], paired, count);
-                looks || compared.ratio.unwrap().high < 1.0 - part
+                let claimed = claim_level(count);
+                let interval = match paired {
+                    true => log_ratio_paired(&rates[0], &rates[1], claimed),
+                    false => log_ratio_unpaired(&rates[0], &rates[1], claimed),
+                };
+                looks || interval.unwrap().high < 1.0 - part
             })
         });
         failed.count() as f64 / ROUNDS as f64

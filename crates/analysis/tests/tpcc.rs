@@ -93,8 +93,8 @@ fn the_notice_stands_in_comparisons_and_histories_of_tpcc() {
             let selector = Selector::default();
             Side::new("run", report(trials(per_s)), selector).unwrap()
         };
-        let compared = compare_sides(&side(100.0), &side(110.0), 1).unwrap();
-        let text = compare::render(&[compared], Format::Markdown, style);
+        let compared = compare_sides(&side(100.0), &[side(110.0)]).unwrap();
+        let text = compare::render(&compared, Format::Markdown, style);
         assert_eq!(text.contains(NOTICE), is_told, "{text}");
         let (place, _run) = folder(&trials(100.0));
         let runs = history::runs_in(&[place.path().to_owned()]).unwrap();

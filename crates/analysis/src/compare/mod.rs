@@ -17,8 +17,8 @@ pub(crate) use side::rate;
 pub(crate) use track::{changed, tracked};
 
 use crate::inference::{
-    Comparison, Noise, Tie, claim_level, compare_among, looks_slower, repeats_needed,
-    suspicion_level, tie,
+    Comparison, Noise, Tie, claim_level, compare_among, compare_together, looks_slower,
+    repeats_needed, suspicion_level, tie,
 };
 use crate::report::{Format, Style};
 use crate::statistics::{Summary, median};
@@ -78,7 +78,7 @@ pub struct Compared {
     pub second: SideFacts,
     /// Whether both are of one run, so that their repeats took turns.
     pub one_run: bool,
-    /// The level of every interval: the more results, the higher.
+    /// The level of the widest interval: the more results, the higher.
     pub level: f64,
     /// What differs of machine, program and plan.
     pub changes: Vec<Change>,
@@ -143,7 +143,29 @@ pub struct CellResult {
     pub besides: Vec<Beside>,
 }
 
+impl Compared {
+    /// How far apart repeats typically lie, of the side that scatters more, as a share.
+    fn floor(&self) -> f64 {
+        let floor = |facts: &SideFacts| facts.noise.as_ref().map_or(0.0, |noise| noise.floor);
+        floor(&self.first).max(floor(&self.second))
+    }
+}
+
 impl CellResult {
+    /// Takes what its repeats came to, with why nothing is claimed where nothing is.
+    fn judge(&mut self, comparison: Comparison, floor: f64) {
+        let summary = |rates: &[f64]| Summary::of(rates.iter().copied());
+        let summaries = summary(&self.first_per_s).zip(summary(&self.second_per_s));
+        self.tie = summaries.and_then(|(one, other)| tie(&comparison, &one, &other, floor));
+        self.comparison = comparison;
+        self.repeats_needed = comparison.ratio.and_then(|ratio| {
+            let few = self.tie == Some(Tie::TooFewRepeats);
+            let (first, second) = (&self.first_per_s, &self.second_per_s);
+            let needed = || repeats_needed(first, second, comparison.paired, ratio.level);
+            few.then(needed).flatten()
+        });
+    }
+
     /// Whether the second is slower by more than that part for certain: the whole interval lies
     /// beyond. `None` where there is no interval.
     #[must_use]
@@ -184,19 +206,48 @@ pub struct Beside {
     pub second: f64,
 }
 
-/// Sets two sides against each other. `comparisons` is the number of results that will be read
-/// together, those of other pairs of sides included; 0 stands for those of this pair alone.
+/// Sets the first side against each of the others. All results are read together.
 ///
 /// # Errors
 /// [`Error::NotComparable`] where no cell of one may stand against one of the other,
 /// [`Error::NoSuchTrial`] where no trial of a side counts.
-pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared, Error> {
+pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<Compared>, Error> {
+    let mut count = 0;
+    for other in others {
+        count += matched(first, other)?.pairs.len();
+    }
+    let compared = others.iter().map(|other| two_sides(first, other, count));
+    let mut compared: Vec<Compared> = compared.collect::<Result<_, _>>()?;
+    let results: Vec<_> = compared.iter().flat_map(|it| &it.results).collect();
+    let comparisons = compare_together(count, |place, left| {
+        let CellResult {
+            first_per_s,
+            second_per_s,
+            comparison,
+            ..
+        } = results.get(place)?;
+        let paired = comparison.paired;
+        Some(compare_among(first_per_s, second_per_s, paired, left))
+    });
+    let mut comparisons = comparisons.into_iter().flatten();
+    for one in &mut compared {
+        let floor = one.floor();
+        for result in &mut one.results {
+            if let Some(comparison) = comparisons.next() {
+                result.judge(comparison, floor);
+            }
+        }
+    }
+    Ok(compared)
+}
+
+/// Sets two sides against each other; `comparisons` results will be read together.
+fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared, Error> {
     let Matched {
         pairs,
         only_first,
         only_second,
     } = matched(first, second)?;
-    let comparisons = comparisons.max(pairs.len());
     let one_run = same_folder(first, second);
     let names = |cells: Vec<SideCell<'_>>| {
         let name = |cell: &SideCell<'_>| {
@@ -216,19 +267,9 @@ pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<
         .filter(|line| !uncounted.contains(line))
         .collect::<Vec<_>>();
     uncounted.extend(others);
-    let (first_facts, second_facts) = (facts(first), facts(second));
-    let floors = [&first_facts, &second_facts].map(|facts| {
-        let noise = facts.noise.as_ref();
-        noise.map_or(0.0, |noise| noise.floor)
-    });
-    let among = Among {
-        one_run,
-        comparisons,
-        floor: floors[0].max(floors[1]),
-    };
     Ok(Compared {
-        first: first_facts,
-        second: second_facts,
+        first: facts(first),
+        second: facts(second),
         one_run,
         level: claim_level(comparisons),
         changes: changes::between_runs(first, second),
@@ -236,21 +277,13 @@ pub fn compare_sides(first: &Side, second: &Side, comparisons: usize) -> Result<
             .iter()
             .map(|(one, other)| {
                 let broken = second.broken(other.spec);
-                result(one, other, broken, &among)
+                result(one, other, broken, one_run, comparisons)
             })
             .collect(),
         only_first: names(only_first),
         only_second: names(only_second),
         uncounted,
     })
-}
-
-/// How many results a comparison of those sides will have.
-///
-/// # Errors
-/// As [`compare_sides`].
-pub fn results_of(first: &Side, second: &Side) -> Result<usize, Error> {
-    Ok(matched(first, second)?.pairs.len())
 }
 
 fn same_folder(first: &Side, second: &Side) -> bool {
@@ -272,32 +305,16 @@ fn facts(side: &Side) -> SideFacts {
     }
 }
 
-/// What a result stands among.
-struct Among {
-    /// Whether both sides are of one run.
-    one_run: bool,
-    /// How many results are read together.
-    comparisons: usize,
-    /// How far apart repeats typically lie, of the side that scatters more.
-    floor: f64,
-}
-
 fn result(
     first: &SideCell<'_>,
     second: &SideCell<'_>,
     second_broken: Vec<String>,
-    among: &Among,
+    one_run: bool,
+    comparisons: usize,
 ) -> CellResult {
-    let in_pairs = among.one_run.then(|| pairs(first, second)).flatten();
+    let in_pairs = one_run.then(|| pairs(first, second)).flatten();
     let paired = in_pairs.is_some();
     let (first_per_s, second_per_s) = in_pairs.unwrap_or_else(|| (first.rates(), second.rates()));
-    let comparison = compare_among(&first_per_s, &second_per_s, paired, among.comparisons);
-    let summary = |rates: &[f64]| Summary::of(rates.iter().copied());
-    let summaries = summary(&first_per_s).zip(summary(&second_per_s));
-    let tie = summaries.and_then(|(one, other)| tie(&comparison, &one, &other, among.floor));
-    let level = claim_level(among.comparisons);
-    let few = tie == Some(Tie::TooFewRepeats);
-    let needed = || repeats_needed(&first_per_s, &second_per_s, paired, level);
     CellResult {
         workload: first.spec.workload.clone(),
         settings: first.spec.settings.clone(),
@@ -306,9 +323,9 @@ fn result(
         first: first.name.clone(),
         second: second.name.clone(),
         headline: first.headline.clone(),
-        repeats_needed: few.then(needed).flatten(),
-        comparison,
-        tie,
+        comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
+        tie: None,
+        repeats_needed: None,
         first_per_s,
         second_per_s,
         second_broken,

@@ -1,6 +1,7 @@
 //! What a comparison says, in blocks.
 
 use super::{Beside, CellResult, Change, Compared, SideFacts};
+use crate::certainty::levels;
 use crate::columns::plural;
 use crate::document::{Block, Column, Table};
 use crate::history::rate_of;
@@ -209,7 +210,11 @@ fn column(title: &str, figures: bool, dispensable: u8) -> Column {
 }
 
 fn results(compared: &Compared) -> Block {
-    let interval = format!("{} interval", per_cent(compared.level));
+    let level = levels(compared.results.iter().map(|result| &result.comparison));
+    let interval = format!(
+        "{} interval",
+        level.unwrap_or_else(|| per_cent(compared.level))
+    );
     // What differs from row to row tells them apart, and stays.
     let tells_apart = |value: &dyn Fn(&CellResult) -> String| {
         let values: BTreeSet<_> = compared.results.iter().map(value).collect();

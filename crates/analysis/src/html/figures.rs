@@ -3,11 +3,12 @@
 use super::chart::{Chart, Column, Group, Kind, Mark, Unit, Word, short};
 use super::chosen::Chosen;
 use crate::cells::Cell;
+use crate::certainty::levels;
 use crate::columns::{by_name, plural};
 use crate::held;
 use crate::rankings::Ranking;
 use crate::scaling::{Series, series};
-use crate::units::{number, per_cent};
+use crate::units::number;
 use std::collections::BTreeSet;
 use trueput_record::recovery::EngineEvent;
 use trueput_record::{Durability, Measurement};
@@ -355,11 +356,9 @@ pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
         .filter(|effect| effect.rate_ratio.is_finite());
     let groups: Vec<_> = finite.map(group).collect();
     let column = |title: &str| Column::new(title, Unit::Number);
-    let level = effects
-        .iter()
-        .find_map(|effect| Some(effect.rate.ratio?.level));
+    let level = levels(effects.iter().map(|effect| &effect.rate));
     let intervals = level.map_or_else(String::new, |level| {
-        format!(" Lines: intervals of {}.", per_cent(level))
+        format!(" Lines: intervals of {level}.")
     });
     (!groups.is_empty()).then(|| Chart {
         kind: Kind::Ratios,

@@ -1,6 +1,8 @@
 //! Faster, slower, or no difference seen.
 
-use super::interval::{Interval, log_ratio_paired, log_ratio_unpaired, logarithms, moments};
+use super::interval::{
+    Interval, log_ratio_chance, log_ratio_paired, log_ratio_unpaired, logarithms, moments,
+};
 use super::rank::{RankTest, rank_test, sign_test};
 use super::{ALPHA, CLAIM, LEAST_CLAIM};
 use serde::Serialize;
@@ -53,6 +55,43 @@ pub struct Comparison {
     /// The smallest ratio above 1 that as many repeats, scattering so, would have shown four times
     /// in five.
     pub smallest_ratio: Option<f64>,
+    /// What Holm's order goes by: the chance of such a ratio if there were no difference, and 1 where
+    /// ranks and signs do not agree or it is too near to 1 to be claimed at any level.
+    #[serde(skip)]
+    pub(crate) chance: f64,
+}
+
+impl Comparison {
+    fn claims(&self) -> bool {
+        matches!(self.verdict, Verdict::Faster | Verdict::Slower)
+    }
+}
+
+/// Makes so many comparisons that are read together, by the step-down of Holm (1979): the clearest
+/// must pass as one of all, the next as one of those that are left, and so on until one is not
+/// claimed. All of them together then claim a difference between equals no more often than if each
+/// had to pass as one of all, and more of the true ones are found. `compare` makes one of them, by
+/// its place, as one of so many; `None` where there is nothing to compare.
+pub fn compare_together(
+    count: usize,
+    compare: impl Fn(usize, usize) -> Option<Comparison>,
+) -> Vec<Option<Comparison>> {
+    let mut all: Vec<_> = (0..count).map(|place| compare(place, count)).collect();
+    let mut order: Vec<(usize, f64)> = all
+        .iter()
+        .enumerate()
+        .filter_map(|(place, one)| Some((place, one.as_ref()?.chance)))
+        .collect();
+    order.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let mut left = order.len();
+    for (place, _) in order {
+        let compared = compare(place, left);
+        if compared.is_some_and(|compared| compared.claims()) {
+            left -= 1;
+        }
+        all[place] = compared;
+    }
+    all
 }
 
 /// Compares the rates of `first` and `second`, repeat by repeat where they are as many (`paired`:
@@ -86,15 +125,11 @@ pub fn compare_among(
     let signs = paired.then(|| sign_test(first, second));
     let by_ranks = ranks.is_some_and(|ranks| as_sure(ranks.p_value, ranks.least_p_value));
     let by_signs = signs.is_some_and(|signs| as_sure(signs.p_value, signs.least_p_value));
+    let away = |ratio: Interval| (ratio.estimate - 1.0).abs() >= LEAST_CLAIM;
+    let claimable = (by_ranks || by_signs) && ratio.is_some_and(away);
     let verdict = match ratio {
         None => Verdict::TooFew,
-        Some(ratio)
-            if ratio.holds(1.0)
-                || !(by_ranks || by_signs)
-                || (ratio.estimate - 1.0).abs() < LEAST_CLAIM =>
-        {
-            Verdict::NoDifference
-        }
+        Some(ratio) if ratio.holds(1.0) || !claimable => Verdict::NoDifference,
         Some(ratio) if ratio.estimate > 1.0 => Verdict::Faster,
         Some(_) => Verdict::Slower,
     };
@@ -105,6 +140,9 @@ pub fn compare_among(
         paired,
         pairs_won: signs.map(|signs| signs.won),
         smallest_ratio: smallest_ratio(first, second, paired, level),
+        chance: log_ratio_chance(first, second, paired)
+            .filter(|_| claimable)
+            .unwrap_or(1.0),
     }
 }
 
@@ -365,6 +403,28 @@ mod tests {
             Verdict::NoDifference
         );
         assert_eq!(compare(&steady, &clearly, true).verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn what_is_clear_makes_room_for_what_is_less_so() {
+        // Alone each is claimed; as one of thirty the second is not.
+        let clear: Vec<f64> = scaled(2.0);
+        let less: Vec<f64> = scaled(1.05);
+        assert_eq!(
+            compare_among(&A, &less, true, 30).verdict,
+            Verdict::NoDifference
+        );
+        let among = |clear_ones: usize| {
+            let compared = compare_together(30, |place, left| {
+                let second = if place < clear_ones { &clear } else { &less };
+                Some(compare_among(&A, second, true, left))
+            });
+            compared.iter().flatten().filter(|one| one.claims()).count()
+        };
+        assert_eq!(among(1), 1, "28 others are too many still");
+        assert_eq!(among(29), 30, "as the last of thirty it stands alone");
+        let nothing = compare_together(2, |_, _| None);
+        assert_eq!(nothing, [None, None]);
     }
 
     #[test]

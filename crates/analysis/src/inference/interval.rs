@@ -71,6 +71,22 @@ pub(super) fn below(state: &mut u64, limit: usize) -> usize {
     ((u128::from(mixed) * limit as u128) >> 64) as usize
 }
 
+/// The chance of a mean of logarithms so far from 0, or further, if the true one were 0: of `after`
+/// over `before`, by Student's test of the pairs, or by Welch's without pairs; two-sided. `None` where
+/// there is no interval.
+#[must_use]
+pub(super) fn log_ratio_chance(before: &[f64], after: &[f64], paired: bool) -> Option<f64> {
+    let (mean, error, freedom) = match paired {
+        true => paired_moments(before, after)?,
+        false => unpaired_moments(before, after)?,
+    };
+    if error == 0.0 {
+        return Some(if mean == 0.0 { 1.0 } else { 0.0 });
+    }
+    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    Some(2.0 * student.cdf(-(mean / error).abs()))
+}
+
 /// The geometric mean of `values` with Student's interval of their logarithms. `None` for fewer than
 /// three values, or where one is not above 0.
 #[must_use]
@@ -84,6 +100,12 @@ pub fn geometric_mean(values: &[f64], level: f64) -> Option<Interval> {
 /// than three pairs, or where a value is not above 0.
 #[must_use]
 pub fn log_ratio_paired(before: &[f64], after: &[f64], level: f64) -> Option<Interval> {
+    let (mean, error, freedom) = paired_moments(before, after)?;
+    around(mean, error, freedom, level)
+}
+
+/// The mean of the logarithms of the pairs' ratios, its standard error and degrees of freedom.
+fn paired_moments(before: &[f64], after: &[f64]) -> Option<(f64, f64, f64)> {
     if before.len() != after.len() {
         return None;
     }
@@ -91,7 +113,7 @@ pub fn log_ratio_paired(before: &[f64], after: &[f64], level: f64) -> Option<Int
     let ratios: Vec<f64> = logs.map(|(before, after)| after - before).collect();
     let (mean, variance) = moments(&ratios)?;
     let count = ratios.len() as f64;
-    around(mean, (variance / count).sqrt(), count - 1.0, level)
+    Some((mean, (variance / count).sqrt(), count - 1.0))
 }
 
 /// The ratio of the geometric means of `after` and `before`, with Welch's interval (1947), which
@@ -99,6 +121,12 @@ pub fn log_ratio_paired(before: &[f64], after: &[f64], level: f64) -> Option<Int
 /// one is not above 0.
 #[must_use]
 pub fn log_ratio_unpaired(before: &[f64], after: &[f64], level: f64) -> Option<Interval> {
+    let (mean, error, freedom) = unpaired_moments(before, after)?;
+    around(mean, error, freedom, level)
+}
+
+/// The difference of the means of logarithms, its standard error and Welch's degrees of freedom.
+fn unpaired_moments(before: &[f64], after: &[f64]) -> Option<(f64, f64, f64)> {
     let (before_mean, before_variance) = moments(&logarithms(before)?)?;
     let (after_mean, after_variance) = moments(&logarithms(after)?)?;
     let (n, m) = (before.len() as f64, after.len() as f64);
@@ -109,7 +137,7 @@ pub fn log_ratio_unpaired(before: &[f64], after: &[f64], level: f64) -> Option<I
     } else {
         n + m - 2.0
     };
-    around(after_mean - before_mean, sum.sqrt(), freedom, level)
+    Some((after_mean - before_mean, sum.sqrt(), freedom))
 }
 
 fn around(mean: f64, error: f64, freedom: f64, level: f64) -> Option<Interval> {
@@ -161,6 +189,20 @@ mod tests {
         near(ratio.low, 1.022_532_471_413_961_6);
         near(ratio.high, 1.091_857_309_783_211_2);
         assert!(!ratio.holds(1.0));
+    }
+
+    #[test]
+    fn the_chance_of_a_ratio_is_what_its_interval_goes_by() {
+        for paired in [true, false] {
+            let chance = log_ratio_chance(&A, &B, paired).unwrap();
+            let at = |level| match paired {
+                true => log_ratio_paired(&A, &B, level).unwrap(),
+                false => log_ratio_unpaired(&A, &B, level).unwrap(),
+            };
+            assert!(!at(1.0 - chance * 1.01).holds(1.0) && at(1.0 - chance * 0.99).holds(1.0));
+        }
+        assert_eq!(log_ratio_chance(&A, &A, true), Some(1.0));
+        assert_eq!(log_ratio_chance(&A[..2], &B[..2], true), None);
     }
 
     #[test]

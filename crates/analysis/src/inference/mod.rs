@@ -17,8 +17,8 @@ mod tie;
 
 pub use change::{Shape, change_points, drift, shape};
 pub use compare::{
-    Comparison, MOST_REPEATS, Verdict, claim_level, compare, compare_among, looks_slower,
-    repeats_needed, smallest_ratio, suspicion_level,
+    Comparison, MOST_REPEATS, Verdict, claim_level, compare, compare_among, compare_together,
+    looks_slower, repeats_needed, smallest_ratio, suspicion_level,
 };
 pub use interval::{
     Interval, bootstrap_median, geometric_mean, log_ratio_paired, log_ratio_unpaired,

@@ -8,7 +8,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::Format;
-use trueput_analysis::compare::{CellResult, Compared, Side, compare_sides, render, results_of};
+use trueput_analysis::compare::{CellResult, Compared, Side, compare_sides, render};
 use trueput_analysis::units::per_cent;
 
 const EXAMPLES: &str = "\
@@ -70,15 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let Some((first, others)) = sides.split_first() else {
         return Err(Failure::usage("no run is named"));
     };
-    let mut count = 0;
-    for other in others {
-        count += results_of(first, other)?;
-    }
-    let compared: Result<Vec<Compared>, _> = others
-        .iter()
-        .map(|other| compare_sides(first, other, count))
-        .collect();
-    let compared = compared?;
+    let compared = compare_sides(first, others)?;
     let format = match (arguments.json, arguments.markdown) {
         (true, _) => Format::Json,
         (_, true) => Format::Markdown,

@@ -32,7 +32,9 @@ pub(crate) fn held<'a>(
     measurement: &Measurement,
     cores: f64,
 ) -> Option<Held<'a>> {
-    if measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
+    // In turns nobody counts devices and pressure for one trial, and rests look like waits.
+    let in_turns = trial.spec.conditions.turn_s.is_some();
+    if in_turns || measurement.elapsed_s < SHORTEST_S || measurement.workers.is_empty() {
         return None;
     }
     let harness_per_s = trial.ceilings.as_ref().map_or(0.0, |one| one.harness_per_s);

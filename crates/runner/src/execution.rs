@@ -20,9 +20,9 @@ use trueput_record::{TrialSpec, WorkerKind};
 /// A worker that says nothing for this long is worth a warning. It is not killed: storage does stall.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Workers that are to rest and hold no transaction open do so within microseconds; a stalled flush
-/// may take a second or two. After this long they wait for each other.
-const RESTLESS: Duration = Duration::from_secs(10);
+/// Workers that are to rest do so within microseconds, once their unit of work is done; storage may
+/// stall that. After this long they wait for each other.
+const RESTLESS: Duration = Duration::from_secs(60);
 
 /// What the workers of a trial did.
 pub(crate) struct Ran {
@@ -377,7 +377,9 @@ impl<'a> Watch<'a> {
             }
             let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
             let next = self.measured_from + next_s;
-            if now >= next {
+            // One that has done its share waits for the others, which is no part of it.
+            let awaits_others = self.takes_turns() && self.has_executed();
+            if now >= next && !awaits_others {
                 sampler.sample();
                 observed.look();
                 self.tell_progress(context, next_s);
@@ -393,7 +395,8 @@ impl<'a> Watch<'a> {
                 break;
             }
             let next = turn_ends.map_or(next, |end| end.min(next));
-            self.hear(TICK.min(next - now));
+            let left = next.saturating_duration_since(now);
+            self.hear(if awaits_others { TICK } else { TICK.min(left) });
         }
         match self.failure.take() {
             // A worker that was told to stop may fail on the way; the user's word explains it.

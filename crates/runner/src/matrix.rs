@@ -2,6 +2,7 @@
 
 mod reach;
 mod steps;
+mod turns;
 
 use crate::Registry;
 use crate::bind::{check_fit, in_an_engines_place, in_words};
@@ -71,6 +72,7 @@ pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
     }
     expansion.check_taken(&cells, &left_out)?;
     expansion.check_turns(&cells)?;
+    turns::leave_out_alone(&mut cells);
     let total = cells.len() * plan.repeat as usize;
     if total > MAX_TRIALS {
         let message = format!("the plan has {total} trials; {MAX_TRIALS} is the most");
@@ -258,6 +260,8 @@ impl<'a> Expansion<'a> {
         }
         let message = if self.plan.conditions.crash_and_recover {
             "workers that are killed at their end take no turns: leave turns or crash_and_recover out"
+        } else if turns::share_a_server(cells) {
+            "contenders on one server of yours would wait for each other's schema: leave turns out"
         } else if rounds(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
             "turns are taken by trials that differ in their engine, build or knobs alone, and the \
              plan has no two such; name another contender or leave turns out"

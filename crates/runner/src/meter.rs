@@ -119,6 +119,14 @@ impl Stage {
         }
     }
 
+    /// Waits for so long, or until something is asked of the workers.
+    fn sleep(&self, time: Duration) {
+        let rests = self.rests();
+        if self.goes_on() {
+            let _ = self.rest_ended.wait_timeout(rests, time);
+        }
+    }
+
     /// Whether the time is not up and nobody is to rest.
     fn goes_on(&self) -> bool {
         self.at.load(Relaxed) < Self::OVER
@@ -337,6 +345,14 @@ impl<'a> ClockMeter<'a> {
         self.clock.delta_as_nanos(0, self.rested)
     }
 
+    /// Sleeps; where the worker takes turns it is woken when it is to rest.
+    fn sleep(&self, time: Duration) {
+        match self.on_rest {
+            Some(_) => self.stage.sleep(time),
+            None => std::thread::sleep(time),
+        }
+    }
+
     /// Rests, where the worker is to.
     #[cold]
     fn rest_if_told(&mut self) {
@@ -426,7 +442,7 @@ impl<'a> ClockMeter<'a> {
     }
 
     /// Waits until the next unit is due; `false` where the end comes first.
-    fn wait(&mut self) -> bool {
+    fn wait(&mut self, may_rest: bool) -> bool {
         loop {
             // The warm-up may end meanwhile, and what is due begins anew.
             self.leave_warm_up();
@@ -447,8 +463,10 @@ impl<'a> ClockMeter<'a> {
             let left_ns = due_ns - passed_ns;
             if left_ns > SPIN_NS {
                 let sleep_ns = (left_ns - SPIN_NS).min(LONGEST_SLEEP_NS);
-                std::thread::sleep(Duration::from_nanos(sleep_ns));
-                self.rest_if_told();
+                self.sleep(Duration::from_nanos(sleep_ns));
+                if may_rest {
+                    self.rest_if_told();
+                }
                 if self.stage.get() >= Stage::OVER {
                     return false;
                 }
@@ -462,7 +480,11 @@ impl<'a> ClockMeter<'a> {
 impl Meter for ClockMeter<'_> {
     fn pace(&mut self) -> bool {
         self.breathe();
-        self.stage.get() < Stage::OVER && self.wait()
+        self.stage.get() < Stage::OVER && self.wait(true)
+    }
+
+    fn pace_within(&mut self) -> bool {
+        self.stage.get() < Stage::OVER && self.wait(false)
     }
 
     fn breathe(&mut self) {
@@ -507,7 +529,7 @@ impl Meter for ClockMeter<'_> {
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };
-            std::thread::sleep(Duration::from_nanos(left_ns.min(LONGEST_REST_NS)));
+            self.sleep(Duration::from_nanos(left_ns.min(LONGEST_REST_NS)));
         }
     }
 
@@ -550,296 +572,4 @@ impl Meter for ClockMeter<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use trueput_engine::Error;
-
-    #[test]
-    fn every_operation_is_counted_and_timed_under_its_kind() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = ClockMeter::new(2, &lane, &stage);
-        meter.start();
-        (0..10).for_each(|_| meter.finish(0));
-        std::thread::sleep(std::time::Duration::from_millis(2));
-        meter.finish(1);
-        meter.conflict(&Error::Conflict("busy".to_owned()));
-        meter.conflict(&Error::Deadlock("two sessions".to_owned()));
-        meter.advance(7);
-        let histograms = meter.into_histograms();
-        assert_eq!(lane.counts(2), [10, 1]);
-        assert_eq!((lane.units(), lane.conflicts()), (7, 2));
-        assert_eq!(lane.deadlocks(), 1, "a deadlock is one of the conflicts");
-        assert_eq!((histograms[0].len(), histograms[1].len()), (10, 1));
-        assert!(
-            histograms[1].min() >= 1_900_000,
-            "slept 2 ms, saw {}",
-            histograms[1].min()
-        );
-    }
-
-    #[test]
-    fn what_passed_before_a_start_is_nobodys_latency() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = ClockMeter::new(1, &lane, &stage);
-        std::thread::sleep(std::time::Duration::from_secs(1));
-        meter.start();
-        meter.finish(0);
-        assert!(meter.into_histograms()[0].max() < 1_000_000_000);
-    }
-
-    #[test]
-    fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = ClockMeter::new(2, &lane, &stage);
-        meter.start();
-        std::thread::sleep(Duration::from_millis(2));
-        let mark = meter.mark();
-        std::thread::sleep(Duration::from_millis(2));
-        meter.within(1, mark);
-        meter.finish(0);
-        assert_eq!(lane.counts(2), [1, 1]);
-        let histograms = meter.into_histograms();
-        assert!(histograms[1].min() >= 1_900_000, "the inner one's time");
-        assert!(histograms[0].min() >= 3_900_000, "the outer one's whole");
-    }
-
-    #[test]
-    fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = ClockMeter::new(1, &lane, &stage);
-        let mark = meter.mark();
-        assert!(meter.rest(mark, 3_000_000));
-        let passed_ns = meter.clock.delta_as_nanos(mark, meter.clock.raw());
-        assert!(passed_ns >= 3_000_000, "rested {passed_ns} ns of 3,000,000");
-        assert!(meter.rest(mark, 1), "that has passed already");
-        stage.end();
-        assert!(!meter.rest(mark, u64::MAX));
-    }
-
-    #[test]
-    fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = ClockMeter::new(1, &lane, &stage);
-        (0..5).for_each(|_| meter.finish(0));
-        meter.retract(0, 3);
-        assert_eq!(lane.counts(1), [2]);
-        assert_eq!(meter.into_histograms()[0].len(), 5);
-    }
-
-    #[test]
-    fn a_worker_hears_that_it_is_to_stop() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let meter = ClockMeter::new(1, &lane, &stage);
-        assert!(!meter.stopped());
-        stage.stop();
-        assert!(meter.stopped());
-    }
-
-    #[test]
-    fn what_was_done_to_warm_up_does_not_count() {
-        let (lane, stage) = (Lane::default(), Stage::warming());
-        let mut meter = ClockMeter::new(1, &lane, &stage);
-        meter.begin();
-        (0..5).for_each(|_| meter.finish(0));
-        assert!(meter.warming() && meter.pace());
-        stage.measure();
-        meter.finish(0);
-        assert!(!meter.warming() && meter.measured_ns().is_some());
-        assert_eq!(lane.counts(1), [0]);
-        meter.finish(0);
-        stage.end();
-        assert!(!meter.pace() && !meter.stopped());
-        assert_eq!(lane.counts(1), [1]);
-        assert_eq!(meter.into_histograms()[0].len(), 1);
-    }
-
-    #[test]
-    fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let rests = std::cell::Cell::new(0);
-        let meter = ClockMeter::new(2, &lane, &stage);
-        let mut meter = meter.with_rests(|| rests.set(rests.get() + 1));
-        meter.begin();
-        assert!(meter.pace());
-        let mark = meter.mark();
-        stage.begin_rest();
-        meter.finish(0);
-        assert_eq!(rests.get(), 0, "within a unit nobody rests");
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(200));
-                stage.end_rest();
-            });
-            assert!(meter.pace());
-        });
-        meter.finish(0);
-        meter.within(1, mark);
-        assert_eq!(rests.get(), 1);
-        assert!(meter.rested_ns() >= 190_000_000, "{}", meter.rested_ns());
-        let histograms = meter.into_histograms();
-        assert!(histograms[0].max() < 100_000_000 && histograms[1].max() < 100_000_000);
-    }
-
-    #[test]
-    fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let (sender, told) = std::sync::mpsc::channel();
-        stage.begin_rest();
-        std::thread::scope(|scope| {
-            let (lane, stage) = (&lane, &stage);
-            scope.spawn(move || {
-                let meter = ClockMeter::new(1, lane, stage);
-                let mut meter = meter.with_rests(move || sender.send(()).unwrap());
-                while meter.pace() {}
-            });
-            for _ in 0..1_000 {
-                let heard = told.recv_timeout(Duration::from_secs(10));
-                heard.expect("every rest is told of");
-                stage.end_rest();
-                stage.begin_rest();
-            }
-            stage.stop();
-        });
-    }
-
-    #[test]
-    fn one_who_rests_hears_that_the_user_stops_the_run() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = ClockMeter::new(1, &lane, &stage);
-        stage.begin_rest();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(30));
-                stage.stop();
-            });
-            assert!(!meter.pace());
-        });
-        assert!(meter.stopped());
-    }
-
-    #[test]
-    fn an_open_loop_makes_up_for_no_rest() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = paced(1_000.0, &lane, &stage);
-        assert!(meter.pace());
-        stage.begin_rest();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(200));
-                stage.end_rest();
-            });
-            assert!(meter.pace());
-        });
-        meter.finish(0);
-        meter.respond(0);
-        stage.end();
-        let responses = meter.close().unwrap();
-        let due = responses.issued + responses.backlog;
-        assert!(due < 150, "{due} units came due, 200 of them in the rest");
-    }
-
-    fn paced<'a>(per_s: f64, lane: &'a Lane, stage: &'a Stage) -> ClockMeter<'a> {
-        let rate = Rate {
-            per_s,
-            arrival: trueput_record::conditions::Arrival::Constant,
-        };
-        let pace = Pace {
-            rate,
-            worker: 0,
-            workers: 1,
-            seed: 1,
-        };
-        let mut meter = ClockMeter::new(1, lane, stage).with_pace(pace, 1);
-        meter.begin();
-        meter
-    }
-
-    #[test]
-    fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_time() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = paced(1_000.0, &lane, &stage);
-        for unit in 0..200 {
-            assert!(meter.pace());
-            if unit == 0 {
-                std::thread::sleep(Duration::from_millis(100));
-            }
-            meter.finish(0);
-            meter.respond(0);
-        }
-        let responses = meter.close().unwrap();
-        let late = responses.histograms[0].count_between(20_000_000, u64::MAX);
-        assert!(
-            late >= 70,
-            "{late} of those due in 100 ms saw 20 ms or more"
-        );
-        let slow = meter.into_histograms()[0].count_between(90_000_000, u64::MAX);
-        assert_eq!(slow, 1);
-    }
-
-    #[test]
-    fn work_that_ends_by_its_count_leaves_no_backlog() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = paced(10_000.0, &lane, &stage);
-        assert!(meter.pace());
-        std::thread::sleep(Duration::from_millis(50));
-        meter.finish(0);
-        meter.respond(0);
-        let responses = meter.close().unwrap();
-        assert_eq!((responses.issued, responses.backlog), (1, 0));
-        assert_eq!(responses.histograms[0].len(), 1);
-    }
-
-    #[test]
-    fn a_worker_that_ends_nothing_after_the_warm_up_counts_nothing() {
-        let (lane, stage) = (Lane::default(), Stage::warming());
-        let mut meter = ClockMeter::new(1, &lane, &stage);
-        meter.begin();
-        (0..5).for_each(|_| meter.finish(0));
-        stage.measure();
-        stage.end();
-        meter.leave_warm_up();
-        assert!(meter.measured_ns().is_some());
-        assert_eq!(lane.counts(1), [0]);
-        assert_eq!(meter.into_histograms()[0].len(), 0);
-    }
-
-    #[test]
-    fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
-        let (lane, stage) = (Lane::default(), Stage::warming());
-        let mut meter = paced(2.0, &lane, &stage);
-        assert!(meter.pace());
-        meter.finish(0);
-        meter.respond(0);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(60));
-                stage.measure();
-            });
-            assert!(meter.pace());
-        });
-        assert!(!meter.warming());
-        meter.finish(0);
-        meter.respond(0);
-        assert_eq!(lane.counts(1), [1]);
-        assert_eq!(meter.close().unwrap().issued, 1);
-    }
-
-    #[test]
-    fn what_is_due_and_not_begun_at_the_end_is_reported() {
-        let (lane, stage) = (Lane::default(), Stage::measured());
-        let mut meter = paced(10_000.0, &lane, &stage);
-        assert!(meter.pace());
-        std::thread::sleep(Duration::from_millis(50));
-        meter.finish(0);
-        meter.respond(0);
-        stage.end();
-        let responses = meter.close().unwrap();
-        assert_eq!(responses.issued, 1);
-        assert!(responses.backlog >= 490, "{}", responses.backlog);
-        assert!(responses.oldest_wait_ns >= 45_000_000);
-        assert_eq!(
-            responses.histograms[0].len(),
-            responses.issued + responses.backlog
-        );
-    }
-}
+mod tests;

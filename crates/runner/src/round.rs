@@ -9,11 +9,13 @@
 use crate::Phase;
 use crate::context::{Context, Halt};
 use crate::execution::{Ran, Running};
+use crate::host;
 use crate::hosting::Hosting;
 use crate::limits::{Under, end_within, start_within};
 use crate::trial::{Place, Trial, outcome, reasons_for_doubt};
 use std::time::Duration;
 use trueput_record::measurement::Outcome;
+use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::generate::random::{mix, splitmix64};
 
@@ -60,6 +62,11 @@ pub(crate) fn run_round(context: &mut Context<'_>, specs: &[&TrialSpec]) -> Vec<
         let place = Place::find(context, spec, &mut trial);
         found.push((trial, place));
     }
+    if let Err(why) = check_room_together(specs, &found) {
+        for (_, place) in &mut found {
+            *place = Err(Halt::Failed(why.clone()));
+        }
+    }
     let mut seats: Vec<Seat<'_>> = found
         .iter_mut()
         .zip(specs)
@@ -84,6 +91,30 @@ pub(crate) fn run_round(context: &mut Context<'_>, specs: &[&TrialSpec]) -> Vec<
         trial
     });
     ended.collect()
+}
+
+/// The databases of a round are there at once.
+fn check_room_together(
+    specs: &[&TrialSpec],
+    found: &[(Trial, Result<Place, Halt>)],
+) -> Result<(), String> {
+    let mut needed: u64 = 0;
+    let mut here = None;
+    for (spec, (_, place)) in specs.iter().zip(found) {
+        if let Ok(place) = place {
+            needed = needed.saturating_add(place.needed_bytes(spec));
+            here.get_or_insert(place.directory.as_path());
+        }
+    }
+    let free = here.and_then(host::free_bytes);
+    match free.filter(|&free| free < needed) {
+        None => Ok(()),
+        Some(free) => Err(format!(
+            "too little room for all that take turns: {} needed, {} free",
+            format_bytes(needed),
+            format_bytes(free)
+        )),
+    }
 }
 
 /// Gives every contender its turns until all have done their share.

@@ -233,7 +233,10 @@ pub fn run(
     let stored = folder.trials()?;
     let mut ended: HashMap<String, Outcome> = HashMap::new();
     for record in stored.trials {
-        let redo = options.resume_databases && matches!(record.outcome, Outcome::Failed { .. });
+        // One that took turns cannot take them alone.
+        let redo = options.resume_databases
+            && round_key(&record.spec).is_none()
+            && matches!(record.outcome, Outcome::Failed { .. });
         if record.outcome != Outcome::Interrupted && !redo {
             ended.insert(record.spec.id, record.outcome);
         }
@@ -372,15 +375,15 @@ fn run_trials(
             });
         }
         let next = rounds.get(index + 1).and_then(|round| round.first());
-        let mut interrupted = false;
-        for trial in checked_round(context, round) {
+        let mut trials = checked_round(context, round);
+        settle(&mut trials, round, manifest);
+        let interrupted = trials.iter().any(is_interrupted);
+        for trial in trials {
             let stored = store(folder, &trial);
             hold_or_clear(context, &trial, next.copied());
             stored?;
             let Trial { record, .. } = trial;
-            if record.outcome == Outcome::Interrupted {
-                interrupted = true;
-            } else {
+            if record.outcome != Outcome::Interrupted {
                 ended.insert(record.spec.id.clone(), record.outcome.clone());
             }
             context.tell(&Event::TrialEnded {
@@ -392,6 +395,33 @@ fn run_trials(
         }
     }
     Ok(None)
+}
+
+fn is_interrupted(trial: &Trial) -> bool {
+    trial.record.outcome == Outcome::Interrupted
+}
+
+/// Trials that took turns count together: where one was interrupted all were, and are run again; and
+/// one whose rivals had ended in an earlier part of the run took turns with nobody.
+fn settle(trials: &mut [Trial], round: &[&TrialSpec], manifest: &RunManifest) {
+    let Some(key) = round.first().and_then(|spec| round_key(spec)) else {
+        return;
+    };
+    let rivals = manifest.trials.iter();
+    let rivals = rivals.filter(|spec| round_key(spec).as_ref() == Some(&key));
+    let is_whole = rivals.count() == round.len();
+    let interrupted = trials.iter().any(is_interrupted);
+    for trial in trials {
+        let outcome = &mut trial.record.outcome;
+        if interrupted {
+            *outcome = Outcome::Interrupted;
+        } else if !is_whole && *outcome == Outcome::Valid {
+            let reason = "it took turns without those that had ended before the run was cut off";
+            *outcome = Outcome::Invalid {
+                reasons: vec![reason.to_owned()],
+            };
+        }
+    }
 }
 
 /// Runs those trials of a round whose engine passes the conformance suite.

@@ -143,6 +143,15 @@ impl Place {
         }
     }
 
+    /// Bytes that must be free where its database is made: none where that is there already, or has
+    /// a file system of its own.
+    pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
+        match self.left == Left::Nothing && spec.conditions.file_system.is_none() {
+            true => needed_bytes(&*self.bound.job, spec.workers),
+            false => 0,
+        }
+    }
+
     fn assignment(&self, spec: &TrialSpec, trial: &Trial, part: Part) -> Assignment {
         Assignment {
             spec: spec.clone(),

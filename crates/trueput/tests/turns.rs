@@ -32,7 +32,18 @@ fn every_engine_present_takes_turns_and_finds_the_same_answers() {
 /// Workers that wait for each other's locks must not be made to rest while they hold one.
 #[test]
 fn every_kind_of_work_can_be_done_in_turns() {
-    let works: [&[&str]; 5] = [
+    let works: [&[&str]; 6] = [
+        &[
+            "micro",
+            "--set",
+            "test=read-while-writing",
+            "--set",
+            "records=2000",
+            "--set",
+            "scanners=1",
+            "--knob",
+            "sqlite.journal_mode=delete",
+        ],
         &["micro", "--set", "test=overwrite", "--set", "records=2000"],
         &[
             "micro",

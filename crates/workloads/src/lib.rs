@@ -333,9 +333,14 @@ pub trait Meter {
         !self.stopped()
     }
 
+    /// As [`Meter::pace`], within a transaction: the worker is not made to rest here.
+    fn pace_within(&mut self) -> bool {
+        self.pace()
+    }
+
     /// Here the worker holds no transaction, no lock and nothing that others wait for: it may be made
     /// to rest, which is nobody's time. [`Meter::pace`] is such a place too; jobs whose units are
-    /// parts of transactions call this between those.
+    /// parts of transactions call [`Meter::pace_within`] there and this between those.
     fn breathe(&mut self) {}
 
     /// The next operation starts now. What passed since the last one ended is nobody's latency.

@@ -23,6 +23,9 @@ use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
 
+/// How often a process whose workers rest looks whether they still do.
+const REST_LOOK: Duration = Duration::from_millis(20);
+
 /// One worker's latencies by kind.
 type Latencies = Vec<Histogram<u64>>;
 
@@ -189,10 +192,13 @@ impl Crew<'_> {
         let kinds = self.bound.job.kinds().len();
         let session = self.database.session();
         let mut session = session.map_err(|error| format!("making a session: {error}"))?;
-        let mut meter = self.meter(kinds, index, lane).with_rests(|| {
-            // The main thread listens until this worker has ended.
-            let _ = words.send(Word::Resting);
-        });
+        let mut meter = self.meter(kinds, index, lane);
+        if self.assignment.spec.conditions.turn_s.is_some() {
+            meter = meter.with_rests(|| {
+                // The main thread listens until this worker has ended.
+                let _ = words.send(Word::Resting);
+            });
+        }
         let mut share = Share {
             index,
             ..Share::default()
@@ -409,6 +415,10 @@ impl Watch<'_> {
             if due_end.is_some() {
                 self.control.stage.end();
             }
+            if self.control.is_resting() {
+                self.hear_until(Instant::now() + REST_LOOK, works)?;
+                continue;
+            }
             let next = match end {
                 Some(end) if due_end.is_none() => second.min(end),
                 _ => second,
@@ -439,6 +449,7 @@ impl Watch<'_> {
         let resting = self.resting.get();
         if resting > 0 && resting + works.len() == self.lanes.len() {
             self.resting.set(0);
+            self.control.all_rest();
             self.reporter.send(&Report::Resting)?;
         }
         Ok(true)

@@ -111,10 +111,16 @@ impl Control {
         rests.ended + rests.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    fn begin_rest(&self) {
+    /// Every worker of this process rests from now on: its time stands still.
+    pub fn all_rest(&self) {
         let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
         rests.began.get_or_insert_with(Instant::now);
-        self.stage.begin_rest();
+    }
+
+    /// Whether they do.
+    pub fn is_resting(&self) -> bool {
+        let rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
+        rests.began.is_some()
     }
 
     fn end_rest(&self) {
@@ -159,7 +165,7 @@ fn listen(input: BufReader<Stdin>, control: &Control, measured: bool) {
         match serde_json::from_str(&line) {
             Ok(Order::Go) => control.release.open(true),
             Ok(Order::Stop) => control.stop(),
-            Ok(Order::Rest) => control.begin_rest(),
+            Ok(Order::Rest) => control.stage.begin_rest(),
             Ok(Order::Resume) => control.end_rest(),
             Ok(Order::Leave) => control.leave.open(true),
             Ok(Order::Assign(_) | Order::Learn { .. }) | Err(_) => break,

@@ -151,6 +151,7 @@ pub(super) fn pass(
     let mut left = quota.unwrap_or(u64::MAX);
     let mut begun = left > 0 && task.meter.pace();
     while begun {
+        task.meter.breathe();
         let round = Round {
             kind,
             reverse,
@@ -254,6 +255,6 @@ impl Round {
             *left -= 1;
             meter.advance(1);
         }
-        *left > 0 && meter.pace()
+        *left > 0 && meter.pace_within()
     }
 }

@@ -24,6 +24,15 @@ fn turns_need_two_trials_that_differ_in_their_contender_alone() {
 }
 
 #[test]
+fn one_without_a_rival_runs_by_itself() {
+    let mut plan = in_turns(&["null", "shared", "single"]);
+    plan.durability = vec![Sync];
+    let trials = expanded(&plan).trials;
+    let turns: Vec<_> = trials.iter().map(|spec| spec.conditions.turn_s).collect();
+    assert_eq!(turns, [None, Some(0.01), Some(0.01)]);
+}
+
+#[test]
 fn those_who_are_killed_at_their_end_take_no_turns() {
     let mut plan = in_turns(&["shared", "single"]);
     plan.conditions.crash_and_recover = true;

@@ -1,0 +1,25 @@
+//! Which cells of a plan take turns, and which cannot.
+
+use crate::round::{round_key, rounds};
+use trueput_engine::secret;
+use trueput_record::TrialSpec;
+
+/// A trial that has nobody to take turns with runs by itself.
+pub(super) fn leave_out_alone(cells: &mut [TrialSpec]) {
+    let keys: Vec<_> = cells.iter().map(round_key).collect();
+    for (cell, key) in cells.iter_mut().zip(&keys) {
+        if keys.iter().filter(|other| *other == key).count() == 1 {
+            cell.conditions.turn_s = None;
+        }
+    }
+}
+
+/// Whether two that would take turns name one server of the user's.
+pub(super) fn share_a_server(cells: &[TrialSpec]) -> bool {
+    let rounds = rounds(&cells.iter().collect::<Vec<_>>());
+    rounds.iter().any(|round| {
+        let servers = round.iter().filter_map(|spec| spec.build.as_deref());
+        let servers: Vec<_> = servers.filter(|build| secret::is_address(build)).collect();
+        (1..servers.len()).any(|index| servers[..index].contains(&servers[index]))
+    })
+}

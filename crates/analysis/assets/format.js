@@ -61,8 +61,16 @@ const FACTORS = {
   TiB: 1024 ** 4,
 };
 
+// A time as 1:29:25.67, 19:33.07 or 2:49:11: hours where there are any, minutes and seconds.
+const CLOCK = /^(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)(?![\d:.])/;
+
 function sortKey(text) {
   const plain = text.replaceAll(',', '').trim();
+  const clock = CLOCK.exec(plain);
+  if (clock) {
+    const [hours, minutes, seconds] = clock.slice(1).map((part) => Number(part ?? 0));
+    return (hours * 3600 + minutes * 60 + seconds) * FACTORS.s;
+  }
   const match = /^(-?[\d.]+(?:e-?\d+)?)\s*([^\d\s(–]*)/.exec(plain);
   if (!match || Number.isNaN(Number(match[1]))) return text.toLowerCase();
   return Number(match[1]) * (FACTORS[match[2]] ?? 1);

@@ -132,6 +132,34 @@ fn a_keyboard_sorts_both_ways_and_the_heading_says_which() {
 }
 
 #[test]
+fn times_sort_by_hours_minutes_and_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&folder) else {
+        return;
+    };
+    // As the tables of 2014 have them, and a time with a unit among them.
+    let sorted = browser.evaluate(
+        "['1:29:25.67', '00:04.71', '2:49:11', '5 s', '19:33.07', '00:00.00', '1:08:51.55']
+           .sort((one, other) => sortKey(one) - sortKey(other))",
+    );
+    let expected = [
+        "00:00.00",
+        "00:04.71",
+        "5 s",
+        "19:33.07",
+        "1:08:51.55",
+        "1:29:25.67",
+        "2:49:11",
+    ];
+    assert_eq!(sorted, json!(expected));
+    let seconds = browser.evaluate("['19:33.07', '2:49:11'].map((text) => sortKey(text) / 1e9)");
+    assert_eq!(seconds, json!([1_173.07, 10_151]));
+    // A moment of a day or a name is no such time.
+    let others = browser.evaluate("['2026-11-21T20:45:00Z', 'a:05', '12:5'].map(sortKey)");
+    assert_eq!(others, json!([2_026, "a:05", 12]));
+}
+
+#[test]
 fn tables_sort_by_what_figures_mean_and_search_by_words() {
     let Some(mut browser) = Browser::start() else {
         return;

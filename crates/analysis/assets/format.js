@@ -1,12 +1,24 @@
 'use strict';
-// How figures are written: three significant digits and a unit, as in the tables.
+// How figures are written: three significant digits and a unit, as in the tables. Those are written
+// by Rust, which takes the even one of two neighbours that are equally near.
 
-const THIN = new Intl.NumberFormat('en-GB');
+const WHOLE = new Intl.NumberFormat('en-GB', {
+  maximumFractionDigits: 0, roundingMode: 'halfEven',
+});
+
+// Digits enough to write any figure out exactly as it is held: behind them are only zeros.
+const EXACTLY = 60;
+
+function threeDigits(value) {
+  const digits = value.toPrecision(EXACTLY).replace(/^-?[0.]*/, '').replace('.', '');
+  const between = /^\d\d[02468]50*$/.test(digits);
+  return (between ? value * (1 - Number.EPSILON) : value).toPrecision(3);
+}
 
 function number(value) {
   if (value === 0 || !Number.isFinite(value)) return String(value);
-  if (Math.abs(value) >= 100) return THIN.format(Math.round(value));
-  const text = value.toPrecision(3);
+  if (Math.abs(value) >= 100) return WHOLE.format(value);
+  const text = threeDigits(value);
   return text.includes('e') ? String(Number(text)) : text;
 }
 
@@ -25,7 +37,8 @@ function trimmed(value) {
 function scaled(value, units) {
   const fits = units.find(([factor], index) => {
     const next = units[index + 1];
-    return !next || Math.abs(value) < next[0] * 0.9995;
+    // Half a unit below 1,000 or 1,024 would be written as that.
+    return !next || Math.abs(value) / factor < next[0] / factor - 0.5;
   });
   return [value / fits[0], fits[1]];
 }
@@ -35,7 +48,8 @@ const SIZES = [[1, 'B'], [1024, 'KiB'], [1024 ** 2, 'MiB'], [1024 ** 3, 'GiB'], 
 
 function withUnit(value, units, write) {
   const [figure, unit] = scaled(value, units);
-  return `${write(figure)} ${unit}`;
+  const whole = unit === units[0][1] && Number.isInteger(figure);
+  return `${whole ? figure : write(figure)} ${unit}`;
 }
 
 const WRITE = {

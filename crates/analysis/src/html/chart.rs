@@ -113,15 +113,24 @@ impl Column {
 }
 
 impl Group {
-    /// A group of figures that are all there.
+    /// A group of figures that are all there, with every digit: one that stands in a table too must
+    /// not be rounded twice.
     pub(crate) fn new(name: impl Into<String>, rows: impl IntoIterator<Item = Vec<f64>>) -> Self {
-        let name = name.into();
-        let row = |row: Vec<f64>| row.into_iter().map(|figure| Some(short(figure))).collect();
+        let row = |row: Vec<f64>| row.into_iter().map(Some).collect();
         Self {
-            name,
+            name: name.into(),
             rows: rows.into_iter().map(row).collect(),
             marks: Vec::new(),
         }
+    }
+
+    /// The same of figures that stand nowhere else, shortened.
+    pub(crate) fn rounded(
+        name: impl Into<String>,
+        rows: impl IntoIterator<Item = Vec<f64>>,
+    ) -> Self {
+        let row = |row: Vec<f64>| row.into_iter().map(short).collect();
+        Self::new(name, rows.into_iter().map(row))
     }
 
     /// Whether any figure in it is above 0.

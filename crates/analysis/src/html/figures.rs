@@ -78,7 +78,7 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
         let rows = rate_points(one.measurement, &ranking.headline, budget)?;
         (rows.len() > 1).then(|| Group {
             marks: marks(one.measurement),
-            ..Group::new(&one.cell.contender, rows)
+            ..Group::rounded(&one.cell.contender, rows)
         })
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();
@@ -310,7 +310,7 @@ fn curve(series: &Series) -> Group {
     let measured = series
         .points
         .iter()
-        .map(|point| vec![Some(point.workers), Some(short(point.per_s)), None]);
+        .map(|point| vec![Some(point.workers), Some(point.per_s), None]);
     let law = series
         .curve
         .iter()
@@ -343,9 +343,9 @@ pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
             name += &format!("; {}", effect.besides);
         }
         let row = vec![
-            Some(short(effect.rate_ratio)),
-            interval.map(|ratio| short(ratio.low)),
-            interval.map(|ratio| short(ratio.high)),
+            Some(effect.rate_ratio),
+            interval.map(|ratio| ratio.low),
+            interval.map(|ratio| ratio.high),
         ];
         let rows = vec![row];
         let marks = Vec::new();

@@ -18,20 +18,62 @@ function fileName(title, ending) {
   return `${short}.${ending}`;
 }
 
-// The drawing with the page's colours and fonts written out, on the page's ground.
-function standalone(svg, title) {
+// Text as lines that are no wider than that, pixels: broken at spaces, and words where they must be.
+function brokenLines(text, font, width) {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = font;
+  const fits = (line) => context.measureText(line).width <= width;
+  const lines = [];
+  let line = '';
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const longer = line ? `${line} ${word}` : word;
+    if (line && !fits(longer)) lines.push(line);
+    line = line && fits(longer) ? longer : word;
+    while (line.length > 1 && !fits(line)) {
+      let end = line.length - 1;
+      while (end > 1 && !fits(line.slice(0, end))) end -= 1;
+      lines.push(line.slice(0, end));
+      line = line.slice(end);
+    }
+  }
+  return line ? [...lines, line] : lines;
+}
+
+const TITLE = { size: 14, weight: 700, colour: '--ink' };
+const NOTE = { size: 12, weight: 400, colour: '--quiet' };
+const MARGIN = 12; // around a picture
+const ROOM = 24; // between what is written above a drawing and it: the drawing's own label is there
+
+// What is written above a drawing: lines with their looks, each on its own height from the top.
+function headed(width, texts) {
+  let below = MARGIN;
+  const lines = texts.flatMap(([text, look]) => {
+    const font = `${look.weight} ${look.size}px sans-serif`;
+    return brokenLines(text, font, width).map((line) => {
+      below += look.size + 4;
+      return { line, look, below };
+    });
+  });
+  return { lines, height: below + ROOM };
+}
+
+// The drawing with the page's colours and fonts written out, on the page's ground, under its title
+// and what must be known to read it.
+function standalone(svg, title, note = '') {
   const style = getComputedStyle(document.documentElement);
   const property = (name) => style.getPropertyValue(name).trim();
-  const written = (text) => text.replace(/var\((--[\w-]+)\)/g, (_, name) => property(name));
+  const resolved = (text) => text.replace(/var\((--[\w-]+)\)/g, (_, name) => property(name));
   const copy = svg.cloneNode(true);
   for (const element of [copy, ...copy.querySelectorAll('*')]) {
     for (const attribute of [...element.attributes]) {
-      if (attribute.value.includes('var(')) attribute.value = written(attribute.value);
+      if (attribute.value.includes('var(')) attribute.value = resolved(attribute.value);
     }
   }
-  const [width, height] = [svg.getAttribute('width'), svg.getAttribute('height')];
+  const [width, height] = ['width', 'height'].map((side) => Number(svg.getAttribute(side)));
+  const head = headed(width, [[title, TITLE], [note, NOTE]]);
+  const size = { width: width + 2 * MARGIN, height: height + head.height + MARGIN };
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  copy.setAttribute('viewBox', `-12 -36 ${Number(width) + 24} ${Number(height) + 48}`);
+  copy.setAttribute('viewBox', `${-MARGIN} ${-head.height} ${size.width} ${size.height}`);
   copy.setAttribute('color', property('--ink'));
   copy.style.fontFamily = 'sans-serif';
   const shape = (name, attributes) => {
@@ -39,26 +81,31 @@ function standalone(svg, title) {
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
     return made;
   };
-  const size = { width: '100%', height: '100%', fill: property('--ground') };
-  const ground = shape('rect', { x: -12, y: -36, ...size });
-  const font = { 'font-weight': 700, 'font-size': 14, fill: 'currentColor' };
-  const heading = shape('text', { x: 0, y: -16, ...font });
-  heading.textContent = title;
-  copy.prepend(ground, heading);
-  copy.setAttribute('width', Number(width) + 24);
-  copy.setAttribute('height', Number(height) + 48);
+  const fill = property('--ground');
+  const ground = shape('rect', { x: -MARGIN, y: -head.height, ...size, fill });
+  const written = head.lines.map(({ line, look, below }) => {
+    const text = shape('text', {
+      x: 0, y: below - head.height, 'text-anchor': 'start', 'font-size': look.size,
+      'font-weight': look.weight, fill: property(look.colour),
+    });
+    text.textContent = line;
+    return text;
+  });
+  copy.prepend(ground, ...written);
+  copy.setAttribute('width', size.width);
+  copy.setAttribute('height', size.height);
   return new XMLSerializer().serializeToString(copy);
 }
 
 function exportSvg(svg, chart) {
-  const text = standalone(svg, chart.title);
+  const text = standalone(svg, chart.name, chart.note);
   download(fileName(chart.name, 'svg'), new Blob([text], { type: 'image/svg+xml' }));
 }
 
 // Twice the size on screen, for paper and slides.
-async function pngOf(svg, title) {
+async function pngOf(svg, title, note = '') {
   const picture = new Image();
-  const text = standalone(svg, title);
+  const text = standalone(svg, title, note);
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await picture.decode();
   const canvas = document.createElement('canvas');
@@ -71,7 +118,7 @@ async function pngOf(svg, title) {
 }
 
 async function exportPng(svg, chart) {
-  download(fileName(chart.name, 'png'), await pngOf(svg, chart.title));
+  download(fileName(chart.name, 'png'), await pngOf(svg, chart.name, chart.note));
 }
 
 function csvCell(value) {

@@ -24,6 +24,53 @@ fn shown(report: &Report, width: u32, folder: &tempfile::TempDir) -> Option<Brow
     Some(browser)
 }
 
+/// Every chart exported, put where it can be measured: texts that stand out of their picture, and
+/// charts whose whole name is not what their picture says first.
+const EXPORTED: &str = "(() => {
+  const faults = [];
+  document.querySelectorAll('.chart').forEach((figure) => {
+    const chart = chartOf(figure);
+    const text = standalone(figure.querySelector('.drawing svg'), chart.name, chart.note);
+    const place = document.body.appendChild(document.createElement('div'));
+    place.innerHTML = text;
+    const svg = place.firstChild;
+    const frame = svg.getBoundingClientRect();
+    const own = [...svg.children].filter((one) => one.tagName === 'text');
+    const said = own.map((one) => one.textContent).join(' ');
+    if (said !== `${chart.name} ${chart.note}`) faults.push(`${chart.name} says: ${said}`);
+    for (const one of svg.querySelectorAll('text')) {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      const inside = left >= frame.left && right <= frame.right
+        && top >= frame.top && bottom <= frame.bottom;
+      if (!inside) faults.push(`cut: ${one.textContent}`);
+    }
+    place.remove();
+  });
+  return faults;
+})()";
+
+#[test]
+fn a_picture_of_a_chart_says_all_of_its_name_and_cuts_nothing_off() {
+    let folder = tempfile::tempdir().unwrap();
+    for width in [1280, 360] {
+        let Some(mut browser) = shown(&with_failures(), width, &folder) else {
+            return;
+        };
+        assert_eq!(browser.evaluate(EXPORTED), json!([]), "at {width}");
+        // The control: titles whose middles stand where they should begin, as a chart's root has it.
+        browser.evaluate(
+            "const original = standalone; globalThis.standalone = (...parts) =>
+               original(...parts).replaceAll('text-anchor=\"start\"', 'text-anchor=\"middle\"')",
+        );
+        let cut = browser.evaluate(EXPORTED);
+        let cut: Vec<_> = cut.as_array().unwrap().iter().collect();
+        let titles = cut
+            .iter()
+            .filter(|one| one.as_str().unwrap().contains("threen1"));
+        assert!(titles.count() > 4, "{cut:?}");
+    }
+}
+
 #[test]
 fn figures_in_charts_are_written_as_those_in_tables() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,8 +2,6 @@
 // The charts. Each function draws one kind as an SVG of a given width, with Observable Plot.
 // Colours are the page's custom properties, so that light, dark and paper need no redrawing.
 
-const COLOURS = 8; // how many series are told apart; the others are grey
-const MOST_BARS = 40; // how many groups are drawn as bars; the data has all
 const FONT = 12;
 const LINE = 18;
 const BAR = { insetTop: 19, insetBottom: 5 }; // a bar in its row, below its name
@@ -12,15 +10,6 @@ const DRAW = {
   bars: drawBars, stack: drawStack, timeline: drawLines, percentiles: drawPercentiles,
   scaling: drawScaling, stretches: drawStretches, ratios: drawRatios,
 };
-
-function colour(index) {
-  return index < COLOURS ? `var(--c${index})` : 'var(--faint)';
-}
-
-// Two sets of four, so that lines differ without their colours too.
-function dash(index) {
-  return index < COLOURS / 2 || index >= COLOURS ? null : '5,3';
-}
 
 function base(width, height, options) {
   return {
@@ -60,42 +49,45 @@ function side(unit, label, more) {
   ];
 }
 
-// Names with their colours, drawn into the chart so that what is exported has them.
-function legend(names, width, colours = colour, dashes = () => null) {
-  const shown = names.slice(0, COLOURS);
-  if (names.length > COLOURS) shown.push(`${names.length - COLOURS} more, grey`);
-  const longest = Math.max(...shown.map((name) => name.length));
-  const room = Math.min(width, longest * 7 + 36);
+// Names with their looks, drawn into the chart so that what is exported has them: as patches of
+// colour, or as lines with a symbol.
+function legend(entries, width) {
+  const longest = Math.max(...entries.map((entry) => entry.name.length));
+  const room = Math.min(width, longest * 7 + 46);
   const across = Math.max(1, Math.floor(width / room));
-  const height = Math.ceil(shown.length / across) * LINE + 8;
+  const height = Math.ceil(entries.length / across) * LINE + 8;
   const draw = () => {
     const group = d3.create('svg:g').attr('class', 'legend');
-    shown.forEach((name, index) => {
+    entries.forEach((entry, index) => {
       const x = (index % across) * room;
       const y = Math.floor(index / across) * LINE + 10;
-      const entry = group.append('g').attr('transform', `translate(${x},${y})`);
-      entry.append('line').attr('x1', 2).attr('x2', 22).attr('stroke-width', 4)
-        .attr('stroke', colours(index)).attr('stroke-dasharray', dashes(index));
-      entry.append('text').attr('x', 27).attr('dy', '0.35em').attr('text-anchor', 'start')
-        .attr('fill', 'currentColor').text(shortened(name, room - 32));
+      const place = group.append('g').attr('transform', `translate(${x},${y})`);
+      drawSample(place, entry);
+      place.append('text').attr('x', 37).attr('dy', '0.35em').attr('text-anchor', 'start')
+        .attr('fill', 'currentColor').text(shortened(entry.name, room - 42));
     });
     return group.node();
   };
   return { height, draw };
 }
 
-function shortened(name, room) {
-  const most = Math.floor(room / 6.4);
-  return name.length <= most ? name : `${name.slice(0, Math.max(1, most - 1))}…`;
+function drawSample(place, { colour, dash, symbol }) {
+  place.append('line').attr('x1', 2).attr('x2', 32).attr('stroke', colour)
+    .attr('stroke-width', symbol ? 2 : 5).attr('stroke-dasharray', dash ?? null);
+  if (!symbol) return;
+  const shape = d3[`symbol${symbol[0].toUpperCase()}${symbol.slice(1)}`];
+  place.append('path').attr('transform', 'translate(17,0)').attr('fill', colour)
+    .attr('d', d3.symbol(shape, Math.PI * SYMBOL_RADIUS ** 2)());
 }
 
 // What stands above each bar: the name on the left, the figure on the right.
-function barLabels(rows, width) {
+function barLabels(rows, width, indent = 0) {
   const written = Math.max(...rows.map((row) => row.told.length)) * 7 + 12;
   const common = { y: 'key', dy: -12, fontSize: FONT };
+  const room = width - written - 20 - indent;
   return [
     Plot.text(rows, {
-      ...common, frameAnchor: 'left', text: (row) => shortened(row.name, width - written - 20),
+      ...common, frameAnchor: 'left', dx: indent, text: (row) => shortened(row.name, room),
       title: 'name',
     }),
     Plot.text(rows, {
@@ -113,34 +105,39 @@ function barFrame(rows, width, x, marks, top = 4) {
 
 function drawBars(chart, width) {
   const unit = chart.columns[0].unit;
-  const rows = chart.groups.slice(0, MOST_BARS).map((group, key) => {
+  const rows = drawn(chart).map((group, key) => {
     const [median, least, greatest] = group.rows[0];
-    return { key, name: group.name, median, least, greatest, told: WRITE[unit](median) };
+    return { key, ...look(group.name), median, least, greatest, told: WRITE[unit](median) };
   });
   const several = rows.filter((row) => row.greatest > row.least);
   const x = fromZero(width, unit, chart.title, d3.max(rows, (row) => row.greatest));
   return barFrame(rows, width, x, [
-    Plot.barX(rows, { y: 'key', x1: 0, x2: 'median', ...BAR, fill: 'var(--c0)' }),
+    Plot.barX(rows, { y: 'key', x1: 0, x2: 'median', ...BAR, fill: 'colour' }),
     Plot.ruleY(several, { y: 'key', x1: 'least', x2: 'greatest', dy: 7, strokeWidth: 2 }),
     Plot.tickX(several, { y: 'key', x: 'least', insetTop: 22, insetBottom: 8, strokeWidth: 2 }),
     Plot.tickX(several, { y: 'key', x: 'greatest', insetTop: 22, insetBottom: 8, strokeWidth: 2 }),
-    ...barLabels(rows, width),
+    Plot.dot(rows, {
+      y: 'key', frameAnchor: 'left', dx: 5, dy: -12, r: SYMBOL_RADIUS, symbol: 'symbol',
+      fill: 'colour',
+    }),
+    ...barLabels(rows, width, 14),
   ]);
 }
 
 function drawStack(chart, width) {
   const unit = chart.columns[0].unit;
-  const rows = chart.groups.slice(0, MOST_BARS).map((group, key) => ({
+  const rows = drawn(chart).map((group, key) => ({
     key, name: group.name, told: WRITE[unit](d3.sum(group.rows[0])),
   }));
-  const parts = chart.groups.slice(0, MOST_BARS).flatMap((group, key) => {
+  const parts = drawn(chart).flatMap((group, key) => {
     let from = 0;
     return group.rows[0].map((figure, part) => {
       from += figure;
       return { key, part, x1: from - figure, x2: from };
     });
   });
-  const named = legend(chart.columns.map((column) => column.title.replace(/,.*/, '')), width);
+  const part = (column, index) => ({ name: column.title.replace(/,.*/, ''), colour: colour(index) });
+  const named = legend(chart.columns.map(part), width);
   const several = chart.columns.length > 1;
   const marks = [
     Plot.barX(parts, {
@@ -154,7 +151,7 @@ function drawStack(chart, width) {
 }
 
 function drawStretches(chart, width) {
-  const groups = chart.groups.slice(0, MOST_BARS);
+  const groups = drawn(chart);
   const last = (group) => d3.max(group.rows, (row) => row[1]);
   const rows = groups.map((group, key) => ({
     key, name: group.name, told: WRITE.seconds(last(group)),
@@ -163,7 +160,8 @@ function drawStretches(chart, width) {
     group.rows.map(([from, to, word]) => ({ key, from, to, word })));
   const seen = (word) => (word.colour < COLOURS ? `var(--c${word.colour})` : 'var(--faint)');
   const texts = chart.words.map((word) => word.text);
-  const named = legend(texts, width, (index) => seen(chart.words[index]));
+  const words = chart.words.map((word) => ({ name: word.text, colour: seen(word) }));
+  const named = legend(words, width);
   const longest = d3.max(parts, (part) => part.to);
   const room = (part) => ((part.to - part.from) / longest) * (width - 30);
   const told = parts.filter((part) => room(part) > texts[part.word].length * 6.2 + 8);
@@ -183,7 +181,7 @@ function drawStretches(chart, width) {
 }
 
 function drawRatios(chart, width) {
-  const rows = chart.groups.slice(0, MOST_BARS).map((group, key) => {
+  const rows = drawn(chart).map((group, key) => {
     const [ratio, low, high] = group.rows[0];
     return { key, name: group.name, ratio, low, high, told: `${number(ratio)} ×` };
   });
@@ -203,60 +201,67 @@ function drawRatios(chart, width) {
   ]);
 }
 
-// A line a group; the first ones in colours above the grey others.
+// A line a group, the first ones above the others.
 function lines(groups, x, y) {
-  const line = (group, index) => Plot.line(group.rows, {
-    x, y, stroke: colour(index), strokeDasharray: dash(index),
-    strokeWidth: index < COLOURS ? 2 : 1, strokeOpacity: index < COLOURS ? 1 : 0.6,
-  });
+  const line = (group) => {
+    const { colour, dash } = look(group.name);
+    return Plot.line(group.rows, { x, y, stroke: colour, strokeDasharray: dash, strokeWidth: 2 });
+  };
   return groups.map(line).reverse();
+}
+
+// The symbol of each group at these of its rows.
+function symbols(groups, x, y, rows = (group) => group.rows) {
+  const marked = (group) => {
+    const { colour, symbol } = look(group.name);
+    return Plot.dot(rows(group), { x, y, r: SYMBOL_RADIUS, symbol, fill: colour });
+  };
+  return groups.map(marked).reverse();
 }
 
 // What is nearest to the pointer, in words.
 function tip(groups, x, y, words) {
-  const points = groups.slice(0, COLOURS).flatMap((group) =>
-    group.rows.map((row) => ({ row, name: group.name })));
-  if (points.length > 5000) return [];
-  return [Plot.tip(points, Plot.pointer({
+  const points = groups.flatMap((group) => group.rows.map((row) => ({ row, name: group.name })));
+  return Plot.tip(points, Plot.pointer({
     x: (point) => x(point.row), y: (point) => y(point.row),
     title: (point) => `${shortened(point.name, 220)}\n${words(point.row)}`, fill: 'var(--ground)',
     stroke: 'var(--quiet)',
-  }))];
+  }));
 }
 
-function lineFrame(chart, width, options, marks) {
-  const named = legend(chart.groups.map((group) => group.name), width, colour, dash);
+function lineFrame(groups, width, options, marks) {
+  const named = legend(groups.map((group) => look(group.name)), width);
   const height = Math.min(340, Math.max(230, width * 0.4)) + named.height + 8;
   const top = named.height + 32;
   return Plot.plot(base(width, height, {
-    ...options, marginTop: top, insetLeft: 44, insetRight: 4, marks: [...marks, named.draw],
+    ...options, marginTop: top, insetLeft: 44, insetRight: 6, marks: [...marks, named.draw],
   }));
 }
 
 // What engines did by themselves, each on its line, at the second in which it fell.
 function events(groups) {
-  const dot = (group, index, mark) => {
+  const dots = groups.flatMap((group) => (group.marks || []).map((mark) => {
     const [, rate] = group.rows.find(([end]) => end >= mark.at_s) || group.rows.at(-1);
-    return { x: mark.at_s, y: rate, index, title: `${mark.text} at ${WRITE.seconds(mark.at_s)}` };
-  };
-  const dots = groups.slice(0, COLOURS).flatMap((group, index) => (
-    (group.marks || []).map((mark) => dot(group, index, mark))
-  ));
+    const { colour } = look(group.name);
+    return { x: mark.at_s, y: rate, colour, title: `${mark.text} at ${WRITE.seconds(mark.at_s)}` };
+  }));
   return dots.length === 0 ? [] : [Plot.dot(dots, {
-    x: 'x', y: 'y', r: 3, fill: (dot) => colour(dot.index), stroke: 'currentColor', title: 'title',
+    x: 'x', y: 'y', r: 3, fill: 'colour', stroke: 'currentColor', title: 'title',
   })];
 }
 
 function drawLines(chart, width) {
   const [x, y] = [(row) => row[0], (row) => row[1]];
-  return lineFrame(chart, width, {
+  const groups = drawn(chart);
+  return lineFrame(groups, width, {
     x: bottom(width, 'seconds', 'time since the start', { zero: true, grid: false }),
     y: { zero: true, nice: true, axis: null },
   }, [
     ...side('per_second', 'per second', { ticks: 5 }),
-    ...lines(chart.groups, x, y),
-    ...events(chart.groups),
-    ...tip(chart.groups, x, y, (row) => `${WRITE.seconds(row[0])}: ${WRITE.per_second(row[1])}`),
+    ...lines(groups, x, y),
+    ...symbols(groups, x, y, (group) => group.rows.slice(-1)),
+    ...events(groups),
+    tip(groups, x, y, (row) => `${WRITE.seconds(row[0])}: ${WRITE.per_second(row[1])}`),
   ]);
 }
 
@@ -284,13 +289,15 @@ function powersOfTen([least, most]) {
 
 // Percentiles stand at the logarithm of what lies above them; the longest at the end.
 function drawPercentiles(chart, width) {
-  const most = d3.max(chart.groups.flatMap((group) => group.rows), ([p]) => (p < 100 ? p : 50));
+  const groups = drawn(chart);
+  const rows = groups.flatMap((group) => group.rows);
+  const most = d3.max(rows, ([p]) => (p < 100 ? p : 50));
   const end = Math.ceil(-Math.log10(1 - most / 100) + 0.7);
   const place = (percentile) => (percentile === 100 ? end : -Math.log10(1 - percentile / 100));
   const [x, y] = [(row) => place(row[0]), (row) => row[1]];
-  const decades = powersOfTen(d3.extent(chart.groups.flatMap((group) => group.rows), y));
+  const decades = powersOfTen(d3.extent(rows, y));
   const names = percentileTicks(most, place, (width - 64) / (end - 0.25));
-  return lineFrame(chart, width, {
+  return lineFrame(groups, width, {
     x: {
       label: 'percentile', labelAnchor: 'center', labelArrow: 'none', ticks: [...names.keys()],
       tickFormat: (value) => names.get(value), domain: [0.25, end],
@@ -298,10 +305,9 @@ function drawPercentiles(chart, width) {
     y: { type: 'log', axis: null, domain: [decades[0], decades.at(-1)] },
   }, [
     ...side('nanoseconds', 'latency, log scale', { ticks: decades }),
-    ...lines(chart.groups, x, y),
-    ...chart.groups.slice(0, COLOURS).map((group, index) =>
-      Plot.dot(group.rows, { x, y, r: 2.5, fill: colour(index) })),
-    ...tip(chart.groups, x, y, ([percentile, latency]) =>
+    ...lines(groups, x, y),
+    ...symbols(groups, x, y),
+    tip(groups, x, y, ([percentile, latency]) =>
       `${WRITE.percentile(percentile)}: ${WRITE.nanoseconds(latency)}`),
   ]);
 }
@@ -314,20 +320,18 @@ function workerTicks(groups, width) {
 }
 
 function drawScaling(chart, width) {
-  const pick = (column) => chart.groups.map((group) => ({
+  const pick = (column) => drawn(chart).map((group) => ({
     ...group, rows: group.rows.filter((row) => row[column] !== null),
   }));
   const [measured, law] = [pick(1), pick(2)];
   const x = (row) => row[0];
-  return lineFrame(chart, width, {
+  return lineFrame(measured, width, {
     x: bottom(width, 'number', 'workers', { grid: false, ticks: workerTicks(measured, width) }),
     y: { zero: true, nice: true, axis: null },
   }, [
     ...side('per_second', 'per second', { ticks: 5 }),
     ...lines(law, x, (row) => row[2]),
-    ...measured.map((group, index) => Plot.dot(group.rows, {
-      x, y: (row) => row[1], r: 4, fill: colour(index), stroke: 'var(--ground)',
-    })).reverse(),
-    ...tip(measured, x, (row) => row[1], (row) => `${row[0]} workers: ${WRITE.per_second(row[1])}`),
+    ...symbols(measured, x, (row) => row[1]),
+    tip(measured, x, (row) => row[1], (row) => `${row[0]} workers: ${WRITE.per_second(row[1])}`),
   ]);
 }

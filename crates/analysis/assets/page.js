@@ -3,7 +3,6 @@
 
 const CHARTS = JSON.parse(document.getElementById('charts').textContent);
 const MOST_DATA_ROWS = 2000; // more rows than this are for CSV
-const AS_BARS = ['bars', 'stack', 'stretches', 'ratios'];
 
 function chartOf(figure) {
   return CHARTS[Number(figure.dataset.chart)];
@@ -64,8 +63,8 @@ function enhanceChart(figure) {
     button('SVG', `${chart.name} as SVG`, () => exportSvg(svg(), chart)),
     button('CSV', `data of ${chart.name} as CSV`, () => exportCsv(chart.name, rowsOf(chart))),
   );
-  if (chart.groups.length > MOST_BARS && AS_BARS.includes(chart.kind)) {
-    const told = `The first ${MOST_BARS} of ${chart.groups.length} are drawn; the data has all.`;
+  if (chart.groups.length > MOST_DRAWN) {
+    const told = `The first ${MOST_DRAWN} of ${chart.groups.length} are drawn; the data has all.`;
     figure.querySelector('figcaption').append(element('span', {}, told));
   }
   tools.append(dataTable(chart));

@@ -30,8 +30,9 @@ const MORE: &str = "Charts of time, latency, resources and what held it";
 
 const PAGE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
-const SCRIPT: [&str; 5] = [
+const SCRIPT: [&str; 6] = [
     include_str!("../assets/format.js"),
+    include_str!("../assets/series.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/export.js"),
     include_str!("../assets/tables.js"),

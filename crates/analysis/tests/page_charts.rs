@@ -12,11 +12,38 @@ mod pages;
 mod support;
 
 use browser::Browser;
-use pages::{with_failures, written};
+use pages::{sampled, with_failures, written};
 use serde_json::json;
 use support::{report, spec, valid};
 use trueput_analysis::{Report, units};
 use trueput_record::Durability;
+
+/// As many contenders as a run of every engine has, at two levels. At async the quickest have no
+/// samples, so that they are in no timeline, and their order is another.
+fn thirteen() -> Report {
+    let mut trials = Vec::new();
+    for place in 0..13 {
+        let engine = format!("engine-{place:02}");
+        let strict = valid(
+            spec(place, &engine, Durability::Sync, 1),
+            1_000.0 * f64::from(20 - place),
+        );
+        let mut strict = sampled(strict, 10);
+        for second in &mut strict.measurement.as_mut().unwrap().timeline {
+            second
+                .counts
+                .iter_mut()
+                .for_each(|count| *count *= u64::from(20 - place));
+        }
+        trials.push(strict);
+        let loose = valid(
+            spec(20 + place, &engine, Durability::Async, 1),
+            100_000.0 + 9_000.0 * f64::from(place),
+        );
+        trials.push(if place > 9 { loose } else { sampled(loose, 10) });
+    }
+    report(trials)
+}
 
 fn shown(report: &Report, width: u32, folder: &tempfile::TempDir) -> Option<Browser> {
     let mut browser = Browser::start()?;
@@ -69,6 +96,134 @@ fn a_picture_of_a_chart_says_all_of_its_name_and_cuts_nothing_off() {
             .filter(|one| one.as_str().unwrap().contains("threen1"));
         assert!(titles.count() > 4, "{cut:?}");
     }
+}
+
+/// The looks that each name has in all charts: colours, symbols and dashings of legends, and the
+/// colours of bars.
+const LOOKS: &str = "(() => {
+  const looks = {};
+  const add = (name, look) => { (looks[name] ??= new Set()).add(look); };
+  document.querySelectorAll('.chart').forEach((figure) => {
+    figure.querySelectorAll('.legend > g').forEach((entry) => {
+      const [line, symbol] = [entry.querySelector('line'), entry.querySelector('path')];
+      if (!symbol) return;
+      const shape = symbol.getAttribute('d');
+      const colour = line.getAttribute('stroke');
+      if (symbol.getAttribute('fill') !== colour) add(entry.textContent, 'two colours');
+      add(entry.textContent, [colour, line.getAttribute('stroke-dasharray'), shape].join(' '));
+    });
+  });
+  return Object.fromEntries(Object.entries(looks).map(([name, all]) => [name, [...all]]));
+})()";
+
+#[test]
+fn a_contender_looks_the_same_in_all_charts_and_like_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
+        return;
+    };
+    let looks = browser.evaluate(LOOKS);
+    let looks = looks.as_object().unwrap();
+    assert_eq!(looks.len(), 13, "{looks:?}");
+    for (name, all) in looks {
+        assert_eq!(all.as_array().unwrap().len(), 1, "{name}: {all}");
+    }
+    let different: std::collections::BTreeSet<_> =
+        looks.values().map(ToString::to_string).collect();
+    assert_eq!(different.len(), 13, "{looks:?}");
+    assert_eq!(browser.complaints, [""; 0]);
+    // The control: places counted anew in each chart, as when they go by the groups that are left.
+    browser.evaluate(
+        "globalThis.look = (name) => {
+           const chart = CHARTS.find((one) => one === globalThis.drawing);
+           const at = chart.groups.findIndex((group) => group.name === name);
+           return { name, colour: colour(at), symbol: 'star', dash: null };
+         };
+         document.querySelectorAll('.chart').forEach((figure) => {
+           globalThis.drawing = chartOf(figure);
+           delete figure.dataset.width;
+           draw([figure]);
+         })",
+    );
+    let looks = browser.evaluate(LOOKS);
+    let several = looks.as_object().unwrap().values();
+    let several = several.filter(|all| all.as_array().unwrap().len() > 1);
+    assert!(several.count() > 3, "{looks}");
+}
+
+#[test]
+fn contenders_of_a_ranking_with_colours_for_all_have_colours_of_their_own() {
+    let mut few = thirteen();
+    // The last seven at async: five of them have no colour of their own among all thirteen.
+    few.trials
+        .retain(|trial| trial.spec.cell < 20 || trial.spec.cell > 25);
+    few.manifest = report(few.trials.clone()).manifest;
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&few, 1280, &folder) else {
+        return;
+    };
+    let colours = browser.evaluate(
+        "[...document.querySelectorAll('.chart.Bars')].map((figure) => {
+           const bars = [...figure.querySelectorAll('[aria-label=bar] rect')];
+           return [bars.length, new Set(bars.map((bar) => bar.getAttribute('fill'))).size]; })",
+    );
+    assert_eq!(colours, json!([[13, 8], [7, 7]]));
+}
+
+#[test]
+fn bars_have_the_colours_of_the_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
+        return;
+    };
+    let wrong = browser.evaluate(
+        "[...document.querySelectorAll('.chart.Bars')].flatMap((figure) => {
+           const bars = [...figure.querySelectorAll('[aria-label=bar] rect')];
+           const names = chartOf(figure).groups.map((group) => group.name);
+           return names.filter((name, at) => bars[at].getAttribute('fill') !== look(name).colour);
+         })",
+    );
+    assert_eq!(wrong, json!([]));
+}
+
+/// Has the pointer go to the end of each line of a timeline, and says which names its tip told.
+const TIPS: &str = "(async () => {
+  const figure = document.querySelector('.chart.Timeline');
+  const svg = figure.querySelector('svg');
+  const ends = [...svg.querySelectorAll('[aria-label=dot] path')];
+  const told = new Set();
+  for (const end of ends) {
+    const { left, top, width, height } = end.getBoundingClientRect();
+    const at = { clientX: left + width / 2, clientY: top + height / 2, pointerType: 'mouse' };
+    svg.dispatchEvent(new PointerEvent('pointermove', { ...at, bubbles: true }));
+    // A tip is drawn with the next frame.
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    told.add(svg.querySelector('[aria-label=tip]').textContent.match(/engine-\\d\\d/)?.[0]);
+  }
+  return [...told].sort();
+})()";
+
+#[test]
+fn every_one_of_thirteen_lines_is_named_at_the_pointer() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
+        return;
+    };
+    let expected: Vec<_> = (0..13).map(|place| format!("engine-{place:02}")).collect();
+    assert_eq!(browser.evaluate(TIPS), json!(expected));
+}
+
+#[test]
+fn who_was_too_quick_for_a_timeline_is_named_below_it() {
+    let charts = pages::charts(&thirteen().page());
+    let timelines = charts.iter().filter(|chart| chart["kind"] == "timeline");
+    let notes: Vec<_> = timelines
+        .map(|chart| chart["note"].as_str().unwrap())
+        .collect();
+    assert_eq!(notes.len(), 2);
+    assert!(!notes[0].contains("Too short"), "{}", notes[0]);
+    let left_out = "Too short for a line: engine-12, engine-11, engine-10.";
+    assert!(notes[1].contains(left_out), "{}", notes[1]);
 }
 
 #[test]

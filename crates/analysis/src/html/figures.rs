@@ -83,10 +83,16 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();
     let (first, _) = groups.split_first()?;
-    let note = match groups.iter().any(|group| !group.marks.is_empty()) {
-        true => format!("{MEDIAN_REPEAT} Dots: what the engines did by themselves."),
-        false => MEDIAN_REPEAT.to_owned(),
-    };
+    let mut note = MEDIAN_REPEAT.to_owned();
+    if groups.iter().any(|group| !group.marks.is_empty()) {
+        note += " Dots: what the engines did by themselves.";
+    }
+    let names = chosen.iter().map(|one| one.cell.contender.as_str());
+    let without = names.filter(|name| !groups.iter().any(|group| group.name == *name));
+    let without: Vec<_> = without.collect();
+    if !without.is_empty() {
+        note += &format!(" Too short for a line: {}.", without.join(", "));
+    }
     let title = format!(
         "{} per second over time",
         capital(&plural(&ranking.headline))

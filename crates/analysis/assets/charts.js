@@ -238,13 +238,28 @@ function lineFrame(groups, width, options, marks) {
   }));
 }
 
-// What engines did by themselves, each on its line, at the second in which it fell.
+// A timeline's line: its first rate from the start on, its last until the last thing that happened.
+function wholeLine(group) {
+  const [, first] = group.rows[0];
+  const [end, last] = group.rows.at(-1);
+  const happened = (group.marks || []).map((mark) => mark.at_s);
+  return { ...group, rows: [[0, first], ...group.rows, [Math.max(end, ...happened), last]] };
+}
+
+// The height of a line at a moment.
+function heightAt(rows, at) {
+  const next = d3.bisector((row) => row[0]).left(rows, at);
+  if (next === 0 || next === rows.length) return rows[Math.min(next, rows.length - 1)][1];
+  const [[from, low], [to, high]] = [rows[next - 1], rows[next]];
+  return low + ((high - low) * (at - from)) / (to - from);
+}
+
+// What engines did by themselves, each on its line at its time.
 function events(groups) {
-  const dots = groups.flatMap((group) => (group.marks || []).map((mark) => {
-    const [, rate] = group.rows.find(([end]) => end >= mark.at_s) || group.rows.at(-1);
-    const { colour } = look(group.name);
-    return { x: mark.at_s, y: rate, colour, title: `${mark.text} at ${WRITE.seconds(mark.at_s)}` };
-  }));
+  const dots = groups.flatMap((group) => (group.marks || []).map(({ at_s: at, text }) => ({
+    x: at, y: heightAt(group.rows, at), colour: look(group.name).colour,
+    title: `${shortened(group.name, 220)}: ${text} at ${WRITE.seconds(at)}`,
+  })));
   return dots.length === 0 ? [] : [Plot.dot(dots, {
     x: 'x', y: 'y', r: 3, fill: 'colour', stroke: 'currentColor', title: 'title',
   })];
@@ -253,14 +268,15 @@ function events(groups) {
 function drawLines(chart, width) {
   const [x, y] = [(row) => row[0], (row) => row[1]];
   const groups = drawn(chart);
+  const whole = groups.map(wholeLine);
   return lineFrame(groups, width, {
     x: bottom(width, 'seconds', 'time since the start', { zero: true, grid: false }),
     y: { zero: true, nice: true, axis: null },
   }, [
     ...side('per_second', 'per second', { ticks: 5 }),
-    ...lines(groups, x, y),
-    ...symbols(groups, x, y, (group) => group.rows.slice(-1)),
-    ...events(groups),
+    ...lines(whole, x, y),
+    ...symbols(whole, x, y, (group) => group.rows.slice(-1)),
+    ...events(whole),
     tip(groups, x, y, (row) => `${WRITE.seconds(row[0])}: ${WRITE.per_second(row[1])}`),
   ]);
 }

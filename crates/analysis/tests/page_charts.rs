@@ -13,10 +13,11 @@ mod support;
 
 use browser::Browser;
 use pages::{sampled, with_failures, written};
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{report, spec, valid};
 use trueput_analysis::{Report, units};
 use trueput_record::Durability;
+use trueput_record::recovery::EngineEvent;
 
 /// As many contenders as a run of every engine has, at two levels. At async the quickest have no
 /// samples, so that they are in no timeline, and their order is another.
@@ -224,6 +225,63 @@ fn who_was_too_quick_for_a_timeline_is_named_below_it() {
     assert!(!notes[0].contains("Too short"), "{}", notes[0]);
     let left_out = "Too short for a line: engine-12, engine-11, engine-10.";
     assert!(notes[1].contains(left_out), "{}", notes[1]);
+}
+
+/// A trial whose rate changes from second to second, with events before, on and between the ends of
+/// its seconds, and after the last.
+fn with_events() -> Report {
+    let mut trial = sampled(valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0), 20);
+    let measured = trial.measurement.as_mut().unwrap();
+    for (index, second) in measured.timeline.iter_mut().enumerate() {
+        for count in &mut second.counts {
+            *count *= if index % 2 == 0 { 1 } else { 4 };
+        }
+    }
+    measured.elapsed_s = 20.2;
+    let moments = [0.3, 1.0, 1.5, 4.9, 12.25, 19.99, 20.1, 21.0];
+    let event = |at_s: f64| EngineEvent {
+        at_s,
+        kind: "checkpoint".to_owned(),
+        detail: String::new(),
+    };
+    measured.events = Some(moments.map(event).to_vec());
+    report(vec![trial])
+}
+
+/// How many dots of events there are, and how far the farthest is from its line, pixels.
+const DOTS: &str = "(() => {
+  const svg = document.querySelector('.chart.Timeline svg');
+  const line = svg.querySelector('[aria-label=line] path');
+  const box = svg.getBoundingClientRect();
+  const points = d3.range(0, line.getTotalLength(), 0.25).map((at) => line.getPointAtLength(at));
+  const dots = [...svg.querySelectorAll('[aria-label=dot] circle')].map((dot) => {
+    const { left, top, width, height } = dot.getBoundingClientRect();
+    const [x, y] = [left + width / 2 - box.left, top + height / 2 - box.top];
+    return d3.min(points, (point) => Math.hypot(point.x - x, point.y - y));
+  });
+  return [dots.length, d3.max(dots)];
+})()";
+
+#[test]
+fn what_an_engine_did_lies_on_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&with_events(), 1280, &folder) else {
+        return;
+    };
+    let far = |seen: &Value| seen[1].as_f64().unwrap();
+    let seen = browser.evaluate(DOTS);
+    // Not the one that came after the trial's end.
+    assert_eq!(seen[0], json!(7));
+    assert!(far(&seen) < 1.0, "{seen}");
+    // The control: the heights of the ends of their seconds.
+    browser.evaluate(
+        "globalThis.heightAt = (rows, at) => rows.find(([end]) => end >= at)[1];
+         const figure = document.querySelector('.chart.Timeline');
+         delete figure.dataset.width;
+         draw([figure])",
+    );
+    let seen = browser.evaluate(DOTS);
+    assert!(far(&seen) > 10.0, "{seen}");
 }
 
 #[test]

@@ -120,7 +120,9 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
 /// What the engine of a trial began by itself, as far as there is room for it.
 fn marks(measurement: &Measurement) -> Vec<Mark> {
     let events = measurement.events.iter().flatten();
-    let begun = events.filter(|event| !event.is_end()).take(MOST_MARKS);
+    let within = |event: &&EngineEvent| event.at_s <= measurement.elapsed_s;
+    let begun = events.filter(|event| !event.is_end()).filter(within);
+    let begun = begun.take(MOST_MARKS);
     let mark = |event: &EngineEvent| Mark {
         at_s: short(event.at_s),
         text: event.kind.clone(),

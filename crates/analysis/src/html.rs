@@ -9,6 +9,7 @@ mod blocks;
 mod chart;
 mod chosen;
 mod figures;
+mod latencies;
 mod licences;
 mod naming;
 pub(crate) mod several;
@@ -158,8 +159,9 @@ impl Page {
         others.extend(
             kinds(ranking)
                 .iter()
-                .filter_map(|kind| figures::latencies(kind, &chosen)),
+                .filter_map(|kind| latencies::service(kind, &chosen)),
         );
+        others.extend(latencies::responses(&chosen, MOST_KINDS));
         others.extend(figures::resources(&chosen));
         others.extend(figures::stretches(&chosen, cores));
         let rates = self.put(rates, title);

@@ -20,7 +20,7 @@ pub(crate) struct Chosen<'a> {
     pub trial: &'a TrialRecord,
     /// What that measured.
     pub measurement: &'a Measurement,
-    /// Its latencies: kind, and percentile and nanoseconds each.
+    /// Its latencies: kind, or kind of response, and percentile and nanoseconds each.
     latencies: Vec<(String, Vec<Vec<f64>>)>,
 }
 
@@ -28,13 +28,28 @@ impl Chosen<'_> {
     /// The percentiles of a kind of operation with their latencies, nanoseconds; empty where none
     /// was timed. 100 is the longest.
     pub(crate) fn percentiles(&self, kind: &str) -> Vec<Vec<f64>> {
-        let read = self.latencies.iter().find(|(of, _)| of == kind);
+        let operation = self.measurement.operation(kind);
+        self.points(kind, operation.map(|operation| &operation.latency))
+    }
+
+    /// The same of the response times of a kind of unit, from when each was due; empty where the
+    /// trial was no open loop.
+    pub(crate) fn response_percentiles(&self, kind: &str) -> Vec<Vec<f64>> {
+        let responses = self.measurement.open_loop.iter();
+        let mut responses = responses.flat_map(|open| &open.responses);
+        let response = responses.find(|response| response.kind == kind);
+        let log = format!("{kind}-response");
+        self.points(&log, response.map(|response| &response.latency))
+    }
+
+    /// The points of a histogram by its name in the log, or else those of a summary.
+    fn points(&self, log: &str, summary: Option<&LatencySummary>) -> Vec<Vec<f64>> {
+        let read = self.latencies.iter().find(|(of, _)| of == log);
         if let Some((_, points)) = read {
             return points.clone();
         }
-        let operation = self.measurement.operation(kind);
-        let timed = operation.filter(|operation| operation.latency.is_measured());
-        timed.map_or_else(Vec::new, |operation| summarised(&operation.latency))
+        let timed = summary.filter(|latency| latency.is_measured());
+        timed.map_or_else(Vec::new, summarised)
     }
 }
 

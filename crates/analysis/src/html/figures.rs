@@ -24,7 +24,8 @@ const ENOUGH_POINTS: usize = 240;
 /// The most events that are marked on a line.
 const MOST_MARKS: usize = 200;
 
-const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
+/// Which trial stands for a contender in every chart but that of the rates.
+pub(crate) const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
 /// The median rates with their extremes; by name where their order means nothing. `None` where
 /// nothing is ranked.
@@ -149,36 +150,6 @@ fn rate_points(measurement: &Measurement, kind: &str, most: usize) -> Option<Vec
         from_s = last.at_s;
     }
     Some(points)
-}
-
-/// Latencies by percentile of a kind of operation; `None` where none was timed.
-pub(crate) fn latencies(kind: &str, chosen: &[Chosen<'_>]) -> Option<Chart> {
-    let group = |one: &Chosen<'_>| {
-        let rows = one.percentiles(kind);
-        (!rows.is_empty()).then(|| Group::new(&one.cell.contender, rows))
-    };
-    let groups: Vec<_> = chosen.iter().filter_map(group).collect();
-    if groups.is_empty() {
-        return None;
-    }
-    let title = format!("Latency of {kind} by percentile");
-    Some(Chart {
-        kind: Kind::Percentiles,
-        says: format!(
-            "{title} on a log scale, a line for each of {} contenders.",
-            groups.len()
-        ),
-        title,
-        note: format!("Service time, log scale. {MEDIAN_REPEAT}"),
-        name: String::new(),
-        group: "contender",
-        columns: vec![
-            Column::new("percentile", Unit::Percentile),
-            Column::new("latency, ns", Unit::Nanoseconds),
-        ],
-        groups,
-        words: Vec::new(),
-    })
 }
 
 /// CPU, memory, disk and context switches, a chart each; one that would be all zeros is left out.

@@ -1,0 +1,109 @@
+//! The response times of open loops on the page: from when each unit was due, by percentile.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "support/pages.rs"]
+mod pages;
+mod support;
+
+use serde_json::{Value, json};
+use std::time::{Duration, SystemTime};
+use support::{folder, report, spec, valid};
+use trueput_analysis::Report;
+use trueput_record::histogram;
+use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
+use trueput_record::{Durability, TrialRecord};
+
+/// Nanoseconds that users waited, by the summary in the trial's line.
+const SUMMARISED_P50_NS: u64 = 40_000_000;
+
+fn trial(cell: u32, engine: &str, rate_per_s: Option<f64>, backlog: u64) -> TrialRecord {
+    let mut trial = valid(spec(cell, engine, Durability::Sync, 1), 2_000.0);
+    let open_loop = rate_per_s.map(|rate_per_s| OpenLoop {
+        rate_per_s,
+        arrival: "constant".to_owned(),
+        issued: 1_000,
+        backlog,
+        oldest_wait_s: 0.0,
+        responses: vec![ResponseSummary {
+            kind: "update".to_owned(),
+            count: 1_000 + backlog,
+            latency: LatencySummary {
+                p50_ns: SUMMARISED_P50_NS,
+                p90_ns: 2 * SUMMARISED_P50_NS,
+                p99_ns: 3 * SUMMARISED_P50_NS,
+                p999_ns: 4 * SUMMARISED_P50_NS,
+                max_ns: 5 * SUMMARISED_P50_NS,
+                ..LatencySummary::default()
+            },
+        }],
+    });
+    trial.measurement.as_mut().unwrap().open_loop = open_loop;
+    trial
+}
+
+fn charts_of_responses(page: &str) -> Vec<Value> {
+    let mut charts = pages::charts(page);
+    charts.retain(|chart| chart["title"].as_str().unwrap().starts_with("Response"));
+    charts
+}
+
+#[test]
+fn open_loops_have_a_chart_of_response_times_beside_that_of_service_times() {
+    let trials = vec![
+        trial(0, "lmdb", Some(2_000.0), 0),
+        trial(1, "redb", None, 0),
+    ];
+    let charts = charts_of_responses(&report(trials).page());
+    let [chart] = charts.as_slice() else {
+        panic!("{charts:?}");
+    };
+    assert_eq!(chart["title"], "Response time of update by percentile");
+    let note = chart["note"].as_str().unwrap();
+    assert!(note.starts_with("From when each was due, 2,000 a second, to its end"));
+    assert!(!note.contains("not begun"), "{note}");
+    // A closed loop has no response times: only those of the open one are drawn.
+    assert_eq!(chart["groups"].as_array().unwrap().len(), 1);
+    assert_eq!(chart["groups"][0]["name"], "lmdb");
+    let half = json!([50.0, SUMMARISED_P50_NS as f64]);
+    assert_eq!(chart["groups"][0]["rows"][0], half);
+}
+
+#[test]
+fn waits_that_had_not_ended_are_said_to_be_too_short() {
+    let charts = charts_of_responses(&report(vec![trial(0, "lmdb", Some(9.0), 7)]).page());
+    assert!(charts[0]["note"].as_str().unwrap().contains("not begun"));
+}
+
+#[test]
+fn closed_loops_have_no_chart_of_response_times() {
+    let charts = charts_of_responses(&report(vec![trial(0, "lmdb", None, 0)]).page());
+    assert_eq!(charts, [Value::Null; 0]);
+}
+
+#[test]
+fn response_times_are_read_from_the_histogram_of_that_name() {
+    let trials = [trial(0, "lmdb", Some(2_000.0), 0)];
+    let (_results, run) = folder(&trials);
+    let (mut service, mut response) = (histogram::new(), histogram::new());
+    (0..20_000).for_each(|_| service.saturating_record(9_000));
+    (0..20_000).for_each(|_| response.saturating_record(123_000));
+    let path = run.histogram_path(&trials[0].spec.id);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let kinds = [("update", &service), ("update-response", &response)];
+    let (began, span) = (SystemTime::UNIX_EPOCH, Duration::from_secs(1));
+    histogram::write_log(&path, "a test", began, span, &kinds).unwrap();
+    let page = Report::load(run.path()).unwrap().page();
+    let response = charts_of_responses(&page).remove(0);
+    let at = |chart: &Value, row: usize| chart["groups"][0]["rows"][row][1].as_f64().unwrap();
+    assert!((at(&response, 0) / 123_000.0 - 1.0).abs() < 0.002);
+    assert_eq!(response["groups"][0]["rows"][7][0], json!(99.99));
+    let charts = pages::charts(&page);
+    let service = charts
+        .iter()
+        .find(|chart| chart["title"] == "Latency of update by percentile");
+    assert!((at(service.unwrap(), 0) / 9_000.0 - 1.0).abs() < 0.002);
+}

@@ -105,7 +105,7 @@ fn identity<'a>() -> Vec<Filled<'a>> {
         text("version", 4, |_, cell| {
             short_version(&cell.version).to_owned()
         }),
-        text("workers", 1, |_, cell| cell.worker_kind.to_string()),
+        text("workers", 2, |_, cell| cell.worker_kind.to_string()),
     ]
 }
 

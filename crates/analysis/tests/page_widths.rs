@@ -7,9 +7,12 @@
 
 #[path = "support/browser.rs"]
 mod browser;
+#[path = "support/pages.rs"]
+mod pages;
 mod support;
 
 use browser::Browser;
+use pages::{hundreds, with_failures};
 use serde_json::{Value, json};
 use support::{report, spec, valid};
 use trueput_analysis::Report;
@@ -147,4 +150,41 @@ fn a_table_that_may_not_break_its_headings_is_too_wide_for_paper() {
     assert!(found.iter().any(|(what, _)| *what == "A4"), "{found:?}");
     let on_screen = |what: &str| ["1280", "760", "360"].contains(&what);
     assert!(!found.iter().any(|(what, _)| on_screen(what)), "{found:?}");
+}
+
+/// The names of ranked contenders and of trials, and what these are ranked by, that are not wholly in
+/// their frame.
+const UNSEEN: &str = "(() => [...document.querySelectorAll('table')].flatMap((table) => {
+  const titles = [...table.tHead.rows[0].cells].map((heading) => heading.textContent);
+  const isKey = (title) => /^(per second|response p99|.*\\/s)$/.test(title);
+  const rate = titles.findIndex(isKey);
+  const name = titles.findIndex((title) => title === 'trial' || title === 'contender');
+  const asked = /^Every trial$|, \\d+ workers/.test(table.caption.textContent);
+  if (rate < 0 || name > 1 || !asked) return [];
+  const frame = table.closest('.scroll').getBoundingClientRect();
+  const cells = [...table.rows].flatMap((row) => [row.cells[name], row.cells[rate]]);
+  const cut = (cell) => {
+    const { left, right } = cell.getBoundingClientRect();
+    return left < frame.left || right > frame.right || cell.scrollWidth > cell.clientWidth;
+  };
+  return cells.filter(cut).map((cell) => `${table.caption.textContent}: ${cell.textContent}`);
+}))()";
+
+#[test]
+fn on_a_telephone_every_contender_and_its_rate_are_seen_at_once() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    for report in [with_failures(), hundreds(), many_columns()] {
+        std::fs::write(&file, report.page()).unwrap();
+        browser.open(&file, 360, false);
+        assert_eq!(browser.evaluate(UNSEEN), json!([]));
+    }
+    // The control: with all columns, as many as there are before it push the rate out.
+    browser.evaluate(
+        "document.querySelectorAll('.scroll').forEach((frame) => frame.classList.add('all'))",
+    );
+    assert_ne!(browser.evaluate(UNSEEN), json!([]));
 }

@@ -12,7 +12,7 @@ mod pages;
 mod support;
 
 use browser::Browser;
-use pages::{hundreds, with_failures};
+use pages::{hundreds, sampled, with_failures};
 use serde_json::{Value, json};
 use support::{report, spec, valid};
 use trueput_analysis::Report;
@@ -187,4 +187,68 @@ fn on_a_telephone_every_contender_and_its_rate_are_seen_at_once() {
         "document.querySelectorAll('.scroll').forEach((frame) => frame.classList.add('all'))",
     );
     assert_ne!(browser.evaluate(UNSEEN), json!([]));
+}
+
+/// Contenders with names of about 80 characters, and trials that were held by something.
+fn long_names() -> Report {
+    let trial = |cell: u32| {
+        let mut trial = sampled(trial(cell, "rocksdb", 1), 20);
+        let names = ["map_size", "target_file_size_base", "write_buffer_size"];
+        for (name, value) in names.into_iter().zip([1 << 30, 1 << 26, 1 << 26]) {
+            let value = Setting::Integer(value + i64::from(cell));
+            trial.spec.knobs.insert(name.to_owned(), value);
+        }
+        trial
+    };
+    let mut report = report((0..8).map(trial).collect());
+    let headline = ("tpcc".to_owned(), KINDS[0].to_owned());
+    report.manifest.headlines = [headline].into();
+    report
+}
+
+/// Of tables scrolled sideways: headings of rows that have another column's heading above them, and
+/// contenders and trials of more than three lines.
+const HEADLESS: &str = "(() => [...document.querySelectorAll('.scroll')].flatMap((frame) => {
+  const table = frame.querySelector('table');
+  if (!table || !table.tBodies[0].rows.length) return [];
+  const row = table.tBodies[0].rows[0];
+  const at = [...row.cells].findIndex((cell) => cell.scope === 'row');
+  frame.scrollIntoView({ block: 'center', behavior: 'instant' });
+  frame.scrollLeft = 300;
+  const heading = table.tHead.rows[0].cells[at].getBoundingClientRect();
+  const name = row.cells[at].getBoundingClientRect();
+  const seen = document.elementFromPoint(name.left + 4, heading.top + heading.height / 2);
+  const titled = Math.abs(heading.left - name.left) < 1
+    && seen?.closest('th') === table.tHead.rows[0].cells[at];
+  const caption = table.caption.textContent;
+  const lines = (one) => (one.offsetHeight - 11) / 21;
+  const asked = /^Every trial$|, \\d+ workers/.test(caption);
+  const high = [...table.tBodies[0].rows].filter((one) => asked && lines(one) > 3.2);
+  return [...(titled ? [] : [`${caption}: headless`]),
+    ...high.map((one) => `${caption}: ${one.offsetHeight} px high: ${one.textContent}`)];
+}))()";
+
+#[test]
+fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, long_names().page()).unwrap();
+    browser.open(&file, 1280, false);
+    let wide = "[...document.querySelectorAll('.scroll')]
+      .filter((frame) => frame.scrollWidth > frame.clientWidth + 300).length";
+    assert!(browser.evaluate(wide).as_u64() > Some(0), "none scrolls");
+    assert_eq!(browser.evaluate(HEADLESS), json!([]));
+    // The control: headings that stay where their columns are, and names as narrow as they may be.
+    browser.evaluate(
+        "document.head.append(element('style', {}, `thead th { left: auto !important; }
+           tbody th[scope=row] { min-width: 7rem !important; max-width: 7rem !important; }`))",
+    );
+    let found = browser.evaluate(HEADLESS).to_string();
+    assert!(
+        found.contains("headless") && found.contains("px high"),
+        "{found}"
+    );
 }

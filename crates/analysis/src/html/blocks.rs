@@ -10,7 +10,8 @@ const SPARED_WORDS: u8 = 2;
 /// A list with more points than this is folded.
 const MANY: usize = 16;
 
-/// A row's heading with no more characters than this stays on one line where there is room.
+/// A row's heading or a cell with no more characters than this stays on one line where there is room;
+/// one with more has a wide column, so that it takes few lines.
 const SHORT: usize = 32;
 
 /// Text as HTML shows it, in elements and in quoted attributes.
@@ -75,7 +76,7 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
         .columns
         .iter()
         .position(|column| !column.title.is_empty());
-    let class = |column: &Column| {
+    let class = |column: &Column, long: bool| {
         let figures = match (column.figures, column.title.is_empty()) {
             (true, _) => "figure",
             (false, true) => "rank",
@@ -91,7 +92,8 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
         } else {
             ""
         };
-        format!("class=\"{figures}{spare}\"")
+        let long = if long { " long" } else { "" };
+        format!("class=\"{figures}{spare}{long}\"")
     };
     let caption = escaped(caption);
     let mut html = format!(
@@ -104,14 +106,16 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
             "" => "<span class=\"unseen\">rank</span>".to_owned(),
             title => escaped(title),
         };
-        html += &format!("<th scope=\"col\" {}>{title}</th>", class(column));
+        html += &format!("<th scope=\"col\" {}>{title}</th>", class(column, false));
     }
     html += "</tr></thead>\n<tbody>\n";
     for row in &table.rows {
         html += "<tr>";
         for (index, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
-            let (class, text) = (class(column), escaped(cell));
-            html += &match (titled == Some(index), cell.chars().count() <= SHORT) {
+            let short = cell.chars().count() <= SHORT;
+            let class = class(column, !short && !column.figures);
+            let text = escaped(cell);
+            html += &match (titled == Some(index), short) {
                 (true, true) => format!("<th scope=\"row\" class=\"text short\">{text}</th>"),
                 (true, false) => format!("<th scope=\"row\" class=\"text\">{text}</th>"),
                 (false, _) => format!("<td {class}>{text}</td>"),

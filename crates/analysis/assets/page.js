@@ -1,5 +1,6 @@
 'use strict';
-// Draws charts when they come into sight, all of them before printing, and again in another width.
+// Draws charts when they come into sight, and again in another width: all of them for a sheet of paper
+// before printing.
 
 const CHARTS = JSON.parse(document.getElementById('charts').textContent);
 const MOST_DATA_ROWS = 2000; // more rows than this are for CSV
@@ -90,10 +91,14 @@ function start() {
       folded.open = true;
       opened.push(folded);
     });
+    // While they are drawn, everything is as wide as on paper.
+    document.documentElement.classList.add('paper');
     draw(figures);
+    document.documentElement.classList.remove('paper');
   });
   addEventListener('afterprint', () => {
     opened.splice(0).forEach((folded) => { folded.open = false; });
+    draw([...seen]);
   });
   document.getElementById('contents').open = matchMedia('(min-width: 60rem)').matches;
 }

@@ -252,3 +252,38 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
         "{found}"
     );
 }
+
+/// Charts as they are on paper: how many stand beside another one, how much each drawing was scaled
+/// at most, and whether it is drawn.
+const ON_PAPER: &str = "(() => {
+  const figures = [...document.querySelectorAll('.chart')];
+  const box = (figure) => figure.getBoundingClientRect();
+  const beside = figures.filter((one) => figures.some((other) =>
+    other !== one && box(other).top === box(one).top && box(other).left !== box(one).left));
+  const scales = figures.map((figure) => {
+    const svg = figure.querySelector('svg');
+    return svg ? svg.getBoundingClientRect().width / Number(svg.getAttribute('width')) : 0;
+  });
+  return [beside.length, Math.min(...scales), Math.max(...scales)];
+})()";
+
+#[test]
+fn charts_are_drawn_for_paper_two_beside_each_other_and_again_for_the_screen() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, with_failures().page()).unwrap();
+    browser.open(&file, 1280, false);
+    // The control: what was drawn for a screen is scaled down, and its writing with it.
+    browser.print(718);
+    let seen = browser.evaluate(ON_PAPER);
+    assert!(seen[1].as_f64().unwrap() < 0.7, "{seen}");
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))");
+    let seen = browser.evaluate(ON_PAPER);
+    let scales = [1, 2].map(|at| seen[at].as_f64().unwrap());
+    assert!(scales[0] > 0.95 && scales[1] < 1.05, "{seen}");
+    assert!(seen[0].as_u64() > Some(4), "{seen}");
+    assert_eq!(browser.complaints, [""; 0]);
+}

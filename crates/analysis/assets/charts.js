@@ -136,7 +136,7 @@ function drawStack(chart, width) {
       return { key, part, x1: from - figure, x2: from };
     });
   });
-  const part = (column, index) => ({ name: column.title.replace(/,.*/, ''), colour: colour(index) });
+  const part = ({ title }, index) => ({ name: title.replace(/,.*/, ''), colour: colour(index) });
   const named = legend(chart.columns.map(part), width);
   const several = chart.columns.length > 1;
   const marks = [

@@ -18,7 +18,7 @@ function fileName(title, ending) {
   return `${short}.${ending}`;
 }
 
-// Text as lines that are no wider than that, pixels: broken at spaces, and words where they must be.
+// Text as lines no wider than that, pixels: broken at spaces, and words where they must be.
 function brokenLines(text, font, width) {
   const context = document.createElement('canvas').getContext('2d');
   context.font = font;

@@ -1,6 +1,6 @@
 'use strict';
-// Draws charts when they come into sight, and again in another width: all of them for a sheet of paper
-// before printing.
+// Draws charts when they come into sight, and again in another width: all of them for a sheet of
+// paper before printing.
 
 const CHARTS = JSON.parse(document.getElementById('charts').textContent);
 const MOST_DATA_ROWS = 2000; // more rows than this are for CSV

@@ -1,5 +1,5 @@
 'use strict';
-// How contenders are told apart: each has one colour, symbol and dashing, in every chart of the page.
+// How contenders are told apart: each has one colour, symbol and dashing in all charts of the page.
 
 const COLOURS = 8;
 const MOST_DRAWN = 40; // how many groups of a chart are drawn; the data has all
@@ -14,8 +14,8 @@ function drawn(chart) {
   return chart.groups.slice(0, MOST_DRAWN);
 }
 
-// Each name's place: one that no name beside it in any chart has, and of those the first whose colour
-// is the rarest in charts that have colours for all.
+// Each name's place: one that no name beside it in any chart has, and of those the first whose
+// colour is the rarest in charts that have colours for all.
 function placed(charts) {
   const together = charts.filter((chart) => TOLD_APART.includes(chart.kind))
     .map((chart) => drawn(chart).map((group) => group.name));
@@ -54,7 +54,7 @@ function look(name) {
   };
 }
 
-// A name that has no room keeps its beginning and its end: what tells contenders apart is at either.
+// A name that has no room keeps its beginning and its end: either may tell contenders apart.
 function shortened(name, room) {
   const most = Math.max(3, Math.floor(room / 6.4));
   if (name.length <= most) return name;

@@ -1,4 +1,4 @@
-//! The page's charts as a reader sees them: who is who, what lies where, what a picture of one says.
+//! The page's charts as a reader sees them: who is who, what lies where, what their pictures say.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -85,7 +85,7 @@ fn a_picture_of_a_chart_says_all_of_its_name_and_cuts_nothing_off() {
             return;
         };
         assert_eq!(browser.evaluate(EXPORTED), json!([]), "at {width}");
-        // The control: titles whose middles stand where they should begin, as a chart's root has it.
+        // The control: titles whose middles stand where they should begin.
         browser.evaluate(
             "const original = standalone; globalThis.standalone = (...parts) =>
                original(...parts).replaceAll('text-anchor=\"start\"', 'text-anchor=\"middle\"')",

@@ -152,8 +152,8 @@ fn a_table_that_may_not_break_its_headings_is_too_wide_for_paper() {
     assert!(!found.iter().any(|(what, _)| on_screen(what)), "{found:?}");
 }
 
-/// The names of ranked contenders and of trials, and what these are ranked by, that are not wholly in
-/// their frame.
+/// The names of ranked contenders and of trials, and what these are ranked by, that are not wholly
+/// in their frame.
 const UNSEEN: &str = "(() => [...document.querySelectorAll('table')].flatMap((table) => {
   const titles = [...table.tHead.rows[0].cells].map((heading) => heading.textContent);
   const isKey = (title) => /^(per second|response p99|.*\\/s)$/.test(title);

@@ -88,8 +88,8 @@ impl Browser {
     #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn open(&mut self, file: &Path, width: u32, dark: bool) {
         self.load(file, width, dark);
-        // As before printing, then at this width again, and two frames pass. What fails in a listener
-        // is complained about and ends nothing else.
+        // As before printing, then at this width again, and two frames pass. What fails in a
+        // listener is complained about and ends nothing else.
         self.evaluate(&format!(
             "addEventListener('again', () => draw([...document.querySelectorAll('.chart')])); \
              ['beforeprint', 'again'].forEach((name) => dispatchEvent(new Event(name))); {FRAMES}"

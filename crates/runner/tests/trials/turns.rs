@@ -53,7 +53,9 @@ fn those_who_rest_count_no_time() {
             assert!(doubts(record).is_empty(), "{record:?}");
             counts_add_up(record);
             let measurement = record.measurement.as_ref().unwrap();
-            assert!(measurement.elapsed_s >= 1.19, "{}", measurement.elapsed_s);
+            // Until a worker has woken for its turn is no time of its own either: on a busy machine a
+            // part of each turn.
+            assert!(measurement.elapsed_s >= 0.6, "{}", measurement.elapsed_s);
             // What the machine's counters say is everybody's.
             assert!(measurement.device.is_none() && measurement.neighbours.is_none());
             own_s += measurement.elapsed_s;
@@ -102,7 +104,7 @@ fn a_contender_that_dies_leaves_the_others_to_their_turns() {
     let other = records.iter().find(|one| one.spec.id != failed[0].spec.id);
     let other = other.unwrap();
     assert!(doubts(other).is_empty(), "{other:?}");
-    assert!(other.measurement.as_ref().unwrap().elapsed_s >= 2.49);
+    assert!(other.measurement.as_ref().unwrap().elapsed_s >= 1.25);
 }
 
 fn who_stops_a_round_keeps_what_all_had_measured() {

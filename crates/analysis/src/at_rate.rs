@@ -134,7 +134,7 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     said.extend(late.iter().map(|(cell, at_rate)| {
         format!(
             "{} did not keep the rate: up to {} were due and not begun at the end.",
-            cell.contender,
+            cell.name(),
             separate(&at_rate.backlog.to_string())
         )
     }));
@@ -156,14 +156,14 @@ fn verdict(at_rate: &AtRate) -> Option<Verdict> {
 
 /// Whether the first is surely ahead of the others.
 fn certainty(best: &Cell, others: &[Kept<'_>]) -> Option<String> {
-    let of = |wanted: Verdict| -> Vec<&str> {
+    let of = |wanted: Verdict| -> Vec<String> {
         let so = others
             .iter()
             .filter(|(_, at_rate)| verdict(at_rate) == Some(wanted));
-        so.map(|(cell, _)| cell.contender.as_str()).collect()
+        so.map(|(cell, _)| cell.name()).collect()
     };
     let (few, same) = (of(Verdict::TooFew), of(Verdict::NoDifference));
-    let name = &best.contender;
+    let name = best.name();
     if others.is_empty() {
         return None;
     }
@@ -190,7 +190,7 @@ pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
         .iter()
         .map(|(cell, at_rate)| {
             let backlog = separate(&at_rate.backlog.to_string());
-            format!("{} (backlog {backlog})", cell.contender)
+            format!("{} (backlog {backlog})", cell.name())
         })
         .collect();
     let did_not = match late.is_empty() {
@@ -203,7 +203,7 @@ pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
     let p99 = |at_rate: &AtRate| nanoseconds(at_rate.response_p99_ns.median);
     let told = format!(
         "{} kept it with a response p99 of {}",
-        best.contender,
+        best.name(),
         p99(at_rate)
     );
     let Some((second, after)) = others.first() else {
@@ -228,7 +228,7 @@ pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
     };
     Some(format!(
         "{told}, {} with {}{sure}{did_not}.",
-        second.contender,
+        second.name(),
         p99(after)
     ))
 }

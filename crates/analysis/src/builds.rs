@@ -5,7 +5,7 @@ use serde::Serialize;
 use trueput_record::TrialRecord;
 
 /// What is said of a library that was compiled with its assertions.
-pub const NO_FAIR_BASELINE: &str = "compiled with assertions: no fair baseline";
+pub const WITH_ASSERTIONS: &str = "built with assertions: not comparable";
 
 /// One build of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,7 +37,7 @@ pub(crate) fn builds(trials: &[&TrialRecord], names: &ContenderNames) -> Vec<Eng
             origin: engine.origin.clone(),
             sha256: engine.sha256.clone(),
             assertions: engine.assertions,
-            warning: (engine.assertions == Some(true)).then_some(NO_FAIR_BASELINE),
+            warning: (engine.assertions == Some(true)).then_some(WITH_ASSERTIONS),
         };
         if !builds.contains(&build) {
             builds.push(build);

@@ -3,6 +3,7 @@
 use crate::at_rate::AtRate;
 use crate::contender::ContenderNames;
 use crate::inference::{Comparison, Interval, bootstrap_median};
+use crate::marks::{Mark, marked, marks_of};
 use crate::statistics::{Summary, maximum, median};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,9 @@ pub struct Cell {
     pub sha256: String,
     /// Whether the library was compiled with its assertions; `None` where that could not be told.
     pub assertions: Option<bool>,
+    /// What a reader must know of it wherever it is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
     /// What a worker is.
     pub worker_kind: WorkerKind,
     /// The engine's knobs.
@@ -52,6 +56,14 @@ pub struct Cell {
     pub at_rate: Option<AtRate>,
     /// The figures.
     pub figures: Figures,
+}
+
+impl Cell {
+    /// The contender's name with the labels of its marks, as tables and sentences have it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        marked(&self.contender, &self.marks)
+    }
 }
 
 /// The figures of a cell: medians over its repeats unless a field says otherwise.
@@ -154,6 +166,7 @@ pub(crate) fn cell(
         origin: engine.map_or_else(String::new, |engine| engine.origin.clone()),
         sha256: engine.map_or_else(String::new, |engine| engine.sha256.clone()),
         assertions: engine.and_then(|engine| engine.assertions),
+        marks: marks_of(repeats.iter().copied()),
         worker_kind: spec.worker_kind,
         knobs: spec.knobs.clone(),
         conditions: spec.conditions.clone(),

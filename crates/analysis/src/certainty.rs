@@ -138,19 +138,19 @@ pub(crate) fn with_verdict(cells: &[Cell], verdict: Verdict) -> Vec<&Cell> {
 
 /// Contenders in words; a name may have commas of its own.
 fn listed(cells: &[&Cell]) -> String {
-    let names: Vec<_> = cells.iter().map(|cell| cell.contender.as_str()).collect();
+    let names: Vec<_> = cells.iter().map(|cell| cell.name()).collect();
     names.join("; ")
 }
 
 /// The best and those beside it.
 fn joined(best: &Cell, others: &[&Cell]) -> String {
     match others.split_last() {
-        None => best.contender.clone(),
+        None => best.name(),
         Some((last, before)) => {
             let before: Vec<_> = std::iter::once(best)
                 .chain(before.iter().copied())
                 .collect();
-            format!("{} and {}", listed(&before), last.contender)
+            format!("{} and {}", listed(&before), last.name())
         }
     }
 }
@@ -169,7 +169,7 @@ fn too_few(best: &Cell, tied: &[&Cell]) -> String {
     format!(
         "Too few repeats to tell whether {} is faster than {}: with {} of each there may be chance \
          in what is seen. {}; more repeats (--repeat, or --until 2%) show smaller ones.",
-        best.contender,
+        best.name(),
         listed(tied),
         repeats.min().unwrap_or(best.repeats),
         could_have_shown(tied)
@@ -200,8 +200,8 @@ fn leads(best: &Cell, others: &[Cell]) -> Option<String> {
     all.then(|| {
         format!(
             "{} leads for certain: {} comes to {} of it ({} to {}, a {} interval of the repeats{}).",
-            best.contender,
-            second.contender,
+            best.name(),
+            second.name(),
             per_cent(ratio.estimate),
             per_cent(ratio.low),
             per_cent(ratio.high),

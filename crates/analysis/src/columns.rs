@@ -98,10 +98,7 @@ fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
 
 fn identity<'a>() -> Vec<Filled<'a>> {
     vec![
-        text("contender", 0, |_, cell| match cell.assertions {
-            Some(true) => format!("{} [assertions]", cell.contender),
-            _ => cell.contender.clone(),
-        }),
+        text("contender", 0, |_, cell| cell.name()),
         text("version", 4, |_, cell| {
             short_version(&cell.version).to_owned()
         }),

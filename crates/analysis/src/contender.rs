@@ -1,6 +1,7 @@
 //! The names of contenders in a ranking.
 
 use crate::builds::version_number;
+use crate::marks::{marked, marks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use trueput_record::measurement::EngineReport;
@@ -57,7 +58,12 @@ impl ContenderNames {
         self.builds.get(&contender).cloned().unwrap_or(contender)
     }
 
-    /// The name of a trial's contender.
+    /// The name of a trial's contender with the labels of the trial's marks: what a reader sees.
+    pub(crate) fn marked(&self, trial: &TrialRecord) -> String {
+        marked(&self.name(&trial.spec), &marks(trial))
+    }
+
+    /// The name of a trial's contender, which tells it from others.
     pub(crate) fn name(&self, spec: &TrialSpec) -> String {
         let contender = spec.contender();
         if let Some(step) = &spec.step {

@@ -1,7 +1,8 @@
 //! Reports as CSV (RFC 4180): a line per trial, plain numbers, the unit in each column's name.
 
-use crate::builds::NO_FAIR_BASELINE;
+use crate::builds::WITH_ASSERTIONS;
 use crate::cells::{cache_hit_ratio, context_switches, cpu_ns_per_operation};
+use crate::marks::{labels, marks};
 use crate::report::Report;
 use std::collections::BTreeSet;
 use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
@@ -99,10 +100,11 @@ fn about_the_trial() -> Vec<Column> {
         column("engine_warning", |trial| {
             let assertions = trial.engine.as_ref().and_then(|engine| engine.assertions);
             match assertions {
-                Some(true) => NO_FAIR_BASELINE.to_owned(),
+                Some(true) => WITH_ASSERTIONS.to_owned(),
                 _ => String::new(),
             }
         }),
+        column("marks", |trial| labels(&marks(trial), "; ")),
         column("durability", |trial| trial.spec.durability.to_string()),
         column("mapped_to", engine(|engine| &engine.promise.mapped_to)),
         column("workers", |trial| trial.spec.workers.to_string()),

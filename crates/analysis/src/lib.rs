@@ -26,6 +26,7 @@ mod knobs;
 pub mod ledger;
 pub mod log_flush;
 mod markdown;
+pub mod marks;
 pub mod merge;
 mod narrate;
 pub mod over_time;

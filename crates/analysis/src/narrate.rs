@@ -11,6 +11,7 @@ use crate::document::Block;
 use crate::inference::Noise;
 use crate::ledger;
 use crate::log_flush;
+use crate::marks::explanations;
 use crate::over_time;
 use crate::published;
 use crate::rankings::{Ranking, Unranked, rankings};
@@ -248,21 +249,18 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
         blocks.push(Block::Text(text.to_owned()));
         blocks.push(Block::Table(columns::harness(ranking)));
     }
-    blocks.extend(unfair(&ranking.builds));
+    blocks.extend(explained(ranking));
     blocks.extend(unranked(ranking));
     blocks
 }
 
-/// The libraries whose figures are no fair baseline.
-fn unfair(builds: &[EngineBuild]) -> Option<Block> {
-    let line = |build: &EngineBuild| {
-        let warning = build.warning?;
-        let EngineBuild {
-            contender, origin, ..
-        } = build;
-        Some(format!("{contender} ({origin}) was {warning}"))
-    };
-    let lines: Vec<_> = builds.iter().filter_map(line).collect();
+/// What the labels in brackets after contenders' names mean.
+fn explained(ranking: &Ranking) -> Option<Block> {
+    let cells = ranking.cells.iter();
+    let cells = cells.map(|cell| (cell.contender.as_str(), cell.marks.as_slice()));
+    let unranked = ranking.unranked.iter();
+    let unranked = unranked.map(|trial| (trial.contender.as_str(), trial.marks.as_slice()));
+    let lines = explanations(cells.chain(unranked));
     (!lines.is_empty()).then_some(Block::Warnings(lines))
 }
 
@@ -358,7 +356,7 @@ fn promises(cells: &[Cell]) -> Vec<String> {
         let Some(how) = promise(cell) else {
             continue;
         };
-        let name = format!("{} ({})", cell.contender, cell.version);
+        let name = format!("{} ({})", cell.name(), cell.version);
         match told.iter_mut().find(|(other, _)| *other == how) {
             Some((_, names)) => names.push(name),
             None => told.push((how, vec![name])),
@@ -444,7 +442,7 @@ fn repeats(cells: &[Cell]) -> Vec<String> {
         if spread > NOTABLE_SPREAD {
             notes.push(format!(
                 "The repeats of {} scatter: three of them lie {} of their median apart on average.",
-                cell.contender,
+                cell.name(),
                 per_cent(spread)
             ));
         }
@@ -452,11 +450,11 @@ fn repeats(cells: &[Cell]) -> Vec<String> {
     notes
 }
 
-fn names(cells: &[Cell], chosen: impl Fn(&Cell) -> bool) -> Vec<&str> {
+fn names(cells: &[Cell], chosen: impl Fn(&Cell) -> bool) -> Vec<String> {
     cells
         .iter()
         .filter(|cell| chosen(cell))
-        .map(|cell| cell.contender.as_str())
+        .map(Cell::name)
         .collect()
 }
 

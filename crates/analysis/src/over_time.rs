@@ -11,9 +11,9 @@ use crate::statistics::median;
 use crate::units::{number, per_cent};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 use trueput_record::recovery::EngineEvent;
-use trueput_record::{TrialRecord, TrialSpec};
 
 /// A stretch counts as fallen where its rate is below this part of the one before, and as recovered
 /// where it is at least so much of it again.
@@ -256,7 +256,7 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
         let Some(told) = over_time(trial, &headline) else {
             continue;
         };
-        let name = name(&names, &trial.spec, workers.len() > 1);
+        let name = name(&names, trial, workers.len() > 1);
         cliffs.extend(told.cliffs.iter().map(|cliff| sentence(&name, cliff)));
         rows.push(vec![
             name,
@@ -293,12 +293,13 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
 }
 
 /// A trial's name: its contender, the workers where not all have as many, and the repeat.
-fn name(names: &ContenderNames, spec: &TrialSpec, tells_workers: bool) -> String {
+fn name(names: &ContenderNames, trial: &TrialRecord, tells_workers: bool) -> String {
+    let spec = &trial.spec;
     let workers = match tells_workers {
         true => format!(" w{}", spec.workers),
         false => String::new(),
     };
-    format!("{}{workers} r{}", names.name(spec), spec.repeat)
+    format!("{}{workers} r{}", names.marked(trial), spec.repeat)
 }
 
 /// Counts of events in words.

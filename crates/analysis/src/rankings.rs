@@ -11,6 +11,7 @@ use crate::cells::{self, Cell};
 use crate::certainty::{between, counting};
 use crate::contender::ContenderNames;
 use crate::inference::{Comparison, compare_together};
+use crate::marks::{Mark, marked, marks};
 use crate::volatile;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +61,9 @@ pub struct Unranked {
     pub id: String,
     /// The contender.
     pub contender: String,
+    /// What a reader must know of it wherever it is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
     /// `INVALID`, `FAILED`, `interrupted`, `resumed` or `unverified`.
     pub status: &'static str,
     /// Why it does not count, one sentence or several.
@@ -69,6 +73,12 @@ pub struct Unranked {
 }
 
 impl Unranked {
+    /// The contender's name with the labels of its marks.
+    #[must_use]
+    pub fn name(&self) -> String {
+        marked(&self.contender, &self.marks)
+    }
+
     /// Whether something went wrong, rather than was left out by the user's wish.
     #[must_use]
     pub fn is_bad(&self) -> bool {
@@ -292,6 +302,7 @@ fn unranked_trial(
     Unranked {
         id: trial.spec.id.clone(),
         contender: names.name(&trial.spec),
+        marks: marks(trial),
         status,
         reason,
         headline_per_s: measured

@@ -107,7 +107,7 @@ fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
         let Some(open) = &measurement.open_loop else {
             continue;
         };
-        let name = format!("{} r{}", names.name(&trial.spec), trial.spec.repeat);
+        let name = format!("{} r{}", names.marked(trial), trial.spec.repeat);
         let begun_per_s = number(open.issued as f64 / measurement.elapsed_s.max(1e-9));
         if !held::keeps_rate(measurement) {
             late.push(format!(
@@ -213,7 +213,7 @@ fn ceiling_row(
         .filter(|per_s| *per_s > 0.0);
     let flush = ceilings.flush;
     vec![
-        format!("{} r{}", names.name(&trial.spec), trial.spec.repeat),
+        format!("{} r{}", names.marked(trial), trial.spec.repeat),
         trial.spec.durability.name().to_owned(),
         trial.spec.workers.to_string(),
         rate(commits_per_s),
@@ -235,7 +235,7 @@ fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Bloc
         };
         let label = format!(
             "{}, {}, {}, r{}",
-            names.name(&trial.spec),
+            names.marked(trial),
             trial.spec.durability,
             counted(u64::from(trial.spec.workers), "worker"),
             trial.spec.repeat

@@ -89,7 +89,7 @@ fn cells(report: &Report) -> Vec<Repeats<'_>> {
         let cell = cells.entry(trial.spec.cell).or_insert_with(|| Repeats {
             name: format!(
                 "{}, {}, {}",
-                names.name(&trial.spec),
+                names.marked(trial),
                 trial.spec.durability,
                 counted(u64::from(trial.spec.workers), "worker")
             ),

@@ -21,7 +21,7 @@ pub(crate) fn warning(report: &Report) -> Option<Block> {
         .iter()
         .filter(|trial| breaks_its_level(trial, usual));
     let affected: BTreeSet<String> = affected
-        .map(|trial| format!("{} ({})", names.name(&trial.spec), trial.spec.durability))
+        .map(|trial| format!("{} ({})", names.marked(trial), trial.spec.durability))
         .collect();
     let affected: Vec<_> = affected.into_iter().collect();
     (!affected.is_empty()).then(|| {

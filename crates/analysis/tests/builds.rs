@@ -1,4 +1,4 @@
-//! Several builds of one engine in one run, and builds that are no fair baseline.
+//! Several builds of one engine in one run, and builds with assertions, which are not comparable.
 
 mod support;
 
@@ -95,18 +95,18 @@ fn a_build_that_never_opened_keeps_the_name_that_the_plan_gave() {
 #[test]
 fn a_library_with_assertions_is_flagged_in_every_format() {
     let report = report(both());
-    let warning = format!("rocksdb 7.8.3 ({OLD}) was compiled with assertions: no fair baseline");
+    let warning = "rocksdb 7.8.3 [assertions]: built with assertions: not comparable.";
     for format in [Format::Terminal, Format::Markdown] {
         let text = report.render(format, Style::default());
         let unescaped = text.replace('\\', "");
-        assert!(unescaped.contains(&warning), "{text}");
+        assert!(unescaped.contains(warning), "{text}");
         assert!(unescaped.contains("rocksdb 7.8.3 [assertions]"), "{text}");
         assert!(!unescaped.contains("rocksdb 11.8.1 [assertions]"), "{text}");
     }
     let csv = report.render(Format::Csv, Style::default());
     let marked: Vec<_> = csv
         .lines()
-        .filter(|line| line.contains("no fair"))
+        .filter(|line| line.contains(",built with assertions: not comparable,assertions,"))
         .collect();
     assert_eq!(marked.len(), 1, "{csv}");
     assert!(marked[0].contains(OLD) && marked[0].contains(&"1c".repeat(32)));
@@ -116,11 +116,14 @@ fn a_library_with_assertions_is_flagged_in_every_format() {
     assert_eq!(builds[0]["warning"], serde_json::Value::Null);
     assert_eq!(
         builds[1]["warning"],
-        "compiled with assertions: no fair baseline"
+        "built with assertions: not comparable"
     );
     assert_eq!(builds[1]["sha256"], "1c".repeat(32));
     let cells = &document["rankings"][0]["cells"];
     assert_eq!(cells[1]["assertions"], true);
+    assert_eq!(cells[0].get("marks"), None);
+    assert_eq!(cells[1]["marks"][0]["label"], "assertions");
+    assert_eq!(cells[1]["marks"][0]["comparable"], false);
     assert_eq!(cells[1]["origin"], OLD);
 }
 
@@ -131,7 +134,7 @@ fn a_library_without_assertions_or_of_which_none_can_be_told_is_not_flagged() {
         trials[0].engine.as_mut().unwrap().assertions = assertions;
         for format in [Format::Terminal, Format::Markdown, Format::Csv] {
             let text = report(trials.clone()).render(format, Style::default());
-            assert!(!text.contains("no fair baseline"), "{text}");
+            assert!(!text.contains("built with assertions"), "{text}");
             assert!(!text.contains("[assertions]"), "{text}");
         }
     }

@@ -83,7 +83,7 @@ fn row(report: &Report, trial: &TrialRecord, names: &ContenderNames) -> Vec<Stri
         status.to_owned(),
         operation.map_or_else(String::new, |operation| number(operation.per_s)),
         operation.map_or_else(String::new, |operation| operation.kind.clone()),
-        names.name(spec),
+        names.marked(trial),
         spec.durability.to_string(),
         spec.workers.to_string(),
     ];

@@ -37,10 +37,10 @@ pub(crate) fn rates(ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let title = format!("{} per second", capital(&plural(&ranking.headline)));
     let group = |cell: &Cell| {
         let rate = cell.figures.headline_per_s;
-        Group::new(&cell.contender, [vec![rate.median, rate.min, rate.max]])
+        Group::new(cell.name(), [vec![rate.median, rate.min, rate.max]])
     };
     let column = |title: &str| Column::new(title, Unit::PerSecond);
-    let (name, most) = (&best.contender, number(best.figures.headline_per_s.median));
+    let (name, most) = (best.name(), number(best.figures.headline_per_s.median));
     let (cells, first, order) = match in_order {
         true => (
             ranking.cells.clone(),
@@ -79,7 +79,7 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
         let rows = rate_points(one.measurement, &ranking.headline, budget)?;
         (rows.len() > 1).then(|| Group {
             marks: marks(one.measurement),
-            ..Group::rounded(&one.cell.contender, rows)
+            ..Group::rounded(one.cell.name(), rows)
         })
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();
@@ -88,8 +88,8 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
     if groups.iter().any(|group| !group.marks.is_empty()) {
         note += " Dots: what the engines did by themselves.";
     }
-    let names = chosen.iter().map(|one| one.cell.contender.as_str());
-    let without = names.filter(|name| !groups.iter().any(|group| group.name == *name));
+    let names = chosen.iter().map(|one| one.cell.name());
+    let without = names.filter(|name| groups.iter().all(|group| group.name != *name));
     let without: Vec<_> = without.collect();
     if !without.is_empty() {
         note += &format!(" Too short for a line: {}.", without.join(", "));
@@ -204,7 +204,7 @@ pub(crate) fn resources(chosen: &[Chosen<'_>]) -> Vec<Chart> {
         columns: parts.iter().map(|part| Column::new(*part, unit)).collect(),
         groups: chosen
             .iter()
-            .map(|one| Group::new(&one.cell.contender, [figures(one.measurement)]))
+            .map(|one| Group::new(one.cell.name(), [figures(one.measurement)]))
             .collect(),
         words: Vec::new(),
     };
@@ -229,7 +229,7 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
             });
             vec![stretch.from_s, stretch.to_s, index as f64]
         });
-        groups.push(Group::new(&one.cell.contender, rows.collect::<Vec<_>>()));
+        groups.push(Group::new(one.cell.name(), rows.collect::<Vec<_>>()));
     }
     let seen: Vec<_> = words.iter().map(|word| word.text).collect();
     let says = format!(

@@ -63,7 +63,7 @@ fn by_percentile(
 ) -> Option<Chart> {
     let group = |one: &Chosen<'_>| {
         let rows = points(one);
-        (!rows.is_empty()).then(|| Group::new(&one.cell.contender, rows))
+        (!rows.is_empty()).then(|| Group::new(one.cell.name(), rows))
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();
     (!groups.is_empty()).then(|| Chart {

@@ -94,16 +94,16 @@ fn counts(report: &Report) -> String {
 
 /// What went wrong, a line for each contender with its first reason.
 fn failures(report: &Report, rankings: &[Ranking]) -> Option<Block> {
-    let mut contenders: Vec<(&str, Vec<&Unranked>)> = Vec::new();
+    let mut contenders: Vec<(String, Vec<&Unranked>)> = Vec::new();
     let bad = rankings.iter().flat_map(|ranking| &ranking.unranked);
     for trial in bad.filter(|trial| trial.is_bad()) {
-        let name = trial.contender.as_str();
+        let name = trial.name();
         match contenders.iter_mut().find(|(other, _)| *other == name) {
             Some((_, trials)) => trials.push(trial),
             None => contenders.push((name, vec![trial])),
         }
     }
-    let line = |(name, trials): &(&str, Vec<&Unranked>)| {
+    let line = |(name, trials): &(String, Vec<&Unranked>)| {
         let of = |status: &str, one: &str, several: &str| {
             let count = trials.iter().filter(|trial| trial.status == status).count();
             match count {
@@ -179,7 +179,7 @@ fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
         return format!("{heading}: {told}");
     }
     let per_s = |cell: &Cell| cell.figures.headline_per_s.median;
-    let (name, told) = (&best.contender, number(per_s(best)));
+    let (name, told) = (best.name(), number(per_s(best)));
     let told = format!("{told} {unit}/s");
     let Some(second) = others.first() else {
         let without = without_result(ranking);
@@ -192,7 +192,7 @@ fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
         };
     };
     let ratio = per_s(best) / per_s(second).max(f64::MIN_POSITIVE);
-    let times = format!("{ratio:.2} times the rate of {}", second.contender);
+    let times = format!("{ratio:.2} times the rate of {}", second.name());
     if with_verdict(others, Verdict::Slower).len() == others.len() {
         return format!("{heading}: {name} is fastest, {told}, {times}.");
     }
@@ -218,21 +218,19 @@ fn unsure(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
     ];
     let clauses = reasons.into_iter().filter_map(|(reason, words)| {
         let tied = ties(ranking, reason, noise);
-        let names: Vec<_> = tied.iter().map(|cell| cell.contender.as_str()).collect();
+        let names: Vec<_> = tied.iter().map(|cell| cell.name()).collect();
         (!names.is_empty()).then(|| format!("{words} {}", listed(&names)))
     });
     clauses.collect()
 }
 
 /// The contenders of which trials failed or are invalid and none counts.
-fn without_result(ranking: &Ranking) -> Vec<&str> {
+fn without_result(ranking: &Ranking) -> Vec<String> {
     let mut names = Vec::new();
     for trial in ranking.unranked.iter().filter(|trial| trial.is_bad()) {
-        let name = trial.contender.as_str();
+        let name = trial.name();
         let ranked = ranking.cells.iter().chain(&ranking.harness);
-        let counts = ranked
-            .map(|cell| &cell.contender)
-            .any(|other| other == name);
+        let counts = ranked.map(Cell::name).any(|other| other == name);
         if !counts && !names.contains(&name) {
             names.push(name);
         }
@@ -241,10 +239,10 @@ fn without_result(ranking: &Ranking) -> Vec<&str> {
 }
 
 /// Names, the first ones where there are many.
-fn listed(names: &[&str]) -> String {
+fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [one] => one.clone(),
         [one, other] => format!("{one} and {other}"),
         [one, others @ ..] => format!("{one} and {} more", others.len()),
     }

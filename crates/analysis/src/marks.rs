@@ -1,0 +1,91 @@
+//! Marks: what a reader must know of a contender wherever it is named.
+//!
+//! A mark has a label, which stands in brackets after the contender's name in every table, chart and
+//! sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.
+//! JSON has both at every cell, CSV has the labels in its column `marks`.
+//!
+//! To add one, write a function that reads the trial's record and returns `Option<Mark>`, and name
+//! it in [`marks`]; everything else follows. Nothing but the record may decide: a report is made
+//! from a run folder alone.
+
+use crate::builds::WITH_ASSERTIONS;
+use serde::Serialize;
+use std::borrow::Cow;
+use trueput_record::TrialRecord;
+
+/// Something that a reader must know of a contender wherever it is named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mark {
+    /// A word or a few, shown in brackets after the contender's name.
+    pub label: Cow<'static, str>,
+    /// What the label means, as a clause that follows the contender's name and a colon. It is the
+    /// same for every trial of a cell.
+    pub explanation: Cow<'static, str>,
+    /// Whether the figures may be ranked with those of unmarked contenders. Where they may not, the
+    /// cell stands apart from the ranking, unless the user asks for it.
+    pub comparable: bool,
+}
+
+/// The marks of a trial, the gravest first; empty for most.
+#[must_use]
+pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
+    [assertions(trial)].into_iter().flatten().collect()
+}
+
+/// A library that was compiled with its assertions, which cost speed.
+fn assertions(trial: &TrialRecord) -> Option<Mark> {
+    let has_them = trial.engine.as_ref()?.assertions == Some(true);
+    has_them.then_some(Mark {
+        label: Cow::Borrowed("assertions"),
+        explanation: Cow::Borrowed(WITH_ASSERTIONS),
+        comparable: false,
+    })
+}
+
+/// The marks that any of these trials has, each once.
+#[must_use]
+pub fn marks_of<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Vec<Mark> {
+    let mut all: Vec<Mark> = Vec::new();
+    for mark in trials.into_iter().flat_map(marks) {
+        if !all.iter().any(|known| known.label == mark.label) {
+            all.push(mark);
+        }
+    }
+    all
+}
+
+/// A contender's name with the labels of its marks in brackets: `leveldb [assertions]`.
+#[must_use]
+pub fn marked(name: &str, marks: &[Mark]) -> String {
+    if marks.is_empty() {
+        return name.to_owned();
+    }
+    format!("{name} [{}]", labels(marks, ", "))
+}
+
+/// The labels of marks with something between them.
+pub(crate) fn labels(marks: &[Mark], between: &str) -> String {
+    let labels: Vec<_> = marks.iter().map(|mark| mark.label.as_ref()).collect();
+    labels.join(between)
+}
+
+/// What the marks of these contenders mean, a sentence for each mark that names everyone who has it.
+pub(crate) fn explanations<'a>(
+    contenders: impl IntoIterator<Item = (&'a str, &'a [Mark])>,
+) -> Vec<String> {
+    let mut told: Vec<(&Mark, Vec<&str>)> = Vec::new();
+    for (name, marks) in contenders {
+        for mark in marks {
+            match told.iter_mut().find(|(other, _)| *other == mark) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => told.push((mark, vec![name])),
+            }
+        }
+    }
+    let sentence = |(mark, names): (&Mark, Vec<&str>)| {
+        let names = names.join("; ");
+        format!("{names} [{}]: {}.", mark.label, mark.explanation)
+    };
+    told.into_iter().map(sentence).collect()
+}

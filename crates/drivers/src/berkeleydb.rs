@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, CacheCount, CacheScope, CacheUse, Capabilities, Database, Durability, Engine, Info,
-    Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "Berkeley DB";
@@ -110,6 +110,15 @@ impl Engine for BerkeleyDb {
             window,
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // Two-phase locks on pages; with snapshots, readers keep the versions of their beginning.
+        Some(Isolation::Serializable)
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["writers", "isolation"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

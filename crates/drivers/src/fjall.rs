@@ -16,8 +16,8 @@ use session::FjallSession;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind, Knob,
+    OpenSpec, Promise, Resolved, Result, Session, Value,
 };
 
 /// The fjall driver.
@@ -236,6 +236,15 @@ impl Engine for Fjall {
             window,
             source: source.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // One write transaction at a time, or reads and ranges validated at commit.
+        Some(Isolation::Serializable)
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["concurrency"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -19,8 +19,8 @@ use install::Installation;
 use knobs::Shape;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, Native, OpenSpec,
-    Promise, Resolved, Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, Native,
+    OpenSpec, Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "GT.M";
@@ -133,6 +133,11 @@ impl Engine for Gtm {
             window,
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // Write transactions are validated at commit, but a read transaction has no snapshot.
+        Some(Isolation::ReadCommitted)
     }
 
     fn knobs(&self) -> &'static [Knob] {

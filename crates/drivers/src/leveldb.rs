@@ -13,8 +13,8 @@ use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, OpenSpec,
+    Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "LevelDB";
@@ -140,6 +140,11 @@ impl Engine for LevelDb {
             window,
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // A write transaction that reads has the database for itself until it ends.
+        Some(Isolation::Serializable)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -14,8 +14,8 @@ use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind, Knob,
+    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The system's own LMDB, which can be named; the one that is compiled in is the default.
@@ -161,6 +161,11 @@ impl Engine for Lmdb {
             window,
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // One write transaction at a time, and readers keep the tree of their beginning.
+        Some(Isolation::Serializable)
     }
 
     fn knobs(&self) -> &'static [Knob] {

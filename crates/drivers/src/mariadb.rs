@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob,
-    Observer, OpenSpec, Promise, Resolved, Result, Service, secret,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Isolation,
+    Knob, Observer, OpenSpec, Promise, Resolved, Result, Service, secret,
 };
 
 /// The MariaDB driver.
@@ -137,6 +137,31 @@ impl Engine for MariaDb {
 
     fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
         settings::promise(durability, knobs)
+    }
+
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+        Some(match (Storage::of(knobs), knobs.text("isolation")) {
+            (_, "read-committed") => Isolation::ReadCommitted,
+            // Without gap locks, a search is not kept from what is put into it.
+            (Storage::Rocksdb, _) => Isolation::Snapshot,
+            // Gets and scans of a write transaction are FOR UPDATE, with locks on gaps.
+            (Storage::Innodb, _) => Isolation::Serializable,
+        })
+    }
+
+    fn isolation_in_sql(&self, knobs: &Resolved) -> Option<Isolation> {
+        Some(match (Storage::of(knobs), knobs.text("isolation")) {
+            (Storage::Innodb, "serializable") => Isolation::Serializable,
+            (Storage::Innodb, "snapshot") | (Storage::Rocksdb, "repeatable-read") => {
+                Isolation::Snapshot
+            }
+            // At repeatable-read, too, an UPDATE overwrites what was committed since the SELECT.
+            _ => Isolation::ReadCommitted,
+        })
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["storage_engine", "isolation"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -13,8 +13,8 @@ use environment::{Environment, Setup};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, OpenSpec,
+    Promise, Resolved, Result, Session, Value, Window,
 };
 
 const SEARCH: Search = Search {
@@ -111,6 +111,11 @@ impl Engine for Mdbx {
             };
         }
         Ok(promise)
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // One write transaction at a time, and readers keep the tree of their beginning.
+        Some(Isolation::Serializable)
     }
 
     fn knobs(&self) -> &'static [Knob] {

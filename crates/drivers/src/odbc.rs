@@ -31,8 +31,8 @@ use source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Knob, OpenSpec,
-    Promise, Resolved, Result,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Isolation, Knob,
+    OpenSpec, Promise, Resolved, Result,
 };
 
 /// The ODBC driver.
@@ -169,6 +169,26 @@ impl Engine for Odbc {
             window: keeping.window(),
             source: keeping.source.to_owned(),
         })
+    }
+
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+        let manner = self.manner()?;
+        knobs::stated(knobs, manner)
+    }
+
+    fn isolation_in_sql(&self, knobs: &Resolved) -> Option<Isolation> {
+        let manner = self.manner()?;
+        match (manner.dialect, knobs::stated(knobs, manner)?) {
+            // Without locks, an UPDATE overwrites what was committed since the SELECT.
+            (Dialect::Mariadb, _) if knobs::bit(knobs, manner) < dialect::SERIALIZABLE => {
+                Some(Isolation::ReadCommitted)
+            }
+            (_, stated) => Some(stated),
+        }
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["isolation"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -21,8 +21,8 @@ pub(crate) use owned::LOCK;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Knob,
-    OpenSpec, Promise, Resolved, Result, Service, Window, secret,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Isolation,
+    Knob, OpenSpec, Promise, Resolved, Result, Service, Window, secret,
 };
 use wire::Connection;
 
@@ -172,6 +172,19 @@ impl Engine for Postgresql {
             window: (durability == Durability::Buffered).then(|| unwritten(delay_ms)),
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+        Some(match knobs.text("isolation") {
+            "read-committed" => Isolation::ReadCommitted,
+            "serializable" => Isolation::Serializable,
+            // What it calls repeatable read is snapshot isolation.
+            _ => Isolation::Snapshot,
+        })
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["isolation"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

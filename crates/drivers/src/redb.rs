@@ -18,8 +18,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Kind, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind, Knob,
+    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The redb driver.
@@ -146,6 +146,11 @@ impl Engine for Redb {
             window,
             source: source.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // One write transaction at a time, and readers keep the tree of their beginning.
+        Some(Isolation::Serializable)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 use symbols::Symbols;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Happening, Info, Knob, OpenSpec,
-    Promise, Resolved, Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Happening, Info, Isolation, Knob,
+    OpenSpec, Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "RocksDB";
@@ -132,6 +132,19 @@ impl Engine for RocksDb {
             window,
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+        Some(match knobs.text("transactions") {
+            // One that reads has the database for itself until it ends.
+            "batch" => Isolation::Serializable,
+            // Gets are locked or validated; what a scan reads is not, and may change.
+            _ => Isolation::ReadCommitted,
+        })
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["transactions"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, CacheCount, CacheScope, Capabilities, Database, Dialect, Durability, Engine, Info, Kind,
-    Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheCount, CacheScope, Capabilities, Database, Dialect, Durability, Engine, Info,
+    Isolation, Kind, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -247,6 +247,15 @@ impl Engine for Sqlite {
             window.bytes = (pages > 0).then(|| pages.saturating_mul(page_bytes));
         }
         Ok(promise)
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // Write transactions begin with BEGIN IMMEDIATE: there is one at a time.
+        Some(Isolation::Serializable)
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["journal_mode"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

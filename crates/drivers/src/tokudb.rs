@@ -15,8 +15,8 @@ use environment::{Environment, Loaded};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, OpenSpec, Promise, Resolved,
-    Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Isolation, Knob, OpenSpec, Promise,
+    Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "TokuDB";
@@ -102,6 +102,11 @@ impl Engine for TokuDb {
             window,
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // Write transactions lock keys and ranges that they read; readers keep a snapshot.
+        Some(Isolation::Serializable)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -17,8 +17,8 @@ use shim::Api;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Knob, Observer, OpenSpec, Promise,
-    Resolved, Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Info, Isolation, Knob, Observer, OpenSpec,
+    Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -92,6 +92,15 @@ impl Engine for WiredTiger {
             window: window(durability, knobs),
             source: SOURCE.to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // Of two that write a record one gives way; what a transaction reads is not locked.
+        Some(Isolation::Snapshot)
+    }
+
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &["table"]
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -10,6 +10,7 @@ pub mod cache;
 pub mod conformance;
 pub mod error;
 pub mod happening;
+pub mod isolation;
 pub mod key;
 pub mod knob;
 pub mod native;
@@ -32,7 +33,7 @@ pub use service::Service;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::accounting::CacheUse;
-pub use trueput_record::{Durability, Promise, Value, Window};
+pub use trueput_record::{Durability, Isolation, Phenomenon, Promise, Value, Window};
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -90,6 +91,26 @@ pub trait Engine: Send + Sync {
         let name = self.info().name;
         self.promise(durability)
             .ok_or_else(|| Error::Unsupported(format!("{name} has no durability '{durability}'")))
+    }
+
+    /// What its sessions' transactions never show each other with these knobs, by key and in scans;
+    /// [`isolation`] verifies it. `None` where it keeps no records, or nobody knows.
+    ///
+    /// It holds for transactions that read as well as for those that write, so it is the weaker of
+    /// both where they differ. Where a driver locks what its gets read, it may be stronger than the
+    /// engine's own level of that name.
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation>;
+
+    /// The same for statements of SQL, which lock only what they say they lock; the level of
+    /// [`Engine::isolation`] unless the driver says otherwise.
+    fn isolation_in_sql(&self, knobs: &Resolved) -> Option<Isolation> {
+        self.isolation(knobs)
+    }
+
+    /// The knobs that decide how transactions are kept apart, by their names. Each has words or is on
+    /// or off; the anomaly suite tries all that they can be set to.
+    fn isolation_knobs(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Its settings that a plan may turn.

@@ -1,8 +1,8 @@
 //! The engine that does nothing, as fast as can be: what is measured on it is the harness.
 
 use crate::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob,
-    Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
+    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
 
@@ -49,6 +49,11 @@ impl Engine for Null {
             window: None,
             source: "crates/engine/src/null.rs".to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // It keeps nothing to isolate.
+        None
     }
 
     fn knobs(&self) -> &'static [Knob] {

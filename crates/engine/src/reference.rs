@@ -9,8 +9,8 @@
 //! loses everything since, so its only level is `none`.
 
 use crate::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob,
-    Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
+    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -66,6 +66,10 @@ impl Engine for Reference {
             window: None,
             source: "crates/engine/src/reference.rs".to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        Some(Isolation::Serializable)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -2,8 +2,8 @@
 //! system. Such a workload reads and writes files of its own.
 
 use crate::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob,
-    Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
+    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
 
@@ -63,6 +63,11 @@ impl Engine for Storage {
             window: None,
             source: "https://man7.org/linux/man-pages/man2/fsync.2.html".to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        // It keeps nothing to isolate.
+        None
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -7,6 +7,7 @@
 )]
 
 mod broken;
+mod isolation;
 
 use broken::{Broken, Fault};
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::ceiling::Ceilings;
 use crate::filesystem::MountedFileSystem;
 use crate::placement::{AllocatorReport, Placement};
 use crate::recovery::{EngineEvent, Recovery};
-use crate::{Promise, TrialSpec, Value, VerifyLevel};
+use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -100,6 +100,10 @@ pub struct EngineReport {
     pub assertions: Option<bool>,
     /// What each commit promised.
     pub promise: Promise,
+    /// What its transactions never showed each other, as the driver states it for these knobs; absent
+    /// where nothing is stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Settings as the engine reports them back, not as we asked.
     pub settings: BTreeMap<String, Value>,
     /// The engine's own counters when the workers had ended.

@@ -3,7 +3,7 @@
 use crate::Registry;
 use crate::host::placement;
 use trueput_engine::{Engine, Native, Resolved, Storage, knob, storage};
-use trueput_record::{Conditions, Promise, TrialSpec, WorkerKind};
+use trueput_record::{Conditions, Isolation, Promise, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Subject};
 
 static STORAGE: Storage = Storage;
@@ -39,6 +39,16 @@ pub(crate) struct Bound {
     pub job: Box<dyn Job>,
     /// The engine's own program that does the workers' shares, where the knobs ask for it.
     pub native: Option<Box<dyn Native>>,
+}
+
+impl Bound {
+    /// What the trial's transactions never show each other, as the driver states it.
+    pub fn isolation(&self) -> Option<Isolation> {
+        match self.job.uses_sql() {
+            true => self.engine.isolation_in_sql(&self.knobs),
+            false => self.engine.isolation(&self.knobs),
+        }
+    }
 }
 
 /// Binds a trial to what the program offers.

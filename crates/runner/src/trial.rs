@@ -374,6 +374,7 @@ fn describe_prepared(
         sha256: context.sha256(library.as_deref())?,
         assertions,
         promise: bound.promise.clone(),
+        isolation: bound.isolation(),
         settings: engine.settings,
         counters: engine.counters,
     });

@@ -155,6 +155,12 @@ pub trait Job: Send + Sync {
         Ok(())
     }
 
+    /// Whether its transactions are statements of SQL, which lock only what they say they lock
+    /// ([`trueput_engine::Engine::isolation_in_sql`]).
+    fn uses_sql(&self) -> bool {
+        false
+    }
+
     /// Whether its transactions read before they write, so that the engine must be one that keeps
     /// them apart by itself ([`trueput_engine::Engine::check_transactions`]).
     fn needs_transactions(&self) -> bool {

@@ -132,6 +132,7 @@ fn engine(spec: &TrialSpec) -> EngineReport {
             window: None,
             source: "its manual".to_owned(),
         },
+        isolation: None,
         settings: Settings::new(),
         counters: Settings::new(),
     }

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Kind,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
+    Kind, Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value,
+    ValueVisitor,
 };
 
 /// The toy engine's driver.
@@ -80,6 +81,10 @@ impl Engine for Toy {
             window: None,
             source: "crates/drivers/examples/toy_engine/toy.rs".to_owned(),
         })
+    }
+
+    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+        Some(Isolation::Serializable)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -3,7 +3,7 @@
 use super::connection::Told;
 use super::dialect::{Manner, READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE};
 use super::source::DIALECT;
-use trueput_engine::{Error, Kind, Knob, Resolved, Result};
+use trueput_engine::{Dialect, Error, Isolation, Kind, Knob, Resolved, Result};
 
 pub(super) const NAME: &str = "odbc";
 
@@ -63,14 +63,36 @@ pub(super) fn check_dialect(knobs: &Resolved, manner: &Manner) -> Result<()> {
     )))
 }
 
+/// The isolation of write transactions that is asked for, by its bit.
+pub(super) fn bit(knobs: &Resolved, manner: &Manner) -> u32 {
+    let word = knobs.text("isolation");
+    let asked = LEVELS.iter().find(|(name, _)| *name == word);
+    asked.map_or(manner.isolation, |(_, bit)| *bit)
+}
+
+/// What transactions never show each other at the isolation that is asked for.
+pub(super) fn stated(knobs: &Resolved, manner: &Manner) -> Option<Isolation> {
+    let bit = bit(knobs, manner);
+    Some(match manner.dialect {
+        Dialect::Postgresql if bit == REPEATABLE_READ => Isolation::Snapshot,
+        // Every read of a write transaction is FOR UPDATE, with locks on gaps.
+        Dialect::Mariadb if bit >= REPEATABLE_READ => Isolation::Serializable,
+        // What the standard says of the level.
+        _ => match bit {
+            READ_COMMITTED => Isolation::ReadCommitted,
+            REPEATABLE_READ => Isolation::RepeatableRead,
+            SERIALIZABLE => Isolation::Serializable,
+            _ => return None,
+        },
+    })
+}
+
 /// The isolation of write transactions, by its bit.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where the driver has it not, or it would lose updates.
 pub(super) fn isolation(knobs: &Resolved, manner: &Manner, told: &Told) -> Result<u32> {
-    let word = knobs.text("isolation");
-    let asked = LEVELS.iter().find(|(name, _)| *name == word);
-    let bit = asked.map_or(manner.isolation, |(_, bit)| *bit);
+    let bit = bit(knobs, manner);
     // At a weaker one than its own, locks on rows do not make up for it: a key that is not there has
     // none, so that two transactions that find it missing would both put it.
     if bit >= manner.isolation && told.isolations & bit != 0 {

@@ -11,7 +11,7 @@ mod protocol;
 mod records;
 mod scans;
 mod sessions;
-mod support;
+pub(crate) mod support;
 mod transactions;
 
 use crate::{Capabilities, Database, Durability, Engine, OpenSpec, Resolved};

@@ -1,13 +1,15 @@
 //! Engines that are wrong in one way each: the reference engine with one fault built in.
 
+pub mod weak;
+
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::reference::Reference;
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, KeyRange, Knob,
-    Mode, OpenSpec, Promise, RecordVisitor, Result, Session, Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
+    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
 };
 
 /// What is wrong with an engine.
@@ -145,6 +147,10 @@ impl Engine for Broken {
             promise.durability = Durability::Process;
         }
         Some(promise)
+    }
+
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+        Reference.isolation(knobs)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -170,6 +170,7 @@ pub fn record() -> TrialRecord {
             sha256: "ab".repeat(32),
             assertions: Some(false),
             promise,
+            isolation: Some(trueput_record::Isolation::Serializable),
             settings: named([("map_size", Value::Integer(1 << 30))]),
             counters: named([("depth", Value::Integer(3))]),
         }),

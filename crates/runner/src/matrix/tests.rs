@@ -61,6 +61,10 @@ impl Engine for Described {
         })
     }
 
+    fn isolation(&self, _: &Resolved) -> Option<trueput_engine::Isolation> {
+        None
+    }
+
     fn knobs(&self) -> &'static [Knob] {
         &[Knob {
             name: "map_size",

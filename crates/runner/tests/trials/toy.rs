@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Info, KeyRange, Kind, Knob, Mode,
-    Null, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Info, Isolation, KeyRange, Kind,
+    Knob, Mode, Null, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value,
+    ValueVisitor,
 };
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, VerifyLevel};
@@ -61,6 +62,10 @@ impl Engine for Toy {
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
         Null.promise(durability)
+    }
+
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+        Null.isolation(knobs)
     }
 
     fn knobs(&self) -> &'static [Knob] {

@@ -128,6 +128,10 @@ impl Job for TpccJob {
         self.settings.store.check(dialect)
     }
 
+    fn uses_sql(&self) -> bool {
+        self.settings.store == store::Store::Sql
+    }
+
     fn needs_transactions(&self) -> bool {
         true
     }

@@ -1,0 +1,264 @@
+//! The anomaly suite: whether an engine shows what the isolation that its driver states proscribes.
+//!
+//! For each phenomenon there are schedules of two or three transactions that invite it. An engine
+//! prevents an anomaly by making a transaction wait, by refusing one with a conflict, or by what each
+//! is shown; where none of this happens, the anomaly occurs. One that occurs refutes every level that
+//! proscribes it. One that does not occur proves nothing: schedules are few, and the transactions of
+//! one process.
+
+mod anomalies;
+mod schedule;
+
+use crate::conformance::support::{At, Fault, Outcome, Record, guarded, read, store};
+use crate::{Database, Durability, Engine, Isolation, Kind, OpenSpec, Phenomenon, Resolved, Value};
+use anomalies::Anomaly;
+use schedule::{By, Key, Scheduler, TRANSACTIONS};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use trueput_record::measurement::Check;
+use trueput_record::trial::Settings;
+
+/// What an engine showed in every schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// What its driver states; `None` where it states nothing.
+    pub stated: Option<Isolation>,
+    /// One for each schedule, by phenomenon; none where the engine keeps no records.
+    pub observations: Vec<Observation>,
+}
+
+/// What an engine showed in one schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// The phenomenon that the schedule invites.
+    pub phenomenon: Phenomenon,
+    /// What distinguishes it from other schedules of the same phenomenon.
+    pub variant: &'static str,
+    /// What came of it.
+    pub result: Observed,
+}
+
+/// What came of a schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Observed {
+    /// A transaction waited for another one to end.
+    Waited,
+    /// A transaction was refused with a conflict.
+    Refused,
+    /// Neither waited nor was refused, and the anomaly did not occur.
+    Separate,
+    /// The anomaly occurred.
+    Occurred,
+    /// The engine gave an error that is no conflict, or never returned.
+    Failed(String),
+}
+
+impl fmt::Display for Observed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Waited => "prevented: a transaction waited",
+            Self::Refused => "prevented: a transaction was refused with a conflict",
+            Self::Separate => "prevented: each transaction was shown its own state",
+            Self::Occurred => "occurred",
+            Self::Failed(why) => why,
+        })
+    }
+}
+
+impl Report {
+    /// Whether any schedule of the phenomenon showed it.
+    #[must_use]
+    pub fn shows(&self, phenomenon: Phenomenon) -> bool {
+        self.of(phenomenon)
+            .any(|observation| observation.result == Observed::Occurred)
+    }
+
+    /// The observations of one phenomenon.
+    pub fn of(&self, phenomenon: Phenomenon) -> impl Iterator<Item = &Observation> {
+        let of_it = move |observation: &&Observation| observation.phenomenon == phenomenon;
+        self.observations.iter().filter(of_it)
+    }
+
+    /// The strongest level that nothing refuted; `None` where even the weakest is, or nothing was
+    /// observed.
+    #[must_use]
+    pub fn strongest(&self) -> Option<Isolation> {
+        let stands = |level: &Isolation| {
+            let mut all = Phenomenon::ALL.into_iter();
+            all.all(|phenomenon| !level.proscribes(phenomenon) || !self.shows(phenomenon))
+        };
+        let has_observed = !self.observations.is_empty();
+        let mut levels = Isolation::ALL.into_iter().rev();
+        levels.find(|level| has_observed && stands(level))
+    }
+
+    /// A check for each schedule. It fails where the anomaly occurred although the level stated
+    /// proscribes it.
+    #[must_use]
+    pub fn checks(&self) -> Vec<Check> {
+        let check = |observation: &Observation| {
+            let Observation {
+                phenomenon,
+                variant,
+                result,
+            } = observation;
+            let refutes = |level: Isolation| level.proscribes(*phenomenon);
+            let (passed, detail) = match (result, self.stated) {
+                (Observed::Failed(_), _) => (false, result.to_string()),
+                (Observed::Occurred, Some(level)) if refutes(level) => (
+                    false,
+                    format!("occurred; {level}, as stated, proscribes it"),
+                ),
+                (Observed::Occurred, Some(level)) => {
+                    (true, format!("occurred; {level}, as stated, permits it"))
+                }
+                _ => (true, result.to_string()),
+            };
+            Check::new(&format!("{phenomenon}: {variant}"), passed, detail)
+        };
+        self.observations.iter().map(check).collect()
+    }
+}
+
+/// Everything that an engine's [`Engine::isolation_knobs`] can be set to together, the defaults
+/// first; just the defaults where it has none. What an engine refuses is among them.
+#[must_use]
+pub fn settings(engine: &dyn Engine) -> Vec<Settings> {
+    let mut all = vec![Settings::new()];
+    for name in engine.isolation_knobs() {
+        let Some(knob) = engine.knobs().iter().find(|knob| knob.name == *name) else {
+            continue;
+        };
+        let values = values(&knob.kind);
+        let with = |settings: &Settings| {
+            let with = |value: &Value| {
+                let mut settings = settings.clone();
+                settings.insert((*name).to_owned(), value.clone());
+                settings
+            };
+            values.iter().map(with).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// What a knob of words, or one that is on or off, can be set to; its default first.
+fn values(kind: &Kind) -> Vec<Value> {
+    let default = kind.default_value();
+    let mut values: Vec<Value> = match kind {
+        Kind::Choice { choices, .. } => choices.iter().map(|word| Value::from(*word)).collect(),
+        Kind::Boolean { .. } => [false, true].map(Value::from).to_vec(),
+        _ => vec![default.clone()],
+    };
+    values.sort_by_key(|value| *value != default);
+    values
+}
+
+/// Runs every schedule on one database in `directory`, which exists and is empty; a server that the
+/// engine needs runs there.
+#[must_use]
+pub fn observe(
+    engine: &dyn Engine,
+    directory: &Path,
+    durability: Durability,
+    knobs: &Resolved,
+) -> Report {
+    let stated = engine.isolation(knobs);
+    if !engine.capabilities().retains_data {
+        let observations = Vec::new();
+        return Report {
+            stated,
+            observations,
+        };
+    }
+    let spec = OpenSpec {
+        directory,
+        durability,
+        knobs,
+        sessions: TRANSACTIONS as u32 + 1,
+    };
+    let longest = engine.capabilities().max_value_bytes;
+    let anomalies = anomalies::all();
+    let results = run_all(engine, &spec, &anomalies, longest);
+    let observation = |(anomaly, result): (&Anomaly, Observed)| Observation {
+        phenomenon: anomaly.phenomenon,
+        variant: anomaly.variant,
+        result,
+    };
+    let observations = anomalies.iter().zip(results).map(observation).collect();
+    Report {
+        stated,
+        observations,
+    }
+}
+
+/// What came of each; after an engine's error the rest is not tried.
+fn run_all(
+    engine: &dyn Engine,
+    spec: &OpenSpec<'_>,
+    anomalies: &[Anomaly],
+    longest: usize,
+) -> Vec<Observed> {
+    let mut results = Vec::new();
+    let ran = guarded(|| {
+        let database: Arc<dyn Database> = Arc::from(engine.open(spec).at("open")?);
+        fill(&*database, anomalies.len(), longest)?;
+        let mut scheduler = Scheduler::new(&database);
+        for (number, anomaly) in anomalies.iter().enumerate() {
+            results.push(run_one(&*database, &mut scheduler, number, anomaly)?);
+        }
+        Ok(())
+    });
+    if let Err(Fault(text)) = ran {
+        results.push(Observed::Failed(text));
+    }
+    let not_run = || Observed::Failed("not run: the one before it failed".to_owned());
+    results.resize_with(anomalies.len(), not_run);
+    results
+}
+
+fn run_one(
+    database: &dyn Database,
+    scheduler: &mut Scheduler,
+    number: usize,
+    anomaly: &Anomaly,
+) -> Outcome<Observed> {
+    let mut history = scheduler.run(number, &anomaly.steps)?;
+    let mut session = database.session().at("session")?;
+    history.left = read(session.as_mut(), |session| {
+        let mut left = [None; 4];
+        for (left, key) in left.iter_mut().zip(Key::ALL) {
+            *left = schedule::read(session, number, key, By::Get)?;
+        }
+        Ok(left)
+    })?;
+    Ok(if (anomaly.occurred)(&history) {
+        Observed::Occurred
+    } else if history.has_refused() {
+        Observed::Refused
+    } else if history.has_waited {
+        Observed::Waited
+    } else {
+        Observed::Separate
+    })
+}
+
+/// Puts x and y of every schedule, and between the letters so many records that they lie on pages of
+/// their own: an engine that locks pages must not seem to lock records or ranges.
+fn fill(database: &dyn Database, schedules: usize, longest: usize) -> Outcome<()> {
+    const FILLERS: u8 = 100;
+    let mut session = database.session().at("session")?;
+    let filler = vec![b'-'; longest.min(1_500)];
+    for letter in [b'a', b'h', b'o', b'w'] {
+        let records: Vec<Record> = (0..FILLERS)
+            .map(|number| (vec![letter, number], filler.clone()))
+            .collect();
+        store(session.as_mut(), &records)?;
+    }
+    let records: Vec<Record> = (0..schedules)
+        .flat_map(|number| [Key::X, Key::Y].map(|key| (key.bytes(number), vec![0])))
+        .collect();
+    store(session.as_mut(), &records)
+}

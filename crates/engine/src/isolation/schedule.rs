@@ -1,0 +1,356 @@
+//! Runs a schedule: the steps of several transactions in a fixed order, each transaction in a session
+//! on a thread of its own.
+//!
+//! A step that an engine makes wait is left waiting, and the schedule goes on with the others; what
+//! the waiting transaction would do next is done when it is let through. So an engine that locks and
+//! one that takes its writers in turn come to an end like any other.
+
+use crate::conformance::support::{At, Fault, Outcome, get, guarded, scan};
+use crate::{Database, Direction, Error, KeyRange, Mode, Session};
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The most transactions of a schedule.
+pub const TRANSACTIONS: usize = 3;
+
+/// A step that has not ended by then is taken to wait for another transaction.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Longer than any engine's limit for waiting on a lock.
+const LIMIT: Duration = Duration::from_secs(90);
+/// How long the threads may take to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A record of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// There from the beginning, with the value 0.
+    X,
+    /// The same, on another page.
+    Y,
+    /// Not there at first. What a search covers begins with it.
+    P,
+    /// Not there at first. What a search covers ends with it.
+    Q,
+}
+
+impl Key {
+    pub const ALL: [Self; 4] = [Self::X, Self::Y, Self::P, Self::Q];
+
+    /// Its bytes in the schedule of this number. Those of different letters lie pages apart.
+    pub fn bytes(self, schedule: usize) -> Vec<u8> {
+        let (letter, last) = match self {
+            Self::X => ('f', 'x'),
+            Self::Y => ('m', 'y'),
+            Self::P => ('t', 'p'),
+            Self::Q => ('t', 'q'),
+        };
+        format!("{letter}{schedule:03}{last}").into_bytes()
+    }
+}
+
+/// How a transaction reads one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Get,
+    /// A scan of a range that holds this key and no other.
+    Scan,
+}
+
+/// What a transaction does at once.
+#[derive(Debug, Clone, Copy)]
+pub enum Step {
+    Begin(Mode),
+    Read(Key, By),
+    /// Reads what lies from [`Key::P`] to [`Key::Q`].
+    Search,
+    Put(Key, u8),
+    Commit,
+    Abort,
+}
+
+/// A value that was read; `None` where the record was not there.
+pub type Seen = Option<u8>;
+
+/// How a transaction ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Committed,
+    /// As its schedule has it.
+    Aborted,
+    /// The engine reported a conflict.
+    Refused,
+}
+
+/// What came of a schedule.
+#[derive(Debug, Default)]
+pub struct History {
+    ends: [Option<End>; TRANSACTIONS],
+    reads: Vec<(usize, Key, Seen)>,
+    /// Whether a step was made to wait.
+    pub has_waited: bool,
+    /// The values afterwards, in the order of [`Key::ALL`].
+    pub left: [Seen; 4],
+}
+
+impl History {
+    /// Whether the transactions of these numbers, from 1, committed.
+    pub fn committed(&self, numbers: &[usize]) -> bool {
+        let is_committed = |number: &usize| self.ends[number - 1] == Some(End::Committed);
+        numbers.iter().all(is_committed)
+    }
+
+    /// Whether the engine gave a transaction up.
+    pub fn has_refused(&self) -> bool {
+        self.ends.contains(&Some(End::Refused))
+    }
+
+    /// What the transaction of this number read of a key, in turn.
+    pub fn reads(&self, number: usize, key: Key) -> Vec<Seen> {
+        let of = |(reader, read, seen): &(usize, Key, Seen)| {
+            (*reader == number && *read == key).then_some(*seen)
+        };
+        self.reads.iter().filter_map(of).collect()
+    }
+
+    /// What the transaction of this number read of a key first; `None` where it came to no read.
+    pub fn first(&self, number: usize, key: Key) -> Option<Seen> {
+        self.reads(number, key).first().copied()
+    }
+
+    /// What is left of a key.
+    pub fn last(&self, key: Key) -> Seen {
+        self.left[key as usize]
+    }
+}
+
+/// What a session's thread answers to one step.
+enum Answer {
+    /// It was done; these are the values that it read.
+    Done(Vec<(Key, Seen)>),
+    Ended(End),
+    Failed(String),
+}
+
+/// One session on its own thread.
+struct Worker {
+    /// None once it is to end.
+    steps: Option<Sender<(usize, Step)>>,
+    thread: JoinHandle<()>,
+    answers: Receiver<Answer>,
+    is_busy: bool,
+    /// What it does when it is not made to wait any more.
+    backlog: VecDeque<Step>,
+}
+
+/// Sessions that do the steps of one schedule after the other.
+pub struct Scheduler {
+    workers: Vec<Worker>,
+}
+
+impl Scheduler {
+    /// Starts the threads.
+    pub fn new(database: &Arc<dyn Database>) -> Self {
+        let start = |_| {
+            let (steps, orders) = channel();
+            let (replies, answers) = channel();
+            let database = Arc::clone(database);
+            let thread = thread::spawn(move || {
+                let served = guarded(|| serve(&*database, &orders, &replies));
+                if let Err(Fault(text)) = served {
+                    // Where nobody listens any more, the suite has given up.
+                    let _ = replies.send(Answer::Failed(text));
+                }
+            });
+            Worker {
+                steps: Some(steps),
+                thread,
+                answers,
+                is_busy: false,
+                backlog: VecDeque::new(),
+            }
+        };
+        let workers = (0..TRANSACTIONS).map(start).collect();
+        Self { workers }
+    }
+
+    /// Does the steps, each by the transaction of its number, from 1.
+    pub fn run(&mut self, schedule: usize, steps: &[(usize, Step)]) -> Outcome<History> {
+        let mut history = History::default();
+        for (number, step) in steps {
+            self.workers[number - 1].backlog.push_back(*step);
+            self.settle(schedule, &mut history, PATIENCE)?;
+        }
+        let deadline = Instant::now() + LIMIT;
+        while self.workers.iter().any(|worker| worker.is_busy) {
+            if Instant::now() > deadline {
+                let text = format!("a transaction was made to wait for over {LIMIT:?}");
+                return Err(Fault(text));
+            }
+            self.settle(schedule, &mut history, PATIENCE)?;
+        }
+        Ok(history)
+    }
+
+    /// Has every session that is not made to wait do what it has to do.
+    fn settle(&mut self, schedule: usize, history: &mut History, wait: Duration) -> Outcome<()> {
+        let mut has_moved = true;
+        while has_moved {
+            has_moved = false;
+            for index in 0..self.workers.len() {
+                has_moved |= self.advance(index, schedule, history, wait)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has one session do a step, or hears what came of the one that it waited in.
+    fn advance(
+        &mut self,
+        index: usize,
+        schedule: usize,
+        history: &mut History,
+        wait: Duration,
+    ) -> Outcome<bool> {
+        let worker = &mut self.workers[index];
+        // One that waits has been given its time; it is only asked whether it still does.
+        let mut patience = Duration::from_millis(1);
+        if !worker.is_busy {
+            let Some(step) = worker.backlog.pop_front() else {
+                return Ok(false);
+            };
+            if history.ends[index].is_some() {
+                return Ok(true);
+            }
+            let sent = worker
+                .steps
+                .as_ref()
+                .map(|steps| steps.send((schedule, step)));
+            if !matches!(sent, Some(Ok(()))) {
+                return Err(Fault("a session's thread has ended".to_owned()));
+            }
+            worker.is_busy = true;
+            patience = wait;
+        }
+        match worker.answers.recv_timeout(patience) {
+            Ok(Answer::Done(seen)) => {
+                let reads = seen.into_iter().map(|(key, seen)| (index + 1, key, seen));
+                history.reads.extend(reads);
+            }
+            Ok(Answer::Ended(end)) => history.ends[index] = Some(end),
+            Ok(Answer::Failed(text)) => return Err(Fault(text)),
+            Err(RecvTimeoutError::Timeout) => {
+                history.has_waited = true;
+                return Ok(false);
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Fault("a session's thread has ended".to_owned()));
+            }
+        }
+        worker.is_busy = false;
+        Ok(true)
+    }
+}
+
+impl Drop for Scheduler {
+    /// Has the threads end, since they have the database open. One that an engine does not return to
+    /// is left behind.
+    fn drop(&mut self) {
+        for worker in &mut self.workers {
+            worker.steps = None;
+        }
+        let deadline = Instant::now() + GRACE;
+        let is_working = |worker: &Worker| !worker.thread.is_finished();
+        while self.workers.iter().any(is_working) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A thread's work: a session, and the steps that it is given.
+fn serve(
+    database: &dyn Database,
+    orders: &Receiver<(usize, Step)>,
+    replies: &Sender<Answer>,
+) -> Outcome<()> {
+    let mut session = database.session().at("session")?;
+    for (schedule, step) in orders {
+        let answer = match act(session.as_mut(), schedule, step) {
+            Ok(answer) => answer,
+            Err(error) => {
+                if !matches!(step, Step::Begin(_) | Step::Commit | Step::Abort) {
+                    // The first error is the one to tell.
+                    let _ = session.abort();
+                }
+                match error.is_conflict() {
+                    true => Answer::Ended(End::Refused),
+                    false => Answer::Failed(format!("{step:?}: {error}")),
+                }
+            }
+        };
+        if replies.send(answer).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn act(session: &mut dyn Session, schedule: usize, step: Step) -> crate::Result<Answer> {
+    match step {
+        Step::Begin(mode) => session.begin(mode)?,
+        Step::Put(key, value) => session.put(&key.bytes(schedule), &[value])?,
+        Step::Read(key, by) => {
+            return read(session, schedule, key, by).map(|seen| Answer::Done(vec![(key, seen)]));
+        }
+        Step::Search => {
+            let (low, high) = (Key::P.bytes(schedule), Key::Q.bytes(schedule));
+            let found = scan(session, including(&low, &high), Direction::Forward)?;
+            let seen = [Key::P, Key::Q].map(|key| {
+                let bytes = key.bytes(schedule);
+                let record = found.iter().find(|(key, _)| *key == bytes);
+                (key, record.map(|(_, value)| number(value)))
+            });
+            return Ok(Answer::Done(seen.to_vec()));
+        }
+        Step::Commit => {
+            session.commit()?;
+            return Ok(Answer::Ended(End::Committed));
+        }
+        Step::Abort => {
+            session.abort()?;
+            return Ok(Answer::Ended(End::Aborted));
+        }
+    }
+    Ok(Answer::Done(Vec::new()))
+}
+
+/// What a transaction sees of a key.
+pub fn read(session: &mut dyn Session, schedule: usize, key: Key, by: By) -> Result<Seen, Error> {
+    let bytes = key.bytes(schedule);
+    let value = match by {
+        By::Get => get(session, &bytes)?,
+        By::Scan => {
+            let mut found = scan(session, including(&bytes, &bytes), Direction::Forward)?;
+            found.pop().map(|(_, value)| value)
+        }
+    };
+    Ok(value.as_deref().map(number))
+}
+
+fn including<'k>(low: &'k [u8], high: &'k [u8]) -> KeyRange<'k> {
+    KeyRange {
+        lower: Bound::Included(low),
+        upper: Bound::Included(high),
+    }
+}
+
+/// A value of the suite's; 255 for any other, which no transaction writes.
+fn number(value: &[u8]) -> u8 {
+    match value {
+        [number] => *number,
+        _ => u8::MAX,
+    }
+}

@@ -53,6 +53,18 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     }
 }
 
+/// The table of the cells that are not ranked: as that of the ranked ones, without places and shares
+/// of the best.
+pub fn not_comparable(ranking: &Ranking) -> Table {
+    let mut columns = identity();
+    columns.extend(responses(ranking));
+    columns.extend(rates(ranking));
+    columns.extend(latencies(ranking));
+    columns.extend(processor(7));
+    columns.extend(storage());
+    fill(columns, &ranking.not_comparable)
+}
+
 /// Cells by their contenders' names.
 pub fn by_name(cells: &[Cell]) -> Vec<Cell> {
     let mut cells = cells.to_vec();
@@ -118,7 +130,7 @@ fn responses<'a>(ranking: &Ranking) -> Vec<Filled<'a>> {
     };
     let is_late = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
     let mut columns = vec![figure("response p99", 0, told(p99))];
-    if ranking.cells.iter().any(is_late) {
+    if ranking.contenders().any(is_late) {
         columns.push(figure("kept the rate", 0, told(kept)));
     }
     columns
@@ -266,7 +278,7 @@ fn storage<'a>() -> Vec<Filled<'a>> {
 pub fn kinds(ranking: &Ranking) -> Vec<&str> {
     let headline = ranking.headline.as_str();
     let mut kinds = vec![headline];
-    for cell in ranking.cells.iter().chain(&ranking.harness) {
+    for cell in ranking.contenders().chain(&ranking.harness) {
         let operations = &cell.figures.operations;
         let ranked = operations
             .iter()

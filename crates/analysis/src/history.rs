@@ -6,6 +6,7 @@ use crate::columns::plural;
 use crate::compare::{self, Change, Selector, Side};
 use crate::document::{Block, Column, Table};
 use crate::inference::{Interval, geometric_mean, level_changes, outliers};
+use crate::marks::{Mark, explanations, marked};
 use crate::report::{Format, Report, Style};
 use crate::statistics::median;
 use crate::units::{counted, number, per_cent};
@@ -41,6 +42,9 @@ pub struct History {
 pub struct Series {
     /// The contender.
     pub contender: String,
+    /// What a reader must know of it wherever it is named, in any of the runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
     /// The workload.
     pub workload: String,
     /// What each commit promises.
@@ -78,6 +82,19 @@ pub struct Point {
     pub interval: Option<Interval>,
     /// Repeats that count.
     pub repeats: usize,
+    /// What a reader must know of it in this run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+}
+
+impl Series {
+    /// Adds a run.
+    fn add(&mut self, point: Point) {
+        let known = |mark: &&Mark| self.marks.iter().all(|other| other.label != mark.label);
+        let new: Vec<_> = point.marks.iter().filter(known).cloned().collect();
+        self.marks.extend(new);
+        self.points.push(point);
+    }
 }
 
 /// A change of level.
@@ -156,7 +173,7 @@ pub fn history(runs: Vec<Result<Report, String>>, selector: &Selector) -> Histor
         }
         for cell in cells {
             let (series, of) = series.entry(cell.key).or_insert((cell.series, Vec::new()));
-            series.points.push(cell.point);
+            series.add(cell.point);
             of.push(side);
         }
     }
@@ -268,7 +285,7 @@ fn document(history: &History, charts: Charts) -> Vec<Block> {
     for series in &history.series {
         let heading = format!(
             "{}, {}, {}, {}",
-            series.contender,
+            marked(&series.contender, &series.marks),
             series.workload,
             series.durability,
             counted(u64::from(series.workers), "worker")
@@ -291,6 +308,8 @@ fn document(history: &History, charts: Charts) -> Vec<Block> {
             )));
         }
         blocks.push(Block::List(sentences(series)));
+        let marks = explanations([(series.contender.as_str(), series.marks.as_slice())]);
+        blocks.extend((!marks.is_empty()).then_some(Block::Warnings(marks)));
     }
     blocks
 }

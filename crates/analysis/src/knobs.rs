@@ -119,7 +119,7 @@ fn besides(turn: &Turn<'_>, turns: &[Turn<'_>]) -> String {
 
 fn turns(ranking: &Ranking) -> Vec<Turn<'_>> {
     let mut turns = Vec::new();
-    let mut cells: Vec<&Cell> = ranking.cells.iter().collect();
+    let mut cells: Vec<&Cell> = ranking.contenders().collect();
     cells.sort_by_key(|cell| cell.cell);
     for (index, &cell) in cells.iter().enumerate() {
         // The first cell that differs by one knob alone is what the others are held against.

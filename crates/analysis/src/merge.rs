@@ -4,6 +4,7 @@ use crate::charts::Charts;
 use crate::compare::{Selector, Side, tracked};
 use crate::document::{Block, Column, Table};
 use crate::history::Point;
+use crate::marks::marked;
 use crate::narrate::quoted;
 use crate::report::{Format, Report, Style};
 use crate::units::{counted, number, per_cent};
@@ -97,7 +98,7 @@ fn side_by_side(reports: &[Report]) -> Table {
             let series = &cell.series;
             let name = format!(
                 "{}, {}, {}, {}",
-                series.contender,
+                marked(&series.contender, &cell.point.marks),
                 series.workload,
                 series.durability,
                 counted(u64::from(series.workers), "worker")

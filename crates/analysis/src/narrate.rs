@@ -47,6 +47,9 @@ const BOTH_LOOPS: &str = "Some trials had a fixed rate (an open loop), others no
     users wait, stand under 'At a fixed rate', and order a ranking in which all had one rate; of the \
     others nothing is known of that wait.";
 
+const NOT_COMPARABLE: &str = "Figures of what is not ranked with the others, for the reason in \
+    brackets; trueput report --include-assertions ranks it with them.";
+
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";
 
@@ -218,7 +221,7 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
 }
 
 fn only_harness(ranking: &Ranking) -> bool {
-    ranking.cells.is_empty() && !ranking.harness.is_empty()
+    ranking.contenders().next().is_none() && !ranking.harness.is_empty()
 }
 
 fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> Vec<Block> {
@@ -240,7 +243,7 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
         blocks.extend(verdicts(ranking, noise).into_iter().map(Block::Text));
         blocks.push(Block::Table(columns::ranked(ranking, in_order, charts)));
         blocks.push(Block::List(footnotes(ranking, in_order)));
-    } else if !only_harness {
+    } else if !only_harness && ranking.not_comparable.is_empty() {
         blocks.push(Block::Warnings(vec!["No trial here counts.".to_owned()]));
     }
     if !ranking.harness.is_empty() {
@@ -249,14 +252,36 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
         blocks.push(Block::Text(text.to_owned()));
         blocks.push(Block::Table(columns::harness(ranking)));
     }
+    blocks.extend(not_comparable(ranking));
     blocks.extend(explained(ranking));
     blocks.extend(unranked(ranking));
     blocks
 }
 
+/// The contenders that have figures and no place.
+fn not_comparable(ranking: &Ranking) -> Vec<Block> {
+    if ranking.not_comparable.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![
+        Block::Heading(3, "Not comparable".to_owned()),
+        Block::Text(NOT_COMPARABLE.to_owned()),
+        Block::Table(columns::not_comparable(ranking)),
+    ];
+    let cells = &ranking.not_comparable;
+    let mut notes = promises(cells);
+    if ranking.cells.is_empty() {
+        notes.extend(libraries(&ranking.builds));
+    }
+    notes.extend(verification(cells));
+    notes.extend(repeats(cells));
+    blocks.push(Block::List(notes));
+    blocks
+}
+
 /// What the labels in brackets after contenders' names mean.
 fn explained(ranking: &Ranking) -> Option<Block> {
-    let cells = ranking.cells.iter();
+    let cells = ranking.contenders();
     let cells = cells.map(|cell| (cell.contender.as_str(), cell.marks.as_slice()));
     let unranked = ranking.unranked.iter();
     let unranked = unranked.map(|trial| (trial.contender.as_str(), trial.marks.as_slice()));

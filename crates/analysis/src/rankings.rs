@@ -2,6 +2,7 @@
 //!
 //! A ranking holds only what may be compared: one workload with one set of settings, one number of
 //! workers, one durability level; what lay in memory while its level speaks of lost power stands apart.
+//! What its marks make incomparable (a build with assertions) stands apart, unless the run includes it.
 //! It is ordered by rate, and by response time where all were asked for one rate ([`crate::at_rate`]).
 //! Conditions that differ in it are in the contenders' names.
 
@@ -46,12 +47,22 @@ pub struct Ranking {
     pub rate_per_s: Option<f64>,
     /// The cells with at least one trial that counts, best first.
     pub cells: Vec<Cell>,
+    /// The cells whose marks keep them out of the order, best first: they have figures, and no place
+    /// ([`crate::marks`]).
+    pub not_comparable: Vec<Cell>,
     /// The null engine's cells: the harness's own cost.
     pub harness: Vec<Cell>,
     /// The builds of the engines that were opened.
     pub builds: Vec<EngineBuild>,
     /// Trials that do not count, with the reason.
     pub unranked: Vec<Unranked>,
+}
+
+impl Ranking {
+    /// The contenders' cells, those with a place first.
+    pub fn contenders(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().chain(&self.not_comparable)
+    }
 }
 
 /// A trial that does not count, and why.
@@ -163,6 +174,8 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         Some(_) => sort_at_rate(&mut cells, &by_cell, &headline),
         None => sort_by_rate(&mut cells),
     }
+    let (cells, not_comparable) = told_apart(cells, manifest.include_assertions);
+    let cells = with_shares(cells, rate_per_s);
     let notes: BTreeSet<_> = trials
         .iter()
         .filter_map(|trial| trial.spec.note.clone())
@@ -177,20 +190,39 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         headline,
         rate_per_s,
         cells,
+        not_comparable,
         harness,
         builds: builds(trials, &names),
         unranked,
     }
 }
 
+/// The cells that are ranked, and those that stand apart. Where all are of one build there is no
+/// other that they would be compared with: they are ranked.
+fn told_apart(cells: Vec<Cell>, include_all: bool) -> (Vec<Cell>, Vec<Cell>) {
+    let build = |cell: &Cell| (cell.engine.clone(), cell.sha256.clone());
+    let builds: BTreeSet<_> = cells.iter().map(build).collect();
+    let all_count = include_all || builds.len() < 2;
+    cells
+        .into_iter()
+        .partition(|cell| all_count || cell.is_comparable())
+}
+
 /// The highest median rate first.
 fn sort_by_rate(cells: &mut [Cell]) {
     let rate = |cell: &Cell| cell.figures.headline_per_s.median;
     cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
-    let best = cells.first().map(rate).filter(|best| *best > 0.0);
-    for cell in cells {
+}
+
+/// Ranked cells with their shares of the best rate; without, where all were asked for one rate.
+fn with_shares(mut cells: Vec<Cell>, rate_per_s: Option<f64>) -> Vec<Cell> {
+    let rate = |cell: &Cell| cell.figures.headline_per_s.median;
+    let best = cells.first().map(rate);
+    let best = best.filter(|best| *best > 0.0 && rate_per_s.is_none());
+    for cell in &mut cells {
         cell.relative_to_best = best.map(|best| rate(cell) / best);
     }
+    cells
 }
 
 /// Who kept the rate first, by response time.

@@ -1,10 +1,18 @@
 //! Several builds of one engine in one run, and builds with assertions, which are not comparable.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 
 use support::{failed, report, spec, terminal, valid};
-use trueput_analysis::{Format, Style};
-use trueput_record::{Durability, TrialRecord, TrialSpec};
+use trueput_analysis::cells::Cell;
+use trueput_analysis::compare::{self, Selector, Side, compare_sides};
+use trueput_analysis::rankings::rankings;
+use trueput_analysis::{Format, Report, Style};
+use trueput_record::{Durability, TrialRecord, TrialSpec, Value};
 
 const NEW: &str = "/opt/engines/rocksdb-11.8.1/librocksdb.so";
 const OLD: &str = "/usr/lib/librocksdb.so.7.8.3";
@@ -119,12 +127,137 @@ fn a_library_with_assertions_is_flagged_in_every_format() {
         "built with assertions: not comparable"
     );
     assert_eq!(builds[1]["sha256"], "1c".repeat(32));
-    let cells = &document["rankings"][0]["cells"];
-    assert_eq!(cells[1]["assertions"], true);
-    assert_eq!(cells[0].get("marks"), None);
-    assert_eq!(cells[1]["marks"][0]["label"], "assertions");
-    assert_eq!(cells[1]["marks"][0]["comparable"], false);
-    assert_eq!(cells[1]["origin"], OLD);
+    let ranking = &document["rankings"][0];
+    assert_eq!(ranking["cells"][0].get("marks"), None);
+    assert_eq!(ranking["cells"].as_array().unwrap().len(), 1);
+    let apart = &ranking["not_comparable"][0];
+    assert_eq!(apart["assertions"], true);
+    assert_eq!(apart["marks"][0]["label"], "assertions");
+    assert_eq!(apart["marks"][0]["comparable"], false);
+    assert_eq!(apart["origin"], OLD);
+}
+
+/// The faster of two contenders was built with assertions; three repeats each.
+fn faster_with_assertions() -> Report {
+    let trial = |cell: u32, engine: &str, rate: f64, repeat: u32| {
+        let mut spec = spec(cell, engine, Durability::Sync, repeat);
+        spec.id = format!("{cell}-r{repeat}");
+        let mut trial = valid(spec, rate + f64::from(repeat));
+        let report = trial.engine.as_mut().unwrap();
+        report.assertions = Some(engine == "leveldb");
+        report.sha256 = format!("{cell}c").repeat(32);
+        trial
+    };
+    let repeats = (1..=3).flat_map(|repeat| {
+        [
+            trial(0, "lmdb", 5_000.0, repeat),
+            trial(1, "leveldb", 9_000.0, repeat),
+            trial(2, "redb", 3_000.0, repeat),
+        ]
+    });
+    report(repeats.collect())
+}
+
+/// Every sentence and cell of the page and the report that names it says that it has assertions.
+fn names_it_with_its_mark(report: &Report) {
+    let text = terminal(report, 300);
+    let page = report.page();
+    let listed = page.find(">In short</h2>").unwrap();
+    let summary = &page[listed..listed + page[listed..].find("</section>").unwrap()];
+    for text in [&text, summary] {
+        let bare = text.replace("leveldb [assertions]", "");
+        let bare = bare.lines().filter(|line| line.contains("leveldb"));
+        // Only what names a trial, a file or a version may do without.
+        let bare: Vec<_> = bare
+            .filter(|line| !line.contains("leveldb_flags"))
+            .collect();
+        assert_eq!(bare, Vec::<&str>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_build_with_assertions_has_figures_and_no_place_unless_it_is_asked_for() {
+    let mut report = faster_with_assertions();
+    let found = rankings(&report.manifest, &report.trials);
+    let names = |cells: &[Cell]| cells.iter().map(Cell::name).collect::<Vec<_>>();
+    assert_eq!(names(&found[0].cells), ["lmdb", "redb"]);
+    assert_eq!(names(&found[0].not_comparable), ["leveldb [assertions]"]);
+    assert_eq!(found[0].cells[0].relative_to_best, Some(1.0));
+    let text = terminal(&report, 300);
+    for part in [
+        "Not comparable",
+        "leveldb [assertions]: built with assertions: not comparable.",
+        "9,002",
+        "lmdb leads for certain: redb comes to",
+    ] {
+        assert!(text.contains(part), "'{part}' is not in {text}");
+    }
+    names_it_with_its_mark(&report);
+    let page = report.page();
+    assert!(page.contains("lmdb is fastest, 5,002 updates/s"), "{page}");
+    report.manifest.include_assertions = true;
+    let found = rankings(&report.manifest, &report.trials);
+    assert_eq!(
+        names(&found[0].cells),
+        ["leveldb [assertions]", "lmdb", "redb"]
+    );
+    assert!(found[0].not_comparable.is_empty());
+    names_it_with_its_mark(&report);
+    let page = report.page();
+    assert!(
+        page.contains("leveldb [assertions] is fastest, 9,002 updates/s"),
+        "{page}"
+    );
+}
+
+#[test]
+fn one_build_with_assertions_is_ranked_against_itself() {
+    let mut trials = faster_with_assertions().trials;
+    for trial in &mut trials {
+        trial.spec.engine = "leveldb".to_owned();
+        let knob = Value::Integer(i64::from(trial.spec.cell));
+        trial.spec.knobs.insert("cache".to_owned(), knob);
+        let engine = trial.engine.as_mut().unwrap();
+        engine.assertions = Some(true);
+        engine.sha256 = "0c".repeat(32);
+    }
+    let report = report(trials);
+    let found = rankings(&report.manifest, &report.trials);
+    let names: Vec<_> = found[0].cells.iter().map(Cell::name).collect();
+    let expected = [1, 0, 2].map(|cache| format!("leveldb (cache={cache}) [assertions]"));
+    assert_eq!(names, expected);
+}
+
+/// The contenders of that run compared, with what stands in the way.
+fn compared(report: &Report, first: &str, second: &str) -> Result<String, String> {
+    let side = |words: &str| Side::new(words, report.clone(), Selector::parse(words).unwrap());
+    let sides = (side(first).unwrap(), side(second).unwrap());
+    let compared = compare_sides(&sides.0, &[sides.1]).map_err(|error| error.to_string())?;
+    Ok(compare::render(
+        &compared,
+        Format::Terminal,
+        Style::default(),
+    ))
+}
+
+#[test]
+fn a_build_with_assertions_is_not_compared_with_another_engine_unless_it_is_asked_for() {
+    let mut report = faster_with_assertions();
+    let refused = compared(&report, "lmdb", "leveldb").unwrap_err();
+    assert!(
+        refused.contains("leveldb [assertions]: built with assertions: not comparable.")
+            && refused.contains("--include-assertions"),
+        "{refused}"
+    );
+    assert!(compared(&report, "lmdb", "redb").is_ok());
+    report.manifest.include_assertions = true;
+    let text = compared(&report, "lmdb", "leveldb").unwrap();
+    assert!(text.contains("lmdb → leveldb [assertions], "), "{text}");
+    assert!(
+        !text
+            .replace("leveldb [assertions]", "")
+            .contains("→ leveldb")
+    );
 }
 
 #[test]

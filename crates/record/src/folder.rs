@@ -55,6 +55,9 @@ pub struct RunManifest {
     /// When repeats are enough; absent where every trial of the plan is to be run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+    /// Whether builds with assertions are ranked with the others, as the user asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_assertions: bool,
 }
 
 /// When repeats are enough: the run's plan then has as many as there may be, and those that turn out not

@@ -129,6 +129,8 @@ pub struct Options {
     pub ceilings: bool,
     /// When repeats are enough, so that the trials that are left are spared; `None`: all are run.
     pub until: Option<RepeatRule>,
+    /// Rank builds with assertions with the others: the run's reports do so.
+    pub include_assertions: bool,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, what was
     /// measured is kept.
     pub stop: Arc<AtomicBool>,

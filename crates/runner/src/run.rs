@@ -69,6 +69,7 @@ pub fn create_run(
         gives_up: gives_up(&trials, registry),
         work: options.work.as_deref().map(absolute),
         until: options.until.as_ref().map(RepeatRule::as_stated),
+        include_assertions: options.include_assertions,
         trials,
         left_out,
     };

@@ -363,8 +363,8 @@ fn describe_prepared(
         .map_or("compiled in".to_owned(), |path| path.display().to_string());
     if assertions == Some(true) && !context.knows(library.as_deref()) {
         context.warn(format!(
-            "{} {version} ({origin}) was compiled with assertions: its figures are no fair \
-             baseline",
+            "{} {version} ({origin}) is built with assertions: it is not ranked with builds \
+             without them",
             trial.record.spec.engine
         ));
     }

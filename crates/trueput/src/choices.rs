@@ -152,6 +152,9 @@ pub struct Choices {
     /// The run's name, which its folder bears
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub name: Option<String>,
+    /// Rank builds with assertions with the others; otherwise they stand apart
+    #[arg(long, help_heading = "How it is ranked")]
+    pub include_assertions: bool,
     /// What surrounds the trials.
     #[command(flatten)]
     pub surroundings: Surroundings,

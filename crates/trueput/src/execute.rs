@@ -27,6 +27,7 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
         resume_databases: false,
         ceilings: !places.no_ceilings,
         until: None,
+        include_assertions: false,
         stop: signals::stop_flag()?,
     })
 }

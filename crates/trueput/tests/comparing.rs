@@ -17,7 +17,8 @@ use trueput_record::measurement::Outcome;
 fn equal_runs_differ_in_nothing_and_a_slower_one_fails_where_it_is_to() {
     let bench = Bench::new();
     let (a, b) = two(&bench, 0.93);
-    let same = bench.run(&["compare", &a, &a, "--fail-if-slower", "0%"]);
+    let again = copied(&bench, Path::new(&a), "again", |_| ());
+    let same = bench.run(&["compare", &a, &again, "--fail-if-slower", "90%"]);
     assert_eq!(same.status.code(), Some(0), "{}", stderr(&same));
     assert_eq!(stdout(&same).matches(": no difference seen").count(), 2);
     let slower = bench.run(&["compare", &a, &b, "--fail-if-slower", "3%"]);
@@ -120,6 +121,67 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
             assert!(line.contains(word), "{arguments:?}: {line}");
         }
     }
+}
+
+#[test]
+fn a_name_means_one_contender_and_two_names_two() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    let build = |path: &str| Some(path.into());
+    // lmdb's repeats stand for those of another build of sqlite.
+    let both = copied(&bench, &run, "both", |trial| {
+        set_rate(trial, 1.0);
+        if trial.spec.engine == "lmdb" {
+            trial.spec.engine = "sqlite".to_owned();
+            trial.spec.build = build("/opt/new.so");
+        }
+    });
+    let new = "sqlite@/opt/new.so";
+    let output = bench.run(&["compare", &both, "--contenders", &format!("sqlite,{new}")]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(text.contains("B is faster by"), "{text}");
+    assert!(text.contains("the default") && text.contains("/opt/new.so"));
+    let builds = copied(&bench, &run, "builds", |trial| {
+        set_rate(trial, 1.0);
+        let path = format!("/opt/{}.so", trial.spec.engine);
+        trial.spec.engine = "sqlite".to_owned();
+        trial.spec.build = Some(path.into());
+    });
+    let (plain, named) = (format!("{both}:sqlite"), format!("{both}:{new}"));
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &[&builds, "--contenders", "sqlite,sqlite@/opt/lmdb.so"],
+            &["'sqlite' could mean sqlite@/opt/lmdb.so, sqlite@/opt/sqlite.so; name one"],
+        ),
+        (
+            &[&both, "--contenders", "sqlite,sqlite"],
+            &["are the same trials of sqlite;", "--contenders"],
+        ),
+        (
+            &[&both, "--contenders", "sqlite,sqlite@/opt/new.so,sqlite"],
+            &["are the same trials of sqlite;"],
+        ),
+        (&[&both, &both], &["are the same trials of"]),
+        (&[&plain, &format!("{plain},workers=4")], &["same trials"]),
+        (
+            &[&both, "--contenders", "sqlite,sqlite@/opt/old.so"],
+            &["no trial of 'sqlite@/opt/old.so'", new],
+        ),
+    ];
+    for (arguments, words) in cases {
+        let arguments: Vec<&str> = ["compare"].iter().chain(*arguments).copied().collect();
+        let line = refusal(&bench.run(&arguments));
+        for word in *words {
+            assert!(line.contains(word), "{arguments:?}: {line}");
+        }
+    }
+    let apart = bench.run(&["compare", &plain, &named]);
+    assert!(
+        stdout(&apart).contains("B is faster by"),
+        "{}",
+        stdout(&apart)
+    );
 }
 
 #[test]

@@ -146,6 +146,7 @@ pub(super) fn between_cells(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<
             reported(second, |e| e.origin.clone())
         }),
         change("SHA-256", hash(first), hash(second)),
+        change("assertions", assertions(first), assertions(second)),
         change("worker kind", a.worker_kind, b.worker_kind),
         change("workers", a.workers, b.workers),
         change("verified", a.verify, b.verify),
@@ -202,6 +203,15 @@ fn reported(cell: &SideCell<'_>, said: Reported) -> String {
     let engines = cell.trials.iter().filter_map(|trial| trial.engine.as_ref());
     let all: BTreeSet<String> = engines.map(said).collect();
     all.into_iter().collect::<Vec<_>>().join(" and ")
+}
+
+/// Whether the libraries have their assertions; unknown where that cannot be told.
+fn assertions(cell: &SideCell<'_>) -> String {
+    reported(cell, |engine| match engine.assertions {
+        Some(true) => "built with".to_owned(),
+        Some(false) => "built without".to_owned(),
+        None => String::new(),
+    })
 }
 
 fn hash(cell: &SideCell<'_>) -> String {

@@ -2,6 +2,7 @@
 
 use super::Error;
 use super::side::{Side, SideCell};
+use crate::marks::{Mark, explanations};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialSpec;
 
@@ -16,6 +17,8 @@ pub(super) struct Matched<'a> {
     pub only_first: Vec<SideCell<'a>>,
     /// What only the second side has.
     pub only_second: Vec<SideCell<'a>>,
+    /// What stands against each other and may not be compared, a sentence each.
+    pub incomparable: Vec<String>,
 }
 
 /// Finds for each cell of the first side the one of the second that it is compared with: of the same
@@ -49,20 +52,54 @@ pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<Matched<'
         pairs: Vec::new(),
         only_first: Vec::new(),
         only_second: Vec::new(),
+        incomparable: Vec::new(),
     };
     for (key, ours) in firsts {
         let theirs = seconds.remove(&key).unwrap_or_default();
         within(ours, theirs, &mut matched);
     }
     matched.only_second.extend(seconds.into_values().flatten());
+    let (refused, pairs): (Vec<_>, Vec<_>) =
+        matched.pairs.into_iter().partition(|(a, b)| unlike(a, b));
+    matched.pairs = pairs;
+    matched.incomparable = refused.iter().map(|(a, b)| unlike_words(a, b)).collect();
     match matched.pairs.is_empty() {
         true => Err(Error::NotComparable {
             first: first.label.clone(),
             second: second.label.clone(),
-            why,
+            why: matched.incomparable.into_iter().next().unwrap_or(why),
         }),
         false => Ok(matched),
     }
+}
+
+/// The marks of a cell that keep it out of comparisons with what lacks them.
+fn grave(cell: &SideCell<'_>) -> Vec<Mark> {
+    let marks = cell.marks().into_iter();
+    marks.filter(|mark| !mark.comparable).collect()
+}
+
+/// Whether marks keep two cells from being compared. What they cost is another part of each engine,
+/// so that only builds of one engine may share them.
+fn unlike(one: &SideCell<'_>, other: &SideCell<'_>) -> bool {
+    let (marks, others) = (grave(one), grave(other));
+    let alike = one.spec.engine == other.spec.engine && marks == others;
+    let unmarked = marks.is_empty() && others.is_empty();
+    !(one.include_all || other.include_all || alike || unmarked)
+}
+
+fn unlike_words(one: &SideCell<'_>, other: &SideCell<'_>) -> String {
+    let (first, second) = (one.marks(), other.marks());
+    let named = [(&one.name, &first), (&other.name, &second)];
+    let named = named.map(|(name, marks)| (name.as_str(), marks.as_slice()));
+    let why = explanations(named).join(" ");
+    format!(
+        "{} and {} ({}, {}): {why} --include-assertions compares them all the same",
+        one.marked(),
+        other.marked(),
+        one.spec.workload,
+        one.spec.durability
+    )
 }
 
 /// Pairs cells that agree in all that must be the same.

@@ -20,6 +20,7 @@ use crate::inference::{
     Comparison, Noise, Tie, claim_level, compare_among, compare_together, looks_slower,
     repeats_needed, suspicion_level, tie,
 };
+use crate::marks::{Mark, marked};
 use crate::report::{Format, Style};
 use crate::statistics::{Summary, median};
 use crate::units::counted;
@@ -27,7 +28,7 @@ use crate::{disturbance, markdown, terminal};
 use matching::{Matched, matched};
 use serde::Serialize;
 use side::SideCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Measurement, TrialRecord};
@@ -57,6 +58,29 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// A word could mean several contenders of a run.
+    #[error("{}: '{word}' could mean {candidates}; name one of them", run.display())]
+    Ambiguous {
+        /// The run folder.
+        run: PathBuf,
+        /// What was given.
+        word: String,
+        /// The contenders that it could mean, with commas between them.
+        candidates: String,
+    },
+    /// Two sides are one.
+    #[error(
+        "{first} and {second} are the same trials of {contender}; name two runs, or two contenders \
+             of one as in --contenders lmdb,sqlite"
+    )]
+    Itself {
+        /// The first side.
+        first: String,
+        /// The second side.
+        second: String,
+        /// What stands on both.
+        contender: String,
+    },
     /// Nothing on one side may stand against anything on the other.
     #[error("{first} and {second} are not comparable: {why}")]
     NotComparable {
@@ -84,6 +108,9 @@ pub struct Compared {
     pub changes: Vec<Change>,
     /// What came of it, cell by cell.
     pub results: Vec<CellResult>,
+    /// What stands against each other and may not be compared, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomparable: Vec<String>,
     /// Contenders that only the first side has.
     pub only_first: Vec<String>,
     /// Contenders that only the second side has.
@@ -122,6 +149,12 @@ pub struct CellResult {
     pub first: String,
     /// The contender on the second side.
     pub second: String,
+    /// What a reader must know of the first side's contender.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first_marks: Vec<Mark>,
+    /// What a reader must know of the second side's contender.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub second_marks: Vec<Mark>,
     /// The kind of operation whose rate is compared.
     pub headline: String,
     /// The first side's rates, per second.
@@ -152,6 +185,17 @@ impl Compared {
 }
 
 impl CellResult {
+    /// The first side's contender with the labels of its marks.
+    pub(crate) fn first_name(&self) -> String {
+        marked(&self.first, &self.first_marks)
+    }
+
+    /// The second side's contender with the labels of its marks.
+    #[must_use]
+    pub fn second_name(&self) -> String {
+        marked(&self.second, &self.second_marks)
+    }
+
     /// Takes what its repeats came to, with why nothing is claimed where nothing is.
     fn judge(&mut self, comparison: Comparison, floor: f64) {
         let summary = |rates: &[f64]| Summary::of(rates.iter().copied());
@@ -210,8 +254,10 @@ pub struct Beside {
 ///
 /// # Errors
 /// [`Error::NotComparable`] where no cell of one may stand against one of the other,
-/// [`Error::NoSuchTrial`] where no trial of a side counts.
+/// [`Error::NoSuchTrial`] where no trial of a side counts, [`Error::Ambiguous`] where a word could
+/// mean several contenders of one run, [`Error::Itself`] where two sides are the same.
 pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<Compared>, Error> {
+    require_different(first, others)?;
     let mut count = 0;
     for other in others {
         count += matched(first, other)?.pairs.len();
@@ -241,19 +287,50 @@ pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<Compared>, Err
     Ok(compared)
 }
 
+/// Refuses words that could mean several contenders of one run, and sides that are the same.
+fn require_different(first: &Side, others: &[Side]) -> Result<(), Error> {
+    let sides: Vec<&Side> = std::iter::once(first).chain(others).collect();
+    for (index, one) in sides.iter().enumerate() {
+        for other in &sides[index + 1..] {
+            if !same_folder(one, other) {
+                continue;
+            }
+            one.require_one_contender()?;
+            other.require_one_contender()?;
+            if one.ids() == other.ids() {
+                return Err(itself(one, other, &one.cells()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn itself(first: &Side, second: &Side, cells: &[SideCell<'_>]) -> Error {
+    let contenders: BTreeSet<_> = cells.iter().map(|cell| cell.name.clone()).collect();
+    Error::Itself {
+        first: first.label.clone(),
+        second: second.label.clone(),
+        contender: contenders.into_iter().collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// Sets two sides against each other; `comparisons` results will be read together.
 fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared, Error> {
     let Matched {
         pairs,
         only_first,
         only_second,
+        incomparable,
     } = matched(first, second)?;
     let one_run = same_folder(first, second);
+    if let Some((cell, _)) = pairs.iter().find(|pair| one_run && is_one(pair)) {
+        return Err(itself(first, second, std::slice::from_ref(cell)));
+    }
     let names = |cells: Vec<SideCell<'_>>| {
         let name = |cell: &SideCell<'_>| {
             format!(
                 "{} ({}, {}, {})",
-                cell.name,
+                cell.marked(),
                 cell.spec.workload,
                 cell.spec.durability,
                 counted(u64::from(cell.spec.workers), "worker")
@@ -280,10 +357,20 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared
                 result(one, other, broken, one_run, comparisons)
             })
             .collect(),
+        incomparable,
         only_first: names(only_first),
         only_second: names(only_second),
         uncounted,
     })
+}
+
+/// Whether two cells of one run are the same trials.
+fn is_one((one, other): &(SideCell<'_>, SideCell<'_>)) -> bool {
+    let ids = |cell: &SideCell<'_>| -> Vec<String> {
+        let trials = cell.trials.iter();
+        trials.map(|trial| trial.spec.id.clone()).collect()
+    };
+    ids(one) == ids(other)
 }
 
 fn same_folder(first: &Side, second: &Side) -> bool {
@@ -322,6 +409,8 @@ fn result(
         durability: first.spec.durability,
         first: first.name.clone(),
         second: second.name.clone(),
+        first_marks: first.marks(),
+        second_marks: second.marks(),
         headline: first.headline.clone(),
         comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
         tie: None,

@@ -6,6 +6,7 @@ use crate::columns::plural;
 use crate::document::{Block, Column, Table};
 use crate::history::rate_of;
 use crate::inference::{Comparison, Interval, LEAST_CLAIM, Tie, Verdict};
+use crate::marks::{Mark, explanations};
 use crate::tpcc;
 use crate::units::{bytes, counted, nanoseconds, number, per_cent};
 use std::collections::BTreeSet;
@@ -38,8 +39,16 @@ pub fn document(compared: &Compared) -> Vec<Block> {
     ));
     let verdicts: Vec<_> = compared.results.iter().map(sentence).collect();
     blocks.push(Block::List(verdicts));
-    if !compared.uncounted.is_empty() {
-        blocks.push(Block::Warnings(compared.uncounted.clone()));
+    let mut warnings = explanations(compared.results.iter().flat_map(marks));
+    warnings.extend(
+        compared
+            .incomparable
+            .iter()
+            .map(|pair| format!("Not compared: {pair}.")),
+    );
+    warnings.extend(compared.uncounted.iter().cloned());
+    if !warnings.is_empty() {
+        blocks.push(Block::Warnings(warnings));
     }
     blocks.push(Block::Heading(2, "What changed".to_owned()));
     blocks.extend(what_changed(compared));
@@ -71,6 +80,15 @@ pub fn document(compared: &Compared) -> Vec<Block> {
     blocks
 }
 
+/// The contenders of a result with their marks.
+fn marks(result: &CellResult) -> [(&str, &[Mark]); 2] {
+    [
+        (&result.first, &result.first_marks),
+        (&result.second, &result.second_marks),
+    ]
+    .map(|(name, marks)| (name.as_str(), marks.as_slice()))
+}
+
 fn side(letter: &str, facts: &SideFacts) -> String {
     format!(
         "{letter}: {}, {}, started {}",
@@ -82,7 +100,7 @@ fn side(letter: &str, facts: &SideFacts) -> String {
 fn sentence(result: &CellResult) -> String {
     let subject = format!(
         "{}, {}, {}, {}",
-        both(&result.first, &result.second),
+        both(result),
         result.workload,
         result.durability,
         counted(u64::from(result.workers), "worker")
@@ -162,9 +180,11 @@ fn verdict(result: &CellResult) -> &'static str {
     result.tie.map_or(words, Tie::words)
 }
 
-fn both(first: &str, second: &str) -> String {
+/// The contenders of a result: one name where they are called the same.
+fn both(result: &CellResult) -> String {
+    let (first, second) = (result.first_name(), result.second_name());
     match first == second {
-        true => first.to_owned(),
+        true => first,
         false => format!("{first} → {second}"),
     }
 }
@@ -184,7 +204,7 @@ fn what_changed(compared: &Compared) -> Vec<Block> {
         .map(|change| row("", change))
         .collect();
     for result in &compared.results {
-        let subject = both(&result.first, &result.second);
+        let subject = both(result);
         for change in &result.changes {
             let row = row(&subject, change);
             // The same contender at another level changed in the same way.
@@ -249,7 +269,7 @@ fn result_row(result: &CellResult) -> Vec<String> {
     let ratio = |show: &dyn Fn(Interval) -> String| comparison.ratio.map_or_else(dash, show);
     let (a, b) = (result.first_per_s.len(), result.second_per_s.len());
     vec![
-        both(&result.first, &result.second),
+        both(result),
         format!("{} ({})", result.workload, plural(&result.headline)),
         result.durability.name().to_owned(),
         result.workers.to_string(),
@@ -289,7 +309,7 @@ fn besides(compared: &Compared) -> Table {
     let rows = compared.results.iter().flat_map(|result| {
         result.besides.iter().map(move |beside| {
             vec![
-                both(&result.first, &result.second),
+                both(result),
                 result.durability.name().to_owned(),
                 beside.what.to_owned(),
                 figure(beside, beside.first),

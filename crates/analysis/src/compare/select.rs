@@ -11,6 +11,9 @@ use trueput_record::{Durability, TrialRecord, TrialSpec, Value};
 pub struct Selector {
     text: String,
     contender: Option<String>,
+    /// Whether the word is a contender's whole name in the run: then it means no other build of the
+    /// engine.
+    exact: bool,
     named: Vec<(String, String)>,
 }
 
@@ -66,11 +69,32 @@ impl Selector {
         self.named.iter().map(|(name, _)| name.as_str()).collect()
     }
 
+    /// As it is to be read for a run of these trials: `sqlite` is the contender of that name where
+    /// there is one, and else any build of the engine.
+    pub(super) fn within<'a>(mut self, specs: impl IntoIterator<Item = &'a TrialSpec>) -> Self {
+        let word = self.contender.as_deref();
+        let is_whole_name = |word| specs.into_iter().any(|spec| spec.contender() == word);
+        self.exact = word.is_some_and(is_whole_name);
+        self
+    }
+
+    /// The contenders among these trials that its word could mean, where these are several.
+    pub(super) fn candidates<'a>(
+        &self,
+        specs: impl IntoIterator<Item = &'a TrialSpec>,
+    ) -> Option<(&str, Vec<String>)> {
+        let word = self.contender.as_deref()?;
+        let meant = specs.into_iter().filter(|spec| self.admits(spec));
+        let meant: BTreeSet<_> = meant.map(TrialSpec::contender).collect();
+        (meant.len() > 1).then(|| (word, meant.into_iter().collect()))
+    }
+
     /// Whether a trial fits.
     #[must_use]
     pub fn admits(&self, spec: &TrialSpec) -> bool {
+        let of_engine = |word: &String| !self.exact && *word == spec.engine;
         let contender = self.contender.as_ref();
-        contender.is_none_or(|word| *word == spec.engine || *word == spec.contender())
+        contender.is_none_or(|word| of_engine(word) || *word == spec.contender())
             && self
                 .named
                 .iter()
@@ -92,7 +116,8 @@ impl Selector {
         if let Some(word) = &self.contender {
             let engines = all(&|spec| Some(spec.engine.clone()));
             let contenders = all(&|spec| Some(spec.contender()));
-            if !engines.contains(word) && !contenders.contains(word) {
+            let of_engine = !self.exact && engines.contains(word);
+            if !of_engine && !contenders.contains(word) {
                 let hint = did_you_mean(word, engines.iter().map(String::as_str));
                 let has = listed(&contenders);
                 return format!("no trial of '{word}'{hint}; it has {has}");

@@ -3,6 +3,7 @@
 use super::Error;
 use super::select::Selector;
 use crate::contender::ContenderNames;
+use crate::marks::{Mark, marked, marks_of};
 use crate::rankings::{headline, superseded, why_unranked};
 use crate::report::Report;
 use std::path::Path;
@@ -30,9 +31,21 @@ pub(super) struct SideCell<'a> {
     pub headline: String,
     /// Those that count, by their repeats' order.
     pub trials: Vec<&'a TrialRecord>,
+    /// Whether it may be compared whatever its marks say, as the run's user asked.
+    pub include_all: bool,
 }
 
 impl SideCell<'_> {
+    /// What a reader must know of it wherever it is named.
+    pub fn marks(&self) -> Vec<Mark> {
+        marks_of(self.trials.iter().copied())
+    }
+
+    /// The contender's name with the labels of its marks.
+    pub fn marked(&self) -> String {
+        marked(&self.name, &self.marks())
+    }
+
     /// The rates of the headline operation, per second.
     pub fn rates(&self) -> Vec<f64> {
         self.trials
@@ -67,6 +80,9 @@ impl Side {
     /// # Errors
     /// [`Error::NoSuchTrial`] where no trial fits, or there is none at all.
     pub fn new(label: &str, report: Report, selector: Selector) -> Result<Self, Error> {
+        let ended = report.trials.iter().map(|trial| &trial.spec);
+        // A contender whose trials have not ended is not taken for another build of its engine.
+        let selector = selector.within(report.manifest.trials.iter().chain(ended));
         let side = Self {
             label: label.to_owned(),
             report,
@@ -84,6 +100,28 @@ impl Side {
             run: side.report.shown_as,
             why,
         })
+    }
+
+    /// Refuses a word that could mean several contenders of the run.
+    ///
+    /// # Errors
+    /// [`Error::Ambiguous`], with the contenders.
+    pub(super) fn require_one_contender(&self) -> Result<(), Error> {
+        let specs = self.report.trials.iter().map(|trial| &trial.spec);
+        match self.selector.candidates(specs) {
+            None => Ok(()),
+            Some((word, candidates)) => Err(Error::Ambiguous {
+                run: self.report.shown_as.clone(),
+                word: word.to_owned(),
+                candidates: candidates.join(", "),
+            }),
+        }
+    }
+
+    /// The numbers of its trials, which tell whether two sides of one run are the same.
+    pub(super) fn ids(&self) -> Vec<&str> {
+        let chosen = self.chosen().into_iter();
+        chosen.map(|trial| trial.spec.id.as_str()).collect()
     }
 
     fn chosen(&self) -> Vec<&TrialRecord> {
@@ -115,6 +153,7 @@ impl Side {
                     name: names.name(&trial.spec),
                     headline,
                     trials: vec![trial],
+                    include_all: self.report.manifest.include_assertions,
                 }),
             }
         }

@@ -92,9 +92,11 @@ fn of(side: &Side, cell: &SideCell<'_>, contender: String) -> Tracked {
             per_s,
             interval,
             repeats: rates.len(),
+            marks: cell.marks(),
         },
         series: Series {
             contender,
+            marks: Vec::new(),
             workload: cell.spec.workload.clone(),
             durability: cell.spec.durability,
             workers: cell.spec.workers,

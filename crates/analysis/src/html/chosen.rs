@@ -53,12 +53,12 @@ impl Chosen<'_> {
     }
 }
 
-/// The chosen trials of a ranking, in its order; of the harness where no contender is ranked.
+/// The chosen trials of a ranking, in its order, those without a place last; of the harness where no contender is ranked.
 pub(crate) fn chosen<'a>(report: &'a Report, ranking: &'a Ranking) -> Vec<Chosen<'a>> {
-    let cells = match ranking.cells.is_empty() {
-        true => &ranking.harness,
-        false => &ranking.cells,
-    };
+    let mut cells: Vec<&Cell> = ranking.contenders().collect();
+    if cells.is_empty() {
+        cells.extend(&ranking.harness);
+    }
     let folder = RunFolder::open(&report.folder)
         .ok()
         .map(|(folder, _)| folder);
@@ -71,7 +71,7 @@ pub(crate) fn chosen<'a>(report: &'a Report, ranking: &'a Ranking) -> Vec<Chosen
             latencies: latencies(folder.as_ref(), &trial.spec.id),
         })
     };
-    cells.iter().filter_map(one).collect()
+    cells.into_iter().filter_map(one).collect()
 }
 
 fn median_repeat<'a>(

@@ -7,6 +7,7 @@ use crate::columns::plural;
 use crate::disturbance;
 use crate::document::Block;
 use crate::inference::{Noise, Tie, Verdict};
+use crate::marks::explanations;
 use crate::narrate;
 use crate::rankings::{Ranking, Unranked};
 use crate::report::Report;
@@ -30,9 +31,9 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
     blocks.extend(warnings);
     let (labels, noise) = (labels(rankings), disturbance::of_run(report));
     let told = rankings.iter().zip(&labels);
-    let told = told.filter(|(ranking, _)| !ranking.cells.is_empty());
+    let told = told.filter(|(ranking, _)| ranking.contenders().next().is_some());
     let mut lines: Vec<_> = told
-        .map(|(one, label)| winner(one, label, noise.as_ref()))
+        .map(|(one, label)| winner(one, label, noise.as_ref()) + &without_place(one))
         .collect();
     if lines.len() > MOST_LINES {
         let more = lines.split_off(MOST_LINES - 1).len();
@@ -173,7 +174,7 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
 fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
     let unit = plural(&ranking.headline);
     let Some((best, others)) = ranking.cells.split_first() else {
-        return format!("{heading}: no trial counts.");
+        return format!("{heading}: nobody is ranked.");
     };
     if let Some(told) = at_rate::winner(ranking) {
         return format!("{heading}: {told}");
@@ -209,6 +210,14 @@ fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
     format!("{heading}: {name} has the highest rate, {told}, but {unsure}.")
 }
 
+/// The contenders that have no place, with the reason; nothing where all have one.
+fn without_place(ranking: &Ranking) -> String {
+    let cells = ranking.not_comparable.iter();
+    let cells = cells.map(|cell| (cell.contender.as_str(), cell.marks.as_slice()));
+    let lines = explanations(cells);
+    lines.iter().map(|line| format!(" {line}")).collect()
+}
+
 /// From whom the best is not told apart, a clause for each reason.
 fn unsure(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
     let reasons = [
@@ -229,7 +238,7 @@ fn without_result(ranking: &Ranking) -> Vec<String> {
     let mut names = Vec::new();
     for trial in ranking.unranked.iter().filter(|trial| trial.is_bad()) {
         let name = trial.name();
-        let ranked = ranking.cells.iter().chain(&ranking.harness);
+        let ranked = ranking.contenders().chain(&ranking.harness);
         let counts = ranked.map(Cell::name).any(|other| other == name);
         if !counts && !names.contains(&name) {
             names.push(name);

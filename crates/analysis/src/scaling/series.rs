@@ -1,6 +1,7 @@
 //! The series of a report: one contender's rates over its workers.
 
 use super::{Fit, Point, Unfit, fit};
+use crate::cells::Cell;
 use crate::rankings::Ranking;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ pub struct Series {
 pub fn fits(rankings: &[Ranking]) -> Vec<(String, Vec<Point>, Result<Fit, Unfit>)> {
     let mut series: BTreeMap<String, Vec<Point>> = BTreeMap::new();
     for ranking in rankings {
-        for cell in &ranking.cells {
-            let name = name(&cell.contender, ranking, rankings);
+        for cell in ranking.contenders() {
+            let name = name(cell, ranking, rankings);
             series.entry(name).or_default().push(Point {
                 workers: f64::from(ranking.workers),
                 per_s: cell.figures.headline_per_s.median,
@@ -66,14 +67,15 @@ pub fn series(rankings: &[Ranking]) -> Vec<Series> {
 }
 
 /// Trials with other settings do other work, so they belong to another series.
-fn name(contender: &str, ranking: &Ranking, rankings: &[Ranking]) -> String {
+fn name(cell: &Cell, ranking: &Ranking, rankings: &[Ranking]) -> String {
     let has_it = |other: &&Ranking| {
         let alike = other.workload == ranking.workload
             && other.durability == ranking.durability
             && other.in_memory == ranking.in_memory;
-        alike && other.cells.iter().any(|cell| cell.contender == contender)
+        alike && other.contenders().any(|it| it.contender == cell.contender)
     };
     let others: Vec<_> = rankings.iter().filter(has_it).collect();
+    let contender = cell.name();
     let mut name = format!("{contender} {} {}", ranking.durability, ranking.headline);
     if ranking.in_memory {
         name += " in memory";

@@ -256,6 +256,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         gives_up: Default::default(),
         work: None,
         until: None,
+        include_assertions: false,
     }
 }
 

@@ -105,6 +105,7 @@ pub fn manifest() -> RunManifest {
             half_width: Some(0.02),
             budget_s: Some(600.0),
         }),
+        include_assertions: true,
     }
 }
 

@@ -85,6 +85,7 @@ impl Bench {
     pub fn new() -> Self {
         let options = Options {
             until: None,
+            include_assertions: false,
             worker_program: std::env::current_exe().unwrap(),
             work: None,
             keep_databases: false,

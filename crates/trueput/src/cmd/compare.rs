@@ -52,6 +52,9 @@ pub struct Arguments {
     /// With --fail-if-slower: exit with 1 as well where the repeats cannot tell
     #[arg(long, requires = "fail_if_slower")]
     fail_if_unsure: bool,
+    /// Compare builds with assertions with builds without them
+    #[arg(long)]
+    include_assertions: bool,
     /// Write one JSON document
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -110,13 +113,16 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
             return Err(Failure::usage(message));
         }
     };
-    runs.iter().map(|run| open(run)).collect()
+    let open = |run: &String| open(run, arguments.include_assertions);
+    runs.iter().map(open).collect()
 }
 
-fn open(text: &str) -> Result<Side, Failure> {
+fn open(text: &str, include_assertions: bool) -> Result<Side, Failure> {
     let (path, selector) = Side::split(text)?;
     let opened = bundle::open(Path::new(path))?;
-    Ok(Side::new(text, opened.report()?, selector)?)
+    let mut report = opened.report()?;
+    report.manifest.include_assertions |= include_assertions;
+    Ok(Side::new(text, report, selector)?)
 }
 
 /// The exit code of `--fail-if-slower`, with a line on standard error for each reason.
@@ -205,7 +211,7 @@ fn results(compared: &[Compared]) -> impl Iterator<Item = (&Compared, &CellResul
 }
 
 fn named((compared, result): (&Compared, &CellResult)) -> String {
-    let (name, label) = (&result.second, &compared.second.label);
+    let (name, label) = (result.second_name(), &compared.second.label);
     format!("{name} ({label}, {})", result.durability)
 }
 
@@ -225,5 +231,6 @@ fn crashed(compared: &[Compared]) -> Vec<String> {
         let trials = result.second_broken.iter();
         trials.map(move |trial| format!("{}: {trial}", compared.second.label))
     });
-    missing.chain(broken).collect()
+    let incomparable = compared.iter().flat_map(|compared| &compared.incomparable);
+    missing.chain(broken).chain(incomparable.cloned()).collect()
 }

@@ -118,7 +118,7 @@ fn rows(listed: &Listed) -> Vec<[String; 5]> {
         let from = library.map_or_else(|| "compiled in".to_owned(), |path| path.to_string());
         match &found.build {
             Ok(build) if build.assertions == Some(true) => {
-                let flag = "compiled with assertions: no fair baseline";
+                let flag = "built with assertions: not comparable";
                 row(short(&build.version), format!("{from} ({flag})"))
             }
             Ok(build) => row(short(&build.version), from),

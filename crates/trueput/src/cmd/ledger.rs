@@ -64,7 +64,8 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for whatever is wrong with the plan, a step or the folders, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let options = execute::options(&arguments.places)?;
+    let mut options = execute::options(&arguments.places)?;
+    options.include_assertions = arguments.choices.include_assertions;
     let plan = plan(arguments, registry)?;
     let (folder, manifest) = create(&plan, arguments, &options, registry)?;
     let mut progress = match arguments.json {

@@ -38,6 +38,9 @@ pub struct Arguments {
     /// [default: report.html in the run folder; of several runs or a bundle there is none]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "format")]
     html: Option<Option<PathBuf>>,
+    /// Rank builds with assertions with the others; otherwise they stand apart
+    #[arg(long)]
+    include_assertions: bool,
     /// When charts of characters are drawn: auto (where standard output is a terminal), always, never
     #[arg(
         long,
@@ -58,7 +61,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (mut opened, mut reports) = (Vec::new(), Vec::new());
     for run in &arguments.runs {
         let run = bundle::open(run)?;
-        reports.push(run.report()?);
+        let mut report = run.report()?;
+        report.manifest.include_assertions |= arguments.include_assertions;
+        reports.push(report);
         opened.push(run);
     }
     let style = output::style_with(arguments.charts);

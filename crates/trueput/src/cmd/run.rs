@@ -57,6 +57,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.until = arguments.repeats.rule();
+    options.include_assertions = arguments.choices.include_assertions;
     let (folder, manifest) = match &arguments.resume {
         Some(path) => RunFolder::open(path)?,
         None => create(arguments, &options, registry)?,

@@ -56,6 +56,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.until = arguments.repeats.rule();
+    options.include_assertions = arguments.choices.include_assertions;
     let (folder, manifest) = create(arguments, &options, registry)?;
     execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
 }

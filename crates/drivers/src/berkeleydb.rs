@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, CacheCount, CacheScope, CacheUse, Capabilities, Database, Durability, Engine, Info,
-    Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheCount, CacheScope, CacheUse, Capabilities, Database, Durability, Engine, Error,
+    Info, Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "Berkeley DB";
@@ -67,6 +67,11 @@ impl Engine for BerkeleyDb {
     }
 
     library::found_and_named!();
+
+    fn missing(&self) -> Option<Error> {
+        let library = self.origin.path().err();
+        library.or_else(|| shim::BERKELEY_DB.missing())
+    }
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

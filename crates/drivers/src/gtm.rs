@@ -11,7 +11,7 @@ mod process;
 mod scan;
 mod session;
 
-use crate::library::assertions;
+use crate::library::{self, assertions};
 use crate::promise;
 use crate::refuse;
 use database::Opened;
@@ -97,6 +97,11 @@ impl Engine for Gtm {
         let engine = Self { named: Some(full) };
         engine.installation()?;
         Ok(Box::new(engine))
+    }
+
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        let named = Some(library::named(library)?);
+        Ok(Box::new(Self { named }))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -4,9 +4,11 @@
 //! anywhere. Each is loaded with its symbols to itself: several of them define the same names.
 
 mod assertions;
+mod known;
 mod search;
 
 pub(crate) use assertions::assertions;
+pub use known::is_in_known_place;
 pub(crate) use search::Search;
 
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
@@ -173,6 +175,14 @@ macro_rules! found_and_named {
             };
             engine.library()?;
             Ok(Box::new(engine))
+        }
+
+        fn unopened(
+            &self,
+            library: &std::path::Path,
+        ) -> trueput_engine::Result<Box<dyn trueput_engine::Engine>> {
+            let origin = self.origin.naming(library)?;
+            Ok(Box::new(Self { origin }))
         }
     };
 }

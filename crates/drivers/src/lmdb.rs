@@ -131,6 +131,12 @@ impl Engine for Lmdb {
         Ok(Box::new(Self { named }))
     }
 
+    /// With the limits of the build that is compiled in.
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        library::named(library)?;
+        Ok(Box::new(Self::new()))
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             several_processes: true,

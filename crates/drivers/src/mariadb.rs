@@ -119,6 +119,15 @@ impl Engine for MariaDb {
         Ok(Box::new(Self { named: Some(named) }))
     }
 
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        if secret::is_address(library) {
+            // It is read, not connected to.
+            return self.at(library);
+        }
+        let named = Some(Named::Program(library::named(library)?));
+        Ok(Box::new(Self { named }))
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             several_processes: true,

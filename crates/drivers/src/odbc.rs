@@ -137,6 +137,12 @@ impl Engine for Odbc {
         Ok(Box::new(Self { named: Some(named) }))
     }
 
+    /// As long as it is not connected to, its dialect is not known.
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        self.at(library)?;
+        Ok(Box::new(Self::new()))
+    }
+
     fn capabilities(&self) -> Capabilities {
         let manner = self.manner();
         // Of one that is not known, what all have.

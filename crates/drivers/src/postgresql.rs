@@ -12,6 +12,7 @@ mod sql;
 mod value;
 mod wire;
 
+use crate::library;
 use crate::promise;
 use address::Address;
 use database::Opened;
@@ -140,6 +141,15 @@ impl Engine for Postgresql {
         Ok(Box::new(Self {
             named: Named::Program(full),
         }))
+    }
+
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        if secret::is_address(library) {
+            // It is read, not connected to.
+            return self.at(library);
+        }
+        let named = Named::Program(library::named(library)?);
+        Ok(Box::new(Self { named }))
     }
 
     fn capabilities(&self) -> Capabilities {

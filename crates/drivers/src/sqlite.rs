@@ -183,6 +183,12 @@ impl Engine for Sqlite {
         Ok(Box::new(Self { named }))
     }
 
+    /// With the limits of the build that is compiled in.
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        library::named(library)?;
+        Ok(Box::new(Self::new()))
+    }
+
     fn capabilities(&self) -> Capabilities {
         // Key and value share a row, and a few bytes of it are its header.
         let half_row_bytes = (self.chosen().max_row_bytes / 2).saturating_sub(64);

@@ -15,8 +15,8 @@ use environment::{Environment, Loaded};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Isolation, Knob, OpenSpec, Promise,
-    Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, OpenSpec,
+    Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "TokuDB";
@@ -71,6 +71,11 @@ impl Engine for TokuDb {
     }
 
     library::found_and_named!();
+
+    fn missing(&self) -> Option<Error> {
+        let library = self.origin.path().err();
+        library.or_else(|| environment::FLAVOUR.missing())
+    }
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

@@ -17,8 +17,8 @@ use shim::Api;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Info, Isolation, Knob, Observer, OpenSpec,
-    Promise, Resolved, Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, Observer,
+    OpenSpec, Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -68,6 +68,13 @@ impl Engine for WiredTiger {
     }
 
     library::found_and_named!();
+
+    fn missing(&self) -> Option<Error> {
+        match self.origin.path() {
+            Ok(library) => shim::missing(&library),
+            Err(error) => Some(error),
+        }
+    }
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

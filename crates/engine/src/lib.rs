@@ -69,11 +69,25 @@ pub trait Engine: Send + Sync {
     /// [`Error::Unsupported`] for an engine that is compiled in; one line that says what is wrong
     /// with the library otherwise: missing, of another engine or machine, without a needed symbol.
     fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let name = self.info().name;
-        let library = library.display();
-        Err(Error::Unsupported(format!(
-            "{name} is compiled in and takes no library ({library})"
-        )))
+        Err(takes_no_library(self.info().name, library))
+    }
+
+    /// This engine as the named library, program or server would have it, as far as the name alone
+    /// tells: nothing is loaded, run or connected to. It serves to expand a plan that is not trusted,
+    /// and is never opened.
+    ///
+    /// # Errors
+    /// As [`Engine::at`], for what a name and a file's presence tell.
+    fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        Err(takes_no_library(self.info().name, library))
+    }
+
+    /// Why its default build is not on this machine, told by looking for its files alone; `None`
+    /// where they are there, whether or not they can be used.
+    fn missing(&self) -> Option<Error> {
+        let is_there = self.info().install == COMPILED_IN || !self.found().is_empty();
+        // Where there is no file of it, nothing can be opened: it says what is missing.
+        (!is_there).then(|| self.build().err()).flatten()
     }
 
     /// What it can do.
@@ -170,6 +184,16 @@ pub trait Engine: Send + Sync {
         None
     }
 }
+
+fn takes_no_library(name: &str, library: &Path) -> Error {
+    let library = library.display();
+    Error::Unsupported(format!(
+        "{name} is compiled in and takes no library ({library})"
+    ))
+}
+
+/// [`Info::install`] of an engine that is part of this program.
+pub const COMPILED_IN: &str = "compiled in";
 
 /// What an engine is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

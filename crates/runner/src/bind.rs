@@ -3,6 +3,7 @@
 use crate::Registry;
 use crate::host::placement;
 use trueput_engine::{Engine, Native, Resolved, Storage, knob, storage};
+use trueput_record::plan::{MAX_WORKERS, check_count};
 use trueput_record::{Conditions, Isolation, Promise, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Subject};
 
@@ -217,9 +218,8 @@ fn check_id(id: &str) -> Result<(), String> {
 }
 
 fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
-    if spec.workers == 0 {
-        return Err("0 workers; it takes at least 1".to_owned());
-    }
+    // A run folder that came from elsewhere may state any number.
+    check_count("workers", i64::from(spec.workers), MAX_WORKERS)?;
     let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
     if several && !engine.capabilities().several_processes {
         return Err(format!(

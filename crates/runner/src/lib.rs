@@ -23,6 +23,7 @@ mod phase;
 mod process;
 mod protocol;
 mod repeats;
+mod resume;
 mod round;
 mod run;
 mod sampler;
@@ -34,6 +35,7 @@ pub mod worker;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use repeats::RepeatRule;
+pub use resume::{check_folder, has_worked_in};
 pub use run::{Summary, create_run, run};
 
 use std::path::PathBuf;

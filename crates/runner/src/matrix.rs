@@ -36,6 +36,28 @@ pub struct Matrix {
     pub trials: Vec<TrialSpec>,
     /// What the plan asked for and does not run, one sentence each.
     pub left_out: Vec<String>,
+    /// With [`Builds::Unopened`]: what could not be told, one sentence each.
+    pub not_opened: Vec<String>,
+}
+
+/// Whether an expansion looks into the builds of a plan's engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Builds {
+    /// Libraries are loaded, programs asked for their versions, servers connected to.
+    Opened,
+    /// Nothing is loaded, run or connected to: a plan that is not trusted is safe to expand so.
+    Unopened,
+}
+
+impl Builds {
+    /// Why the default build of an engine is not there; `None` where it is, as far as is looked.
+    #[must_use]
+    pub fn missing(self, engine: &dyn Engine) -> Option<trueput_engine::Error> {
+        match self {
+            Self::Unopened => engine.missing(),
+            Self::Opened => engine.build().err(),
+        }
+    }
 }
 
 /// What is wrong with a plan.
@@ -58,11 +80,24 @@ pub struct Error {
 /// that do not go together, a level or a kind of worker that an engine has not (unless the plan
 /// leaves such out), more than [`MAX_TRIALS`] trials, none at all.
 pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
-    let mut expansion = Expansion::new(plan, registry)?;
+    expand_with(plan, registry, Builds::Opened)
+}
+
+/// Expands a plan as [`expand`] does, and looks into the builds of its engines or leaves them alone.
+///
+/// # Errors
+/// As [`expand`].
+pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Result<Matrix, Error> {
+    let mut expansion = Expansion::new(plan, registry, builds)?;
     let mut left_out = Vec::new();
     expansion.leave_out_file_systems(&mut left_out)?;
     let mut cells = Vec::new();
-    for rival in expansion.rivals(&mut left_out)? {
+    let rivals = expansion.rivals(&mut left_out)?;
+    let not_opened = rivals
+        .iter()
+        .filter_map(|rival| expansion.not_opened(rival))
+        .collect();
+    for rival in rivals {
         let (engine, first) = (rival.build.engine(), cells.len());
         expansion.cells(&rival.contender, engine, &mut cells, &mut left_out)?;
         expansion.take_steps(engine, first, &mut cells, &mut left_out)?;
@@ -83,7 +118,11 @@ pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
         .enumerate()
         .map(|(index, (repeat, cell))| numbered(cell, repeat, index + 1))
         .collect();
-    Ok(Matrix { trials, left_out })
+    Ok(Matrix {
+        trials,
+        left_out,
+        not_opened,
+    })
 }
 
 fn nothing_left(left_out: &[String]) -> String {
@@ -139,13 +178,14 @@ impl Build {
 struct Expansion<'a> {
     plan: &'a PlanFile,
     registry: &'a Registry,
+    builds: Builds,
     workload: &'static dyn Workload,
     /// The combinations of conditions that can be had here.
     conditions: Vec<Conditions>,
 }
 
 impl<'a> Expansion<'a> {
-    fn new(plan: &'a PlanFile, registry: &'a Registry) -> Result<Self, Error> {
+    fn new(plan: &'a PlanFile, registry: &'a Registry, builds: Builds) -> Result<Self, Error> {
         let wrong = |key: &str, message| Error {
             place: plan.origin.of(key),
             message,
@@ -163,6 +203,7 @@ impl<'a> Expansion<'a> {
         let expansion = Self {
             plan,
             registry,
+            builds,
             workload,
             conditions: plan.conditions.combinations(),
         };
@@ -369,13 +410,13 @@ impl<'a> Expansion<'a> {
         let engines = self.registry.engines.iter().copied();
         for engine in engines.filter(|engine| !engine.must_be_named()) {
             let contender = Contender::parse(engine.info().name);
-            match engine.build() {
-                Ok(_) if rivals.iter().any(|rival| rival.contender == contender) => {}
-                Ok(_) => rivals.push(Rival {
+            match self.builds.missing(engine) {
+                None if rivals.iter().any(|rival| rival.contender == contender) => {}
+                None => rivals.push(Rival {
                     contender,
                     build: Build::Default(engine),
                 }),
-                Err(error) => left_out.push(format!(
+                Some(error) => left_out.push(format!(
                     "{} is not there: {}",
                     contender.engine,
                     with_install(&error, engine)
@@ -401,19 +442,38 @@ impl<'a> Expansion<'a> {
         };
         match &contender.build {
             Some(library) => {
-                let loaded = engine.at(library).map_err(|error| match error {
+                let named = match self.builds {
+                    Builds::Opened => engine.at(library),
+                    Builds::Unopened => engine.unopened(library),
+                };
+                let named = named.map_err(|error| match error {
                     // The engine's own sentence names it and the library.
                     trueput_engine::Error::Unsupported(why) => self.wrong("engines", why),
                     other => self.wrong("engines", format!("{name}: {other}")),
                 })?;
-                loaded.build().map_err(cannot)?;
-                Ok(Build::Named(loaded))
+                if self.builds == Builds::Opened {
+                    named.build().map_err(cannot)?;
+                }
+                Ok(Build::Named(named))
             }
-            None => {
-                engine.build().map_err(cannot)?;
-                Ok(Build::Default(engine))
-            }
+            None => match self.builds.missing(engine) {
+                Some(error) => Err(cannot(error)),
+                None => Ok(Build::Default(engine)),
+            },
         }
+    }
+
+    /// What is not told of a contender whose build was left alone.
+    fn not_opened(&self, rival: &Rival) -> Option<String> {
+        let build = rival.contender.build.as_ref()?;
+        (self.builds == Builds::Unopened).then(|| {
+            format!(
+                "build {}@{} is not looked into: whether it can be used, its version and its limits \
+                 show when the plan is run",
+                rival.contender.engine,
+                build.display()
+            )
+        })
     }
 
     /// Every cell of one contender. Levels are the outer dimension, settings the inner one.

@@ -16,6 +16,7 @@ mod signals;
 mod surroundings;
 mod table;
 mod tip;
+mod trust;
 
 use clap::Parser;
 use failure::Failure;

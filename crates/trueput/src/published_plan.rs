@@ -10,6 +10,7 @@ use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
 use trueput_record::published::{Published, Setting, named};
 use trueput_record::value::parse_bytes;
 use trueput_record::{Value, WorkerKind};
+use trueput_runner::matrix::Builds;
 use trueput_runner::{Registry, matrix};
 
 /// What stands before the id of a table where a plan is named.
@@ -77,6 +78,7 @@ pub fn plan(
     what: &str,
     scale: Option<f64>,
     registry: &Registry,
+    builds: Builds,
 ) -> Result<(PlanFile, Vec<String>), Failure> {
     let Some(id) = id(what) else {
         return match scale {
@@ -86,13 +88,13 @@ pub fn plan(
             ))),
         };
     };
-    let nearest = nearest(id, scale, registry)?;
+    let nearest = nearest(id, scale, registry, builds)?;
     output::note(&nearest.note);
     Ok((nearest.plan, nearest.left_out))
 }
 
 /// What the experiment of a table needs and this machine has not; `None` where nothing is missing.
-pub fn missing(published: &Published, registry: &Registry) -> Option<String> {
+pub fn missing(published: &Published, registry: &Registry, builds: Builds) -> Option<String> {
     let experiment = &published.experiment;
     if registry.workload(&experiment.workload).is_err() {
         return Some(format!(
@@ -101,7 +103,9 @@ pub fn missing(published: &Published, registry: &Registry) -> Option<String> {
         ));
     }
     let engines: Vec<_> = engines(published).collect();
-    let mut absent = engines.iter().filter_map(|name| absent(name, registry));
+    let mut absent = engines
+        .iter()
+        .filter_map(|name| absent(name, registry, builds));
     match absent.by_ref().count() == engines.len() && !engines.is_empty() {
         true => Some(format!("needs {}, which is not here", engines.join(" or "))),
         false => None,
@@ -115,13 +119,18 @@ pub fn missing(published: &Published, registry: &Registry) -> Option<String> {
 ///
 /// # Errors
 /// A usage error where no table has that id, or its experiment needs what is not here.
-fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Nearest, Failure> {
+fn nearest(
+    id: &str,
+    scale: Option<f64>,
+    registry: &Registry,
+    builds: Builds,
+) -> Result<Nearest, Failure> {
     let published = named(id).map_err(Failure::usage)?;
     let experiment = &published.experiment;
     let scale = scale.unwrap_or(experiment.scale);
-    if let Some(missing) = missing(&published, registry) {
+    if let Some(missing) = missing(&published, registry, builds) {
         let why: Vec<_> = engines(&published)
-            .filter_map(|name| absent(&name, registry))
+            .filter_map(|name| absent(&name, registry, builds))
             .collect();
         let why = match why.is_empty() {
             true => String::new(),
@@ -137,10 +146,10 @@ fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Nearest,
     }
     let wanted = plan.engines.iter();
     let left_out: Vec<_> = wanted
-        .filter_map(|one| absent(&one.engine, registry))
+        .filter_map(|one| absent(&one.engine, registry, builds))
         .collect();
     plan.engines
-        .retain(|one| absent(&one.engine, registry).is_none());
+        .retain(|one| absent(&one.engine, registry, builds).is_none());
     for key in &experiment.scales {
         rescale(key, scale, &mut plan);
     }
@@ -148,7 +157,7 @@ fn nearest(id: &str, scale: Option<f64>, registry: &Registry) -> Result<Nearest,
         plan.conditions.image_bytes = None;
     }
     let mut note = format!("{PREFIX}{id} at scale {scale}; 1 is the document's size");
-    if let Some(why) = without_file_systems(&mut plan, registry) {
+    if let Some(why) = without_file_systems(&mut plan, registry, builds) {
         note = format!("{note}; on the work folder as it is: {why}");
     }
     plan.about = format!(
@@ -170,12 +179,12 @@ fn engines(published: &Published) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Why an engine cannot compete; `None` where it can.
-fn absent(name: &str, registry: &Registry) -> Option<String> {
+fn absent(name: &str, registry: &Registry, builds: Builds) -> Option<String> {
     let engine = match registry.engine(name) {
         Ok(engine) => engine,
         Err(why) => return Some(why),
     };
-    let error = engine.build().err()?;
+    let error = builds.missing(engine)?;
     let install = engine.info().install;
     Some(format!(
         "{name} is not here: {error}; to install: {install}"
@@ -265,15 +274,19 @@ fn scaled(value: &Value, scale: f64) -> Value {
 }
 
 /// Where no file system of the plan can be had, takes the work folder's and says why.
-fn without_file_systems(plan: &mut PlanFile, registry: &Registry) -> Option<String> {
+fn without_file_systems(
+    plan: &mut PlanFile,
+    registry: &Registry,
+    builds: Builds,
+) -> Option<String> {
     if plan.conditions.file_system.is_empty() {
         return None;
     }
-    let error = matrix::expand(plan, registry).err()?;
+    let error = matrix::expand_with(plan, registry, builds).err()?;
     let mut without = plan.clone();
     without.conditions.file_system.clear();
     without.conditions.image_bytes = None;
-    matrix::expand(&without, registry).ok()?;
+    matrix::expand_with(&without, registry, builds).ok()?;
     *plan = without;
     Some(error.message)
 }

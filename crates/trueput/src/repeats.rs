@@ -10,7 +10,8 @@ use trueput_record::conditions::parse_seconds;
 use trueput_record::folder::{RunManifest, Until};
 use trueput_record::plan::{MAX_REPEAT, PlanFile};
 use trueput_record::{RunFolder, TrialRecord};
-use trueput_runner::{Registry, RepeatRule, matrix};
+use trueput_runner::matrix::{self, Builds};
+use trueput_runner::{Registry, RepeatRule};
 
 /// Repeats of each cell at the most, where neither their number nor a budget is named.
 const MOST_REPEATS: u32 = 30;
@@ -50,7 +51,8 @@ impl Repeats {
         if self.are_automatic() && named.is_none() {
             plan.repeat = 1;
             // A plan that cannot be expanded is refused when it is to be run.
-            let cells = matrix::expand(plan, registry).map_or(1, |matrix| matrix.trials.len());
+            let expanded = matrix::expand_with(plan, registry, Builds::Unopened);
+            let cells = expanded.map_or(1, |matrix| matrix.trials.len());
             plan.repeat = self.most(cells);
         }
     }

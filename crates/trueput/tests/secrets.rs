@@ -72,9 +72,10 @@ fn no_worker_has_a_password_in_its_environment_or_arguments() {
     let small = ["--set", "test=overwrite", "--set", "records=200"];
     let engine = ["--engine", &source, "--workers", "2"];
     let arguments = [&run[..], &small, &engine].concat();
-    let probe = bench.run(&[&["plan", "check"], &arguments[1..]].concat());
+    let elsewhere = Bench::new();
+    let probe = elsewhere.run(&arguments);
     let said = String::from_utf8_lossy(&probe.stderr);
-    if said.contains("install") {
+    if said.contains("install") && !probe.status.success() {
         eprintln!("skipped: {said}");
         return;
     }

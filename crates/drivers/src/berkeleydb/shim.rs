@@ -136,7 +136,7 @@ pub(crate) struct Flavour {
     pub(crate) installed_by: &'static str,
 }
 
-const BERKELEY_DB: Flavour = Flavour {
+pub(super) const BERKELEY_DB: Flavour = Flavour {
     title: super::TITLE,
     shims: Search {
         installed: &["berkeleydb"],
@@ -299,6 +299,9 @@ fn shim_for(
     flavour: &'static Flavour,
 ) -> Result<(Shim, &'static Library)> {
     let Flavour { title, shims, .. } = flavour;
+    if let Some(missing) = flavour.missing() {
+        return Err(missing);
+    }
     static SHIMS: PerFile<Library> = PerFile::new();
     let mut others = Vec::new();
     for path in shims.run() {
@@ -312,17 +315,28 @@ fn shim_for(
         }
         others.push(format!("{its_major}.{its_minor}"));
     }
-    let system = shims.system;
-    Err(Error::engine(match others.is_empty() {
-        true => format!(
-            "no shim for {title} ({system}); `{}` compiles it",
-            flavour.installed_by
-        ),
-        false => format!(
-            "this {title} is {major}.{minor}, and {system} was compiled for {}",
-            others.join(", ")
-        ),
-    }))
+    let (system, others) = (shims.system, others.join(", "));
+    Err(Error::engine(format!(
+        "this {title} is {major}.{minor}, and {system} was compiled for {others}"
+    )))
+}
+
+impl Flavour {
+    /// What is said where there is no shim at all.
+    pub(crate) fn missing(&self) -> Option<Error> {
+        let Self {
+            title,
+            shims,
+            installed_by,
+            ..
+        } = self;
+        let system = shims.system;
+        shims.run().is_empty().then(|| {
+            Error::engine(format!(
+                "no shim for {title} ({system}); `{installed_by}` compiles it"
+            ))
+        })
+    }
 }
 
 /// Whether the disk or the environment's shared memory is full.

@@ -27,13 +27,10 @@ impl Search {
                 }
             }
         };
-        let engines = engines_folder();
-        let installed = |name: &str| engines.as_deref().map(|folder| builds(folder, name));
+        let engines = engine_folders();
+        let installed = |name: &str| builds(&engines, name);
         let mut names = self.installed.iter();
-        add(names
-            .next()
-            .and_then(|name| installed(name))
-            .unwrap_or_default());
+        add(names.next().map(|name| installed(name)).unwrap_or_default());
         for folder in Self::system_folders() {
             add(libraries(&folder, |name| {
                 let rest = name.strip_prefix(self.system);
@@ -41,7 +38,7 @@ impl Search {
             }));
         }
         for name in names {
-            add(installed(name).unwrap_or_default());
+            add(installed(name));
         }
         found
     }
@@ -67,20 +64,24 @@ impl Search {
 }
 
 /// Where `make engines` installs: `$XDG_DATA_HOME/trueput/engines`.
-fn engines_folder() -> Option<PathBuf> {
+pub(super) fn engine_folders() -> Vec<PathBuf> {
     let set = |name| {
         var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
     let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
-    Some(data?.join("trueput/engines"))
+    data.into_iter()
+        .map(|data| data.join("trueput/engines"))
+        .collect()
 }
 
-/// The libraries in the folders `NAME-VERSION`, newest version first.
-fn builds(engines: &Path, name: &str) -> Vec<PathBuf> {
-    let mut versions: Vec<(String, PathBuf)> = entries(engines)
-        .into_iter()
+/// The libraries in the folders `NAME-VERSION` of any of the folders of engines, newest version
+/// first.
+fn builds(engines: &[PathBuf], name: &str) -> Vec<PathBuf> {
+    let mut versions: Vec<(String, PathBuf)> = engines
+        .iter()
+        .flat_map(|folder| entries(folder))
         .filter_map(|path| {
             let folder = path.file_name()?.to_str()?;
             let version = folder.strip_prefix(name)?.strip_prefix('-')?;
@@ -147,7 +148,7 @@ mod tests {
             std::fs::write(folder.join("librocksdb.so"), "").unwrap();
             std::fs::write(folder.join("librocksdb.so.sha256-sum"), "").unwrap();
         }
-        let found = builds(engines.path(), "rocksdb");
+        let found = builds(&[engines.path().to_owned()], "rocksdb");
         let expected = [
             "rocksdb-11.8.1/librocksdb.so",
             "rocksdb-7.8.3/librocksdb.so",

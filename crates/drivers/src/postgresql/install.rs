@@ -20,8 +20,8 @@ pub(super) fn found() -> Vec<PathBuf> {
     folders.extend(versions.map(|entry| entry.path().join("bin")));
     folders.sort_by_key(|folder| std::cmp::Reverse(number_in(folder)));
     folders.push("/usr/local/pgsql/bin".into());
-    folders.extend(configured());
     let path = std::env::var_os("PATH").unwrap_or_default();
+    folders.extend(configured(&path));
     folders.extend(std::env::split_paths(&path));
     let mut servers = Vec::new();
     for folder in folders {
@@ -45,11 +45,13 @@ fn number_in(folder: &Path) -> u32 {
         .unwrap_or_default()
 }
 
-/// Where `pg_config` says that the programs are.
-fn configured() -> Option<PathBuf> {
-    let said = Command::new("pg_config").arg("--bindir").output().ok()?;
-    let folder = String::from_utf8(said.stdout).ok()?;
-    said.status.success().then(|| PathBuf::from(folder.trim()))
+/// Where `pg_config` really lies, which is beside the other programs. It is not asked: looking for an
+/// engine runs nothing.
+fn configured(path: &std::ffi::OsStr) -> impl Iterator<Item = PathBuf> {
+    std::env::split_paths(path).filter_map(|folder| {
+        let program = folder.join("pg_config").canonicalize().ok()?;
+        Some(program.parent()?.to_owned())
+    })
 }
 
 /// The program beside a server that makes instances of it.

@@ -16,7 +16,7 @@ const DICTIONARY: &CStr = c"records";
 /// `ENOENT`: what the library answers where the environment lacks one of its files.
 const MISSING_FILE: i64 = 2;
 
-const FLAVOUR: Flavour = Flavour {
+pub(super) const FLAVOUR: Flavour = Flavour {
     title: super::TITLE,
     shims: Search {
         installed: &["tokudb-shim"],

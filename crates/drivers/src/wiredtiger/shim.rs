@@ -163,6 +163,17 @@ fn version(exported: &Exported) -> [c_int; 3] {
     numbers
 }
 
+/// What is said where there is no shim at all.
+pub(super) fn missing(library: &Path) -> Option<Error> {
+    let is_beside = library.with_file_name(SHIMS.system).is_file();
+    (!is_beside && SHIMS.run().is_empty()).then(|| {
+        let system = SHIMS.system;
+        Error::engine(format!(
+            "no shim for WiredTiger ({system}); `make engines` compiles it"
+        ))
+    })
+}
+
 /// The shim for a library of that version, beside the library or where `make engines` puts it:
 /// another version's handles are laid out otherwise.
 fn shim_for(library: &Path, wanted: [c_int; 3], title: &'static str) -> Result<Shim> {

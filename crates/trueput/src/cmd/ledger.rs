@@ -9,6 +9,7 @@ use crate::execute;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
 use trueput_analysis::Report;
@@ -57,6 +58,8 @@ pub struct Arguments {
     choices: Choices,
     #[command(flatten)]
     places: Places,
+    #[command(flatten)]
+    trust: Trust,
 }
 
 /// Runs the steps and prints the ledger.
@@ -67,6 +70,9 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut options = execute::options(&arguments.places)?;
     options.include_assertions = arguments.choices.include_assertions;
     let plan = plan(arguments, registry)?;
+    arguments
+        .trust
+        .check_plan(&arguments.what, &plan, &arguments.choices, registry)?;
     let (folder, manifest) = create(&plan, arguments, &options, registry)?;
     let mut progress = match arguments.json {
         true => Progress::json(),

@@ -11,7 +11,7 @@ use trueput_engine::knob::resolve;
 use trueput_record::TrialSpec;
 use trueput_record::value::format_bytes;
 use trueput_runner::Registry;
-use trueput_runner::matrix::{self, Matrix};
+use trueput_runner::matrix::{self, Builds, Matrix};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,8 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Expand a plan: its trials, what is left out, about how much disk it needs
+    /// Expand a plan: its trials, what is left out, about how much disk it needs; nothing that it
+    /// names is loaded, run or connected to
     Check(CheckArguments),
 }
 
@@ -55,12 +56,17 @@ struct CheckArguments {
 /// A usage error for whatever is wrong with the plan.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let Action::Check(arguments) = &arguments.action;
-    let (mut plan, left_out) = published_plan::plan(&arguments.what, arguments.scale, registry)?;
+    let (mut plan, left_out) =
+        published_plan::plan(&arguments.what, arguments.scale, registry, Builds::Unopened)?;
     arguments.choices.apply(&mut plan)?;
-    let mut matrix = matrix::expand(&plan, registry)?;
+    let mut matrix = matrix::expand_with(&plan, registry, Builds::Unopened)?;
     matrix.left_out.extend(left_out);
     if arguments.json {
-        output::json(&json!({ "trials": matrix.trials, "left_out": matrix.left_out }))?;
+        output::json(&json!({
+            "trials": matrix.trials,
+            "left_out": matrix.left_out,
+            "not_opened": matrix.not_opened,
+        }))?;
     } else {
         output::write(&described(&matrix, registry))?;
     }
@@ -92,6 +98,9 @@ fn described(matrix: &Matrix, registry: &Registry) -> String {
     let mut text = table::align(header, &rows);
     for reason in &matrix.left_out {
         text.push_str(&format!("left out: {reason}\n"));
+    }
+    for sentence in &matrix.not_opened {
+        text.push_str(&format!("{sentence}\n"));
     }
     let largest = sizes.iter().max().copied().unwrap_or_default();
     let trials = rows.len();

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use trueput_analysis::{Format, published};
 use trueput_record::published::{Published, all, named};
 use trueput_runner::Registry;
+use trueput_runner::matrix::Builds;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +69,7 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
                 "source": table.source,
                 "scale": table.experiment.scale,
                 "command": published::command(table),
-                "missing": missing(table, registry),
+                "missing": missing(table, registry, Builds::Unopened),
             })
         });
         return output::json(&described.collect());
@@ -78,7 +79,7 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
     output::line("\nThe nearest experiment here, at a scale for a small machine:")?;
     let commands = tables.iter().map(|table| {
         let command = published::command(table).join(" ");
-        match missing(table, registry) {
+        match missing(table, registry, Builds::Unopened) {
             None => format!("  {command}\n"),
             Some(missing) => format!("  {command}   # {missing}\n"),
         }

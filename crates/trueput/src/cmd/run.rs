@@ -6,10 +6,12 @@ use crate::execute;
 use crate::failure::Failure;
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
+use crate::trust::{Foreign, Trust};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_record::{RunFolder, RunManifest};
+use trueput_runner::matrix::Builds;
 use trueput_runner::{Options, Registry, matrix};
 
 const EXAMPLES: &str = "\
@@ -48,6 +50,8 @@ pub struct Arguments {
     choices: Choices,
     #[command(flatten)]
     places: Places,
+    #[command(flatten)]
+    trust: Trust,
 }
 
 /// Runs the plan and says how it went.
@@ -59,11 +63,23 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.until = arguments.repeats.rule();
     options.include_assertions = arguments.choices.include_assertions;
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => RunFolder::open(path)?,
+        Some(path) => resumed(path, arguments)?,
         None => create(arguments, &options, registry)?,
     };
     options.until = options.until.or_else(|| repeats::stated(&manifest));
     execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
+}
+
+/// A run that is to go on, once what it names is trusted.
+fn resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
+    let (folder, manifest) = RunFolder::open(path)?;
+    trueput_runner::check_folder(&folder)?;
+    let work = arguments.places.work.as_deref();
+    let foreign = Foreign::of_run(&folder, &manifest, work);
+    arguments
+        .trust
+        .check(&path.display().to_string(), &foreign)?;
+    Ok((folder, manifest))
 }
 
 fn create(
@@ -72,8 +88,12 @@ fn create(
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
-    let (mut plan, left_out) = published_plan::plan(what, arguments.scale, registry)?;
+    let (mut plan, left_out) =
+        published_plan::plan(what, arguments.scale, registry, Builds::Opened)?;
     arguments.choices.apply(&mut plan)?;
+    arguments
+        .trust
+        .check_plan(what, &plan, &arguments.choices, registry)?;
     let named = arguments.choices.repeat;
     arguments.repeats.apply(&mut plan, named, registry);
     let mut matrix = matrix::expand(&plan, registry)?;

@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.resume_databases = arguments.resume;
     let results = &arguments.places.results;
     let (folder, manifest) = if arguments.resume {
-        resume::unfinished(results, &trials)?
+        resume::unfinished(results, &trials, arguments.places.work.as_deref())?
     } else {
         let about = "3n+1 problems from standard input";
         let command = execute::command_line();

@@ -4,14 +4,17 @@ use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialSpec};
+use trueput_runner::{check_folder, has_worked_in};
 
 /// The newest unfinished run in `results` that has exactly these trials.
 ///
 /// # Errors
-/// A usage error where there is none.
+/// A usage error where there is none, or it would write where `work`, the folder for databases that
+/// the user named, does not say.
 pub fn unfinished(
     results: &Path,
     trials: &[TrialSpec],
+    work: Option<&Path>,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let entries = std::fs::read_dir(results).map_err(|error| {
         Failure::Usage(format!("results folder {}: {error}", results.display()))
@@ -19,7 +22,7 @@ pub fn unfinished(
     let folders = entries
         .flatten()
         .filter_map(|entry| RunFolder::open(&entry.path()).ok());
-    folders
+    let newest = folders
         .filter(|(folder, manifest)| manifest.trials == trials && !is_finished(folder, manifest))
         .max_by(|(_, one), (_, other)| one.started_at.cmp(&other.started_at))
         .ok_or_else(|| {
@@ -27,7 +30,19 @@ pub fn unfinished(
                 "nothing to resume: {} holds no unfinished run of this command on this input",
                 results.display()
             ))
-        })
+        })?;
+    check_folder(&newest.0)?;
+    match &newest.1.work {
+        Some(named) if work.is_none() && !has_worked_in(named, &newest.0) => {
+            Err(Failure::Usage(format!(
+                "{} was to have its databases in {}, where it left nothing: name that folder with \
+                 --work",
+                newest.0.path().display(),
+                named.display()
+            )))
+        }
+        _ => Ok(newest),
+    }
 }
 
 /// Whether the last word on every trial is that it ran to its end. A folder whose lines cannot be

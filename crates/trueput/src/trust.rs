@@ -1,0 +1,237 @@
+//! What a plan or a run folder names that runs somebody else's code or writes in places of the
+//! user's: shown, and done only where the user agrees. See SECURITY.md.
+
+use crate::choices::Choices;
+use crate::failure::Failure;
+use crate::output;
+use clap::Args;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use trueput_engine::secret;
+use trueput_record::filesystem::{FileSystem, FileSystemKind};
+use trueput_record::plan::PlanFile;
+use trueput_record::{RunFolder, RunManifest};
+use trueput_runner::Registry;
+use trueput_runner::matrix::{self, Builds};
+
+/// How the user says that he trusts a plan or a run folder.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Trust {
+    /// Load and run what the plan or the run folder names from outside the known places
+    /// (SECURITY.md); without it, it is asked for on a terminal and refused elsewhere
+    #[arg(long)]
+    trust_plan: bool,
+}
+
+/// What somebody else named, and what is done with it: `rocksdb@/tmp/x.so (a library to load)`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Foreign(Vec<String>);
+
+impl Foreign {
+    /// What of a plan is neither in a known place nor the user's own word on the command line.
+    pub fn of_plan(plan: &PlanFile, choices: &Choices) -> Self {
+        let mut foreign = Self::default();
+        if choices.engine.is_empty() {
+            for contender in &plan.engines {
+                foreign.add_build(&contender.engine, contender.build.as_deref());
+            }
+        }
+        let surroundings = &choices.surroundings;
+        let steps = plan.steps.iter().map(|step| &step.conditions);
+        for conditions in steps.chain([&plan.conditions]) {
+            let lists = [
+                (&conditions.file_system, surroundings.filesystem.is_empty()),
+                (
+                    &conditions.log_file_system,
+                    surroundings.log_filesystem.is_empty(),
+                ),
+            ];
+            let foreign_lists = lists.into_iter().filter(|(_, is_plans)| *is_plans);
+            for file_system in foreign_lists.flat_map(|(list, _)| list) {
+                foreign.add_file_system(file_system);
+            }
+        }
+        foreign
+    }
+
+    /// What of a run folder is in no known place; `work` is the folder for databases that the user
+    /// named.
+    pub fn of_run(folder: &RunFolder, manifest: &RunManifest, work: Option<&Path>) -> Self {
+        let mut foreign = Self::default();
+        for spec in &manifest.trials {
+            foreign.add_build(&spec.engine, spec.build.as_deref());
+            let conditions = &spec.conditions;
+            let both = [&conditions.file_system, &conditions.log_file_system];
+            for file_system in both.into_iter().flatten() {
+                foreign.add_file_system(file_system);
+            }
+        }
+        if let (None, Some(named)) = (work, &manifest.work)
+            && !trueput_runner::has_worked_in(named, folder)
+        {
+            let named = named.display();
+            foreign.add(format!(
+                "{named} (a folder in which databases are made and removed; --work names it, too)"
+            ));
+        }
+        foreign
+    }
+
+    fn add_build(&mut self, engine: &str, build: Option<&Path>) {
+        let Some(build) = build else { return };
+        let does = match secret::is_address(build) {
+            true if engine == "odbc" => "a data source to connect to by its driver",
+            true => "a server to connect to",
+            false if trueput_drivers::is_in_known_place(build) => return,
+            false => "code to load or run",
+        };
+        let shown = secret::keep(build);
+        self.add(format!("{engine}@{} ({does})", shown.display()));
+    }
+
+    fn add_file_system(&mut self, file_system: &FileSystem) {
+        if names_files_or_devices(file_system) {
+            self.add(format!(
+                "{file_system} (options that can name files and devices)"
+            ));
+        }
+    }
+
+    fn add(&mut self, what: String) {
+        if !self.0.contains(&what) {
+            self.0.push(what);
+        }
+    }
+
+    /// Whether there is nothing to ask for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Trust {
+    /// As [`Trust::check`], of a plan with what the command line overrides in it. A plan that is
+    /// wrong is refused before it is asked for.
+    ///
+    /// # Errors
+    /// A usage error, as [`matrix::expand`] and [`Trust::check`].
+    pub fn check_plan(
+        self,
+        what: &str,
+        plan: &PlanFile,
+        choices: &Choices,
+        registry: &Registry,
+    ) -> Result<(), Failure> {
+        let foreign = Foreign::of_plan(plan, choices);
+        if !foreign.is_empty() {
+            matrix::expand_with(plan, registry, Builds::Unopened)?;
+        }
+        self.check(what, &foreign)
+    }
+
+    /// Goes on where `what`, a plan or a run folder, names nothing foreign or the user trusts it;
+    /// what it names is shown.
+    ///
+    /// # Errors
+    /// A usage error in one line, where he does not, or cannot be asked.
+    pub fn check(self, what: &str, foreign: &Foreign) -> Result<(), Failure> {
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if !self.trust_plan && !can_ask {
+            return Err(Failure::usage(format!(
+                "{what} names what is not from the known places: {}; look at it, then add \
+                 --trust-plan",
+                foreign.0.join(", ")
+            )));
+        }
+        output::note(&format!("{what} names what is not from the known places:"));
+        for one in &foreign.0 {
+            output::note(&format!("  {one}"));
+        }
+        match self.trust_plan || agrees() {
+            true => Ok(()),
+            false => Err(Failure::usage(format!(
+                "{what} is not trusted: nothing is run"
+            ))),
+        }
+    }
+}
+
+/// Asks on the terminal; anything but a yes is a no.
+fn agrees() -> bool {
+    let mut terminal = std::io::stderr().lock();
+    let asked = write!(terminal, "Load and run it with your rights? [y/N] ");
+    let mut answer = String::new();
+    asked.and_then(|()| terminal.flush()).is_ok()
+        && std::io::stdin().read_line(&mut answer).is_ok()
+        && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
+}
+
+/// Options of mkfs that take numbers, sizes and features, and nothing else, in each file system that
+/// has them.
+const PLAIN_MKFS: [&str; 13] = [
+    "-O", "-b", "-I", "-i", "-m", "-n", "-s", "-E", "-N", "-T", "-q", "-f", "-F",
+];
+
+/// Whether options could name a file or a device: mkfs and mount take some that do, by path, label or
+/// number, and write to what they name.
+fn names_files_or_devices(file_system: &FileSystem) -> bool {
+    let is_plain = |word: &str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"^,=_.:-".contains(&byte))
+    };
+    let names_device = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        ["dev", "journal_path", "name=", "file", "uuid", "label"]
+            .iter()
+            .any(|part| word.contains(part))
+    };
+    let is_plain_option = |word: &String| {
+        let is_option = word.starts_with('-');
+        is_plain(word) && !names_device(word) && (!is_option || PLAIN_MKFS.contains(&word.as_str()))
+    };
+    let is_plain_mount = |option: &String| {
+        // `nodev` is the mount's own.
+        option == "nodev" || (is_plain(option) && !names_device(option))
+    };
+    file_system.kind != FileSystemKind::Here
+        && !(file_system.mkfs.iter().all(is_plain_option)
+            && file_system.mount.iter().all(is_plain_mount))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_name_a_device_or_a_file_are_told_from_plain_ones() {
+        let foreign = |text: &str| names_files_or_devices(&text.parse().unwrap());
+        for plain in [
+            "here",
+            "tmpfs:size=64MiB",
+            "folder:/tmp",
+            "ext4",
+            "ext4:mkfs=-O ^has_journal -b 1024;mount=noatime,barrier=0,data=journal,nodev",
+            "xfs:mkfs=-m crc=1;journal=external",
+            "btrfs:mount=nodatacow,compress=zstd:3",
+        ] {
+            assert!(!foreign(plain), "{plain}");
+        }
+        for named in [
+            "ext4:mkfs=-J device=/dev/sda",
+            "ext4:mkfs=-J device=LABEL=root",
+            "ext4:mkfs=-z undo",
+            "ext4:mkfs=-d etc",
+            "xfs:mkfs=-l logdev=/dev/sda",
+            "xfs:mkfs=-m crc=1 -r rtdev=loop0",
+            "xfs:mount=logdev=/dev/sda",
+            "ext4:mount=journal_path=/dev/sda",
+            "btrfs:mount=device=/dev/sda",
+            "ext4:mkfs=-b4096",
+        ] {
+            assert!(foreign(named), "{named}");
+        }
+    }
+}

@@ -33,6 +33,62 @@ fn a_page_asks_for_nothing_from_elsewhere() {
     }
 }
 
+/// The page's policy and its scripts, data left out.
+fn policy_and_scripts(page: &str) -> (String, Vec<&str>) {
+    let policy = page.split_once("Content-Security-Policy\" content=\"");
+    let policy = policy.unwrap().1.split_once('"').unwrap().0.to_owned();
+    let scripts = page.split("<script>").skip(1);
+    let scripts = scripts.map(|rest| rest.split_once("</script>").unwrap().0);
+    (policy, scripts.collect())
+}
+
+#[test]
+fn the_policy_admits_the_page_s_own_scripts_by_their_hashes_and_no_other() {
+    use base64::Engine;
+    use sha2::{Digest, Sha256};
+    let page = with_failures().page();
+    let (policy, scripts) = policy_and_scripts(&page);
+    let admitted = policy.split(';').map(str::trim);
+    let admitted: Vec<_> = admitted
+        .filter_map(|part| part.strip_prefix("script-src "))
+        .flat_map(str::split_whitespace)
+        .collect();
+    let hash = |script: &&str| {
+        let hash = Sha256::digest(script.as_bytes());
+        let hash = base64::engine::general_purpose::STANDARD.encode(hash);
+        format!("'sha256-{hash}'")
+    };
+    let expected: Vec<_> = scripts.iter().map(hash).collect();
+    assert_eq!(admitted, expected);
+    assert_eq!(scripts.len(), 3);
+}
+
+#[test]
+fn a_browser_runs_the_page_s_own_scripts_and_none_that_was_smuggled_in() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let report = with_failures();
+    let whole = written(&report, &folder, "whole.html");
+    browser.load(&whole, 1280, false);
+    assert_eq!(browser.complaints, [] as [String; 0]);
+    // Attributes that are scripts would not run.
+    let handlers = "[...document.querySelectorAll('*')].flatMap((one) => [...one.attributes]) \
+                    .filter(({ name }) => name.startsWith('on')).length";
+    let seen = browser.evaluate(&format!("[{handlers}, CHARTS.length > 0]"));
+    assert_eq!(seen, json!([0, true]));
+    let smuggled = "<script>window.smuggled = 1</script>\
+                    <img src=\"data:,x\" onerror=\"window.smuggled = 2\"></main>";
+    let file = folder.path().join("smuggled.html");
+    std::fs::write(&file, report.page().replace("</main>", smuggled)).unwrap();
+    browser.load(&file, 1280, false);
+    let seen = browser.evaluate("[typeof window.smuggled, CHARTS.length > 0]");
+    assert_eq!(seen, json!(["undefined", true]));
+    let said = browser.complaints.join(" ");
+    assert!(said.contains("Content Security Policy"), "{said}");
+}
+
 #[test]
 fn what_an_engine_or_a_plan_says_never_becomes_markup() {
     let mut hostile = with_failures();
@@ -264,8 +320,7 @@ fn a_page_with_faults_is_found_out() {
     };
     let folder = tempfile::tempdir().unwrap();
     let faults = "<h4 style=\"width: 3000px\">x</h4><table></table>\
-                  <table><caption>Every trial</caption></table>\
-                  <script>throw new Error('broken')</script></main>";
+                  <table><caption>Every trial</caption></table></main>";
     let page = one_trial().page().replace("</main>", faults);
     let file = folder.path().join("faulty.html");
     std::fs::write(
@@ -286,6 +341,11 @@ fn a_page_with_faults_is_found_out() {
     ] {
         assert!(complaints.contains(fault), "{fault}: {complaints}");
     }
+    // A script within the page would not be admitted.
+    browser.evaluate(
+        "setTimeout(() => { throw new Error('broken'); }); \
+         new Promise((done) => setTimeout(() => done(true), 50))",
+    );
     assert!(browser.complaints.iter().any(|one| one.contains("broken")));
 }
 

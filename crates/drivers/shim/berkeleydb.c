@@ -209,6 +209,16 @@ int trueput_bdb_get(DB *db, DB_TXN *transaction, const void *key, uint32_t key_s
 	return code;
 }
 
+/* Looks `key` up without its value and takes the write lock of the leaf where it is, or would be, to
+ * the end of the transaction: nobody else splits that leaf before the put that follows. */
+int trueput_bdb_guard(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size) {
+	DBT wanted = borrowed(key, key_size), nothing;
+	memset(&nothing, 0, sizeof nothing);
+	nothing.flags = DB_DBT_USERMEM | DB_DBT_PARTIAL;
+	int code = db->get(db, transaction, &wanted, &nothing, DB_RMW);
+	return code == DB_NOTFOUND || code == DB_KEYEMPTY ? 0 : code;
+}
+
 int trueput_bdb_put(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size,
     const void *value, uint32_t value_size) {
 	DBT where = borrowed(key, key_size), what = borrowed(value, value_size);

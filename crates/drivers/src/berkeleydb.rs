@@ -5,6 +5,7 @@
 
 mod company;
 mod environment;
+mod guard;
 mod knobs;
 mod observe;
 pub(crate) mod session;
@@ -77,7 +78,7 @@ impl Engine for BerkeleyDb {
         Capabilities {
             several_processes: true,
             // With its default knobs.
-            concurrent_writers: false,
+            concurrent_writers: true,
             retains_data: true,
             atomic_transactions: true,
             snapshot_reads: true,

@@ -1,7 +1,7 @@
 //! An open environment and its one database.
 
 use super::company::Company;
-use super::knobs::{self, LOG_FOLDER};
+use super::knobs::{self, LOG_FOLDER, Writers};
 use super::session::Store;
 use super::shim::{Api, Handle, Handles, Level, Loaded, NONE, Settings};
 use std::collections::BTreeSet;
@@ -64,7 +64,8 @@ impl Environment {
         let entered = company.pass()?;
         let env = open_env(engine, &folder, &settings)?;
         let has_snapshots = spec.knobs.text("isolation") == "snapshot";
-        let is_hash = spec.knobs.text("access_method") == "hash";
+        let is_hash = knobs::is_hash(spec.knobs);
+        let writers = Writers::of(spec.knobs);
         let opened =
             reset_if_needed(engine, env, &folder, level, entered.is_alone()).and_then(|()| {
                 open_db(api, env, |db| {
@@ -94,7 +95,8 @@ impl Environment {
             is_hash,
             max_key_bytes: u32::MAX,
             max_value_bytes: u32::MAX,
-            take_turn: (spec.knobs.text("writers") == "turns").then_some(engine.own.take_turn),
+            take_turn: (writers == Writers::Turns).then_some(engine.own.take_turn),
+            guard: (writers == Writers::Guarded && !is_hash).then_some(engine.own.guard),
         };
         let environment = Self {
             store,

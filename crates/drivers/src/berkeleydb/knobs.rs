@@ -45,12 +45,16 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "writers",
-        summary: "Whether write transactions take turns, by a lock of the environment, or overlap, \
-                  which Berkeley DB is made for but 5.3.28 does not survive: see docs/ENGINES.md.",
-        gives_up: "overlapping: correctness, for a B-tree; records get lost while pages are split",
+        summary: "Whether write transactions overlap. guarded: they do, and each put to a B-tree \
+                  first locks the leaf of its key (a get with DB_RMW), which 5.3 needs to lose no \
+                  record; turns: one at a time, by a lock of the environment; overlapping: no \
+                  guard. See docs/ENGINES.md.",
+        gives_up: "guarded: a second search of the tree for a put whose key was not read; turns: \
+                   commits that share a flush; overlapping: correctness, since a put to a B-tree \
+                   can, rarely, go to the wrong leaf and not be found again",
         kind: Kind::Choice {
-            default: "turns",
-            choices: &["turns", "overlapping"],
+            default: "guarded",
+            choices: &["guarded", "turns", "overlapping"],
         },
         unit: "",
     },
@@ -183,6 +187,32 @@ pub(super) const KNOBS: &[Knob] = &[
         unit: "bytes",
     },
 ];
+
+/// How write transactions go beside each other: the knob `writers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writers {
+    /// They overlap, and a put locks its leaf before it looks for its place.
+    Guarded,
+    /// One at a time.
+    Turns,
+    /// They overlap, as the library has it.
+    Overlapping,
+}
+
+impl Writers {
+    pub(super) fn of(knobs: &Resolved) -> Self {
+        match knobs.text("writers") {
+            "turns" => Self::Turns,
+            "overlapping" => Self::Overlapping,
+            _ => Self::Guarded,
+        }
+    }
+}
+
+/// Whether the records lie in a hash table.
+pub(super) fn is_hash(knobs: &Resolved) -> bool {
+    knobs.text("access_method") == "hash"
+}
 
 /// The subfolder of the log, where it has one.
 pub(super) const LOG_FOLDER: &std::ffi::CStr = c"log";

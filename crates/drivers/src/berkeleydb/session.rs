@@ -1,5 +1,6 @@
 //! A session: at most one transaction at a time.
 
+use super::guard::LockedKeys;
 use super::shim::{Buffer, Class, Handle, Handles, Move, NONE};
 use crate::refuse;
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ pub(crate) struct Store {
     pub(crate) max_value_bytes: u32,
     /// Where there is one write transaction at a time, how to wait for the turn.
     pub(crate) take_turn: Option<unsafe extern "C" fn(Handle, Handle) -> c_int>,
+    /// Where a put needs the lock of its leaf first, how to get it.
+    pub(crate) guard: Option<unsafe extern "C" fn(Handle, Handle, *const u8, u32) -> c_int>,
 }
 
 /// One worker's way into an environment.
@@ -33,6 +36,8 @@ pub(crate) struct BerkeleySession<'e> {
     mode: Mode,
     /// What is read; Berkeley DB copies it out, since other threads use the handle too.
     value: Buffer,
+    /// Keys whose leaves the open write transaction has locked.
+    locked: LockedKeys,
 }
 
 impl<'e> BerkeleySession<'e> {
@@ -44,6 +49,7 @@ impl<'e> BerkeleySession<'e> {
             open: NONE,
             mode: Mode::Read,
             value,
+            locked: LockedKeys::default(),
         }
     }
 
@@ -90,6 +96,30 @@ impl<'e> BerkeleySession<'e> {
         // The first error is the one to tell.
         let _ = self.abort();
         Err(error)
+    }
+
+    /// Locks the leaf of `key` before a put, unless this transaction has it locked.
+    #[inline]
+    fn guard(&mut self, key: &[u8], size: u32) -> Result<()> {
+        let Some(guard) = self.store.guard else {
+            return Ok(());
+        };
+        if self.locked.holds(key) {
+            return Ok(());
+        }
+        let Handles { api, db, .. } = self.store.handles;
+        // SAFETY: the transaction is open; the key is only read.
+        api.check(unsafe { guard(db, self.open, key.as_ptr(), size) })?;
+        self.locked.add(key);
+        Ok(())
+    }
+
+    /// Notes that this transaction has looked `key` up, where a later put asks for that.
+    #[inline]
+    fn note_locked(&mut self, key: &[u8]) {
+        if self.mode == Mode::Write && self.store.guard.is_some() {
+            self.locked.add(key);
+        }
     }
 
     fn scan_ordered(
@@ -144,6 +174,7 @@ impl Session for BerkeleySession<'_> {
         api.check(unsafe { (api.shim.begin)(env, &raw mut transaction, i32::from(is_snapshot)) })?;
         self.open = transaction;
         self.mode = mode;
+        self.locked.clear();
         if mode == Mode::Write {
             self.take_turn()?;
         }
@@ -166,11 +197,15 @@ impl Session for BerkeleySession<'_> {
             };
             if code == 0 {
                 self.value.received(target.size);
+                self.note_locked(key);
                 visitor(self.value.bytes());
                 return Ok(true);
             }
             match api.class(code) {
-                Class::Absent => return Ok(false),
+                Class::Absent => {
+                    self.note_locked(key);
+                    return Ok(false);
+                }
                 Class::BufferSmall => self.value.received(target.size),
                 Class::Other => return Err(api.error(code)),
             }
@@ -182,6 +217,7 @@ impl Session for BerkeleySession<'_> {
         self.need_write()?;
         let Handles { api, db, .. } = self.store.handles;
         let (key_size, value_size) = (self.size_of_key(key)?, self.size_of_value(value)?);
+        self.guard(key, key_size)?;
         // SAFETY: the transaction is open; key and value are only read, and copied.
         api.check(unsafe {
             let (key, value) = (key.as_ptr(), value.as_ptr());
@@ -193,6 +229,9 @@ impl Session for BerkeleySession<'_> {
         self.need_write()?;
         let Handles { api, db, .. } = self.store.handles;
         let size = self.size_of_key(key)?;
+        // A delete takes the lock of its leaf by itself and never splits a page. A leaf that it
+        // empties leaves the tree, and its keys then belong to a leaf that may not be locked.
+        self.locked.clear();
         // SAFETY: the transaction is open; the key is only read.
         let code = unsafe { (api.shim.delete)(db, self.open, key.as_ptr(), size) };
         if code == 0 || api.class(code) == Class::Absent {

@@ -117,6 +117,7 @@ symbols! {
         lsn_reset: fn(Handle, *const c_char) -> c_int,
         open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
         take_turn: fn(Handle, Handle) -> c_int,
+        guard: fn(Handle, Handle, *const u8, u32) -> c_int,
     }
 }
 
@@ -167,7 +168,8 @@ impl Loaded {
         static LOADED: PerFile<Loaded> = PerFile::new();
         LOADED.get(path, |path| {
             let (api, shim) = Api::load(path, &BERKELEY_DB)?;
-            let own = Own::load(shim, BERKELEY_DB.prefix)?;
+            let own = Own::load(shim, BERKELEY_DB.prefix)
+                .map_err(|error| outdated(&error, &BERKELEY_DB))?;
             Ok(Self { api, own })
         })
     }
@@ -306,7 +308,7 @@ fn shim_for(
     let mut others = Vec::new();
     for path in shims.run() {
         let from = SHIMS.get(&path, |path| library::load(path, title))?;
-        let shim = Shim::load(from, flavour.prefix)?;
+        let shim = Shim::load(from, flavour.prefix).map_err(|error| outdated(&error, flavour))?;
         let (mut its_major, mut its_minor) = (0, 0);
         // SAFETY: both can be written.
         unsafe { (shim.header_version)(&raw mut its_major, &raw mut its_minor) };
@@ -337,6 +339,13 @@ impl Flavour {
             ))
         })
     }
+}
+
+/// The error for a shim that lacks a function, as one compiled for an earlier version of this
+/// program does.
+fn outdated(error: &Error, flavour: &Flavour) -> Error {
+    let installed_by = flavour.installed_by;
+    Error::engine(format!("{error}; `{installed_by}` compiles it anew"))
 }
 
 /// Whether the disk or the environment's shared memory is full.

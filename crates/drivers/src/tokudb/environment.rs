@@ -130,6 +130,7 @@ impl Environment {
             max_key_bytes: super::MAX_KEY_BYTES,
             max_value_bytes: super::MAX_VALUE_BYTES,
             take_turn: None,
+            guard: None,
         };
         let is_nosync = spec.durability == Durability::Buffered;
         Ok(Self { store, is_nosync })

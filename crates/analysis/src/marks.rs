@@ -29,7 +29,10 @@ pub struct Mark {
 /// The marks of a trial, the gravest first; empty for most.
 #[must_use]
 pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
-    [assertions(trial)].into_iter().flatten().collect()
+    [assertions(trial), workaround(trial)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// A library that was compiled with its assertions, which cost speed.
@@ -39,6 +42,16 @@ fn assertions(trial: &TrialRecord) -> Option<Mark> {
         label: Cow::Borrowed("assertions"),
         explanation: Cow::Borrowed(WITH_ASSERTIONS),
         comparable: false,
+    })
+}
+
+/// What trueput's driver does that the engine's own users may not need, and that shapes its rates.
+fn workaround(trial: &TrialRecord) -> Option<Mark> {
+    let explanation = trial.engine.as_ref()?.workaround.clone()?;
+    Some(Mark {
+        label: Cow::Borrowed("workaround"),
+        explanation: Cow::Owned(explanation),
+        comparable: true,
     })
 }
 

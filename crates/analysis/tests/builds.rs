@@ -272,3 +272,31 @@ fn a_library_without_assertions_or_of_which_none_can_be_told_is_not_flagged() {
         }
     }
 }
+
+#[test]
+fn a_drivers_workaround_is_a_mark_in_every_format_and_the_row_is_ranked() {
+    let mut trials = vec![
+        rocksdb(0, "11.8.1", NEW, false, false),
+        rocksdb(1, "7.8.3", OLD, true, false),
+    ];
+    trials[0].engine.as_mut().unwrap().workaround = Some("each put looks up first".to_owned());
+    let report = report(trials);
+    for format in [Format::Terminal, Format::Markdown] {
+        let text = report
+            .render(format, Style::default())
+            .replace(['\\', '*'], "");
+        let sentence = "rocksdb 11.8.1 [workaround]: each put looks up first.";
+        assert!(text.contains(sentence), "{text}");
+        assert!(!text.contains("rocksdb 7.8.3 [workaround]"), "{text}");
+    }
+    let csv = report.render(Format::Csv, Style::default());
+    let marked = csv.lines().filter(|line| line.contains(",workaround,"));
+    assert_eq!(marked.count(), 1, "{csv}");
+    let json = report.render(Format::Json, Style::default());
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let cells = document["rankings"][0]["cells"].as_array().unwrap();
+    let marks: Vec<_> = cells.iter().map(|cell| &cell["marks"]).collect();
+    assert_eq!(marks[0][0]["label"], "workaround", "{marks:?}");
+    assert_eq!(marks[0][0]["comparable"], true);
+    assert_eq!(marks[1].as_array().map_or(0, Vec::len), 0);
+}

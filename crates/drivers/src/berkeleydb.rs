@@ -131,6 +131,10 @@ impl Engine for BerkeleyDb {
         knobs::KNOBS
     }
 
+    fn workaround(&self, knobs: &Resolved) -> Option<String> {
+        knobs::workaround(knobs)
+    }
+
     fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
         // A log in memory has no files.
         let has_files = knobs::level(spec.durability, spec.knobs)? != Level::LogInMemory;

@@ -154,6 +154,16 @@ impl Engine for Gtm {
         Ok(Box::new(Opened::open(self.installation()?, spec)?))
     }
 
+    fn workaround(&self, knobs: &Resolved) -> Option<String> {
+        let by_call_ins = knobs.text("host_language") == "rust";
+        by_call_ins.then(|| {
+            "its transactions cannot outlast a call-in, so the driver keeps a write transaction's \
+             writes until the commit, which reads again what was read, compares, and then writes; \
+             programs in M (host_language=m) use the engine's own transactions"
+                .to_owned()
+        })
+    }
+
     fn native(
         &self,
         knobs: &Resolved,

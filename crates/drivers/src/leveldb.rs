@@ -6,7 +6,7 @@
 mod knobs;
 
 use crate::library::{self, Origin, PerFile, Search, symbols};
-use crate::lsm::{Api, BatchSession, Get, Handle, Limits, Reads, Store, check};
+use crate::lsm::{self, Api, BatchSession, Get, Handle, Limits, Reads, Store, check};
 use crate::refuse;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
@@ -149,6 +149,10 @@ impl Engine for LevelDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn workaround(&self, _knobs: &Resolved) -> Option<String> {
+        Some(lsm::TURNS_OF_READERS.to_owned())
     }
 
     fn check_transactions(&self, _knobs: &Resolved) -> Result<()> {

@@ -8,7 +8,7 @@ mod settings;
 mod symbols;
 
 use crate::library::{self, Origin, Search, assertions};
-use crate::lsm::Limits;
+use crate::lsm::{self, Limits};
 use crate::promise::{self, until};
 use crate::refuse;
 use database::Opened;
@@ -149,6 +149,11 @@ impl Engine for RocksDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn workaround(&self, knobs: &Resolved) -> Option<String> {
+        let has_none = knobs.text("transactions") == "batch";
+        has_none.then(|| lsm::TURNS_OF_READERS.to_owned())
     }
 
     fn check_transactions(&self, knobs: &Resolved) -> Result<()> {

@@ -4,6 +4,8 @@
 mod deadlock;
 #[path = "support/observe.rs"]
 mod observe;
+#[path = "support/overlap.rs"]
+mod overlap;
 mod support;
 
 use support::{CRASH_COMMITS, crash, keeps_the_contract, open, read, write};
@@ -90,14 +92,15 @@ fn the_contract_is_kept_with_other_access_methods_isolations_and_logs() {
     for (durability, name, choice) in choices {
         keeps_the_contract(&ENGINE, durability, &[(name, Value::from(choice))]);
     }
-    let overlapping = ("writers", Value::from("overlapping"));
-    keeps_the_contract(
-        &ENGINE,
-        Durability::Buffered,
-        std::slice::from_ref(&overlapping),
-    );
-    let plain_reads = [overlapping, ("read_for_update", Value::Boolean(false))];
-    keeps_the_contract(&ENGINE, Durability::Buffered, &plain_reads);
+    let writers = |choice: &'static str| ("writers", Value::from(choice));
+    let plain_reads = ("read_for_update", Value::Boolean(false));
+    for knobs in [
+        vec![writers("turns")],
+        vec![writers("guarded"), plain_reads.clone()],
+        vec![writers("overlapping"), plain_reads],
+    ] {
+        keeps_the_contract(&ENGINE, Durability::Buffered, &knobs);
+    }
 }
 
 #[test]
@@ -298,4 +301,84 @@ fn a_deadlock_is_told_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let given = [("writers", "overlapping".into())];
     deadlock::is_told_apart(&ENGINE, folder.path(), &given);
+}
+
+#[test]
+fn guarded_writers_that_overlap_lose_no_record() {
+    if !is_here() {
+        return;
+    }
+    for knobs in [&[][..], &[("read_for_update", Value::Boolean(false))]] {
+        for round in 0..3 {
+            assert_eq!(overlap::lost(&ENGINE, knobs, round), 0, "{knobs:?}");
+        }
+    }
+}
+
+/// The control of the test above: what it asks can fail.
+#[test]
+fn unguarded_writers_that_overlap_can_lose_a_record() {
+    if !is_here() {
+        return;
+    }
+    let knobs = [("writers", Value::from("overlapping"))];
+    if !(0..40).any(|round| overlap::lost(&ENGINE, &knobs, round) > 0) {
+        eprintln!("skipped: 40 rounds lost no record on this machine");
+    }
+}
+
+#[test]
+fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
+    if !is_here() {
+        return;
+    }
+    // Locks asked for by one transaction that gets, deletes and puts keys.
+    let locks = |writers: &str, steps: &[(char, u8)]| {
+        let folder = tempfile::tempdir().unwrap();
+        let knobs = [("writers", Value::from(writers))];
+        let database = open(&ENGINE, folder.path(), Durability::None, &knobs).unwrap();
+        let count = || match database.counters().unwrap()["st_nrequests"] {
+            Value::Integer(count) => count,
+            _ => 0,
+        };
+        let mut session = database.session().unwrap();
+        session.begin(Mode::Write).unwrap();
+        let before = count();
+        for (step, key) in steps {
+            match step {
+                'g' => drop(session.get(&[*key], &mut |_| {}).unwrap()),
+                'd' => session.delete(&[*key]).unwrap(),
+                _ => session.put(&[*key], b"value").unwrap(),
+            }
+        }
+        let asked = count() - before;
+        session.commit().unwrap();
+        asked
+    };
+    let guards = |steps: &[(char, u8)]| locks("guarded", steps) - locks("overlapping", steps);
+    let one = guards(&[('p', 1)]);
+    assert!(one > 0, "a put alone is guarded");
+    assert_eq!(guards(&[('p', 1), ('p', 1)]), one);
+    assert_eq!(guards(&[('p', 1), ('p', 2)]), 2 * one);
+    assert_eq!(guards(&[('g', 1), ('p', 1)]), 0, "the get has locked it");
+    assert_eq!(guards(&[('g', 2), ('p', 1)]), one);
+    assert_eq!(guards(&[('g', 1), ('d', 1), ('p', 1)]), one);
+}
+
+#[test]
+fn the_workaround_is_told_with_the_knobs_that_have_one() {
+    let told = |given: &[(&str, Value)]| {
+        let knobs = knob::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given));
+        ENGINE.workaround(&knobs.unwrap()).unwrap_or_default()
+    };
+    let writers = |choice: &'static str| ("writers", Value::from(choice));
+    let hash = ("access_method", Value::from("hash"));
+    assert!(told(&[]).starts_with("each put first locks its leaf"));
+    assert!(told(&[writers("turns")]).starts_with("write transactions take turns"));
+    assert_eq!(told(&[writers("overlapping")]), "");
+    let of_hash = told(std::slice::from_ref(&hash));
+    assert!(of_hash.starts_with("a scan reads the whole"), "{of_hash}");
+    assert_eq!(told(&[hash.clone(), writers("overlapping")]), of_hash);
+    let both = told(&[hash, writers("turns")]);
+    assert!(both.ends_with(&format!("; {of_hash}")), "{both}");
 }

@@ -160,6 +160,14 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
+    /// What the driver does with these knobs that the engine's own users may not need and that shapes
+    /// its rates: what and why, and what it costs, as a clause without a full stop that can follow
+    /// the engine's name and a colon. `None` where it does nothing of the kind. Every trial's record
+    /// has it, and every ranking shows it as a mark.
+    fn workaround(&self, _knobs: &Resolved) -> Option<String> {
+        None
+    }
+
     /// The server that a trial of this engine needs, of its own; `None` where the engine is a
     /// library, or where the server is the user's.
     fn service(&self) -> Option<Box<dyn Service>> {

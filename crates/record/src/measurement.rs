@@ -98,6 +98,10 @@ pub struct EngineReport {
     /// fair baseline; absent where that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertions: Option<bool>,
+    /// What trueput's driver does with these knobs that the engine's own users may not need and that
+    /// shapes its rates, as a clause; absent where it does nothing of the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workaround: Option<String>,
     /// What each commit promised.
     pub promise: Promise,
     /// What its transactions never showed each other, as the driver states it for these knobs; absent

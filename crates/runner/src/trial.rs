@@ -373,6 +373,7 @@ fn describe_prepared(
         origin,
         sha256: context.sha256(library.as_deref())?,
         assertions,
+        workaround: bound.engine.workaround(&bound.knobs),
         promise: bound.promise.clone(),
         isolation: bound.isolation(),
         settings: engine.settings,

@@ -126,6 +126,7 @@ fn engine(spec: &TrialSpec) -> EngineReport {
         origin: "compiled in".to_owned(),
         sha256: "ab".repeat(32),
         assertions: None,
+        workaround: None,
         promise: Promise {
             durability: spec.durability,
             mapped_to: format!("{}_flags={}", spec.engine, spec.durability),

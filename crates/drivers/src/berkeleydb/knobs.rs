@@ -214,6 +214,27 @@ pub(super) fn is_hash(knobs: &Resolved) -> bool {
     knobs.text("access_method") == "hash"
 }
 
+/// What the driver does that other users of the library may not need: see `Engine::workaround`.
+pub(super) fn workaround(knobs: &Resolved) -> Option<String> {
+    let writers = match Writers::of(knobs) {
+        Writers::Guarded if is_hash(knobs) => None,
+        Writers::Guarded => Some(
+            "each put first locks its leaf by a look-up of the key, because 5.3 can lose a record \
+             where writers overlap; that is a second search of the tree, unless the transaction \
+             has looked the key up itself",
+        ),
+        Writers::Turns => Some(
+            "write transactions take turns by a lock of the driver, because 5.3 can lose a record \
+             where they overlap; so commits share no flush, as they do with writers=guarded",
+        ),
+        Writers::Overlapping => None,
+    };
+    let scans = is_hash(knobs)
+        .then_some("a scan reads the whole hash table and sorts, because it has no order");
+    let all: Vec<_> = writers.into_iter().chain(scans).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 /// The subfolder of the log, where it has one.
 pub(super) const LOG_FOLDER: &std::ffi::CStr = c"log";
 

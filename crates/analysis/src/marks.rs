@@ -12,6 +12,7 @@ use crate::builds::WITH_ASSERTIONS;
 use serde::Serialize;
 use std::borrow::Cow;
 use trueput_record::TrialRecord;
+use trueput_record::flush_evidence::FlushVerdict;
 
 /// Something that a reader must know of a contender wherever it is named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,10 +30,12 @@ pub struct Mark {
 /// The marks of a trial, the gravest first; empty for most.
 #[must_use]
 pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
-    [assertions(trial), workaround(trial)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        assertions(trial),
+        unverified_flushes(trial),
+        workaround(trial),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// A library that was compiled with its assertions, which cost speed.
@@ -51,6 +54,22 @@ fn workaround(trial: &TrialRecord) -> Option<Mark> {
     Some(Mark {
         label: Cow::Borrowed("workaround"),
         explanation: Cow::Owned(explanation),
+        comparable: true,
+    })
+}
+
+/// A promise that no lost power undoes a commit, where nothing counts what storage completes.
+fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
+    let evidence = trial.measurement.as_ref()?.flush_evidence.as_ref()?;
+    let why = match evidence.verdict {
+        FlushVerdict::NotCounted => evidence.reason.as_deref().unwrap_or("nothing is counted"),
+        FlushVerdict::Explained | FlushVerdict::Impossible => return None,
+    };
+    Some(Mark {
+        label: Cow::Borrowed("flushes not verified"),
+        explanation: Cow::Owned(format!(
+            "nothing here shows whether its commits reached storage ({why})"
+        )),
         comparable: true,
     })
 }

@@ -12,6 +12,7 @@ use trueput_analysis::cells::Cell;
 use trueput_analysis::compare::{self, Selector, Side, compare_sides};
 use trueput_analysis::rankings::rankings;
 use trueput_analysis::{Format, Report, Style};
+use trueput_record::flush_evidence::{FlushBasis, FlushEvidence};
 use trueput_record::{Durability, TrialRecord, TrialSpec, Value};
 
 const NEW: &str = "/opt/engines/rocksdb-11.8.1/librocksdb.so";
@@ -135,6 +136,35 @@ fn a_library_with_assertions_is_flagged_in_every_format() {
     assert_eq!(apart["marks"][0]["label"], "assertions");
     assert_eq!(apart["marks"][0]["comparable"], false);
     assert_eq!(apart["origin"], OLD);
+}
+
+#[test]
+fn a_row_whose_flushes_nobody_counted_says_so_and_one_that_was_counted_does_not() {
+    let mut trials = both();
+    for (trial, reason) in trials.iter_mut().zip([None, Some("nfs is no device")]) {
+        trial.engine.as_mut().unwrap().assertions = Some(false);
+        let counted = FlushEvidence {
+            commits: 100,
+            sessions: 1,
+            writes: 100,
+            basis: Some(FlushBasis::Writes),
+            ..FlushEvidence::default()
+        };
+        let evidence = match reason {
+            None => counted.judged(0),
+            Some(why) => FlushEvidence::not_counted(100, 1, why.to_owned()),
+        };
+        trial.measurement.as_mut().unwrap().flush_evidence = Some(evidence);
+    }
+    let report = report(trials);
+    let text = report.render(Format::Markdown, Style::default());
+    let text = text.replace('\\', "");
+    let row = "| rocksdb 7.8.3 [flushes not verified] |";
+    assert!(
+        text.contains(row) && text.contains("(nfs is no device)"),
+        "{text}"
+    );
+    assert!(text.contains("| rocksdb 11.8.1 |"), "{text}");
 }
 
 /// The faster of two contenders was built with assertions; three repeats each.

@@ -10,6 +10,7 @@ pub mod ceiling;
 pub mod conditions;
 pub mod durability;
 pub mod filesystem;
+pub mod flush_evidence;
 pub mod folder;
 pub mod histogram;
 pub mod host;

@@ -3,6 +3,7 @@
 use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use crate::ceiling::Ceilings;
 use crate::filesystem::MountedFileSystem;
+use crate::flush_evidence::FlushEvidence;
 use crate::placement::{AllocatorReport, Placement};
 use crate::recovery::{EngineEvent, Recovery};
 use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
@@ -186,6 +187,10 @@ pub struct Measurement {
     /// Of a log on no device, as on a tmpfs, all is 0 and flushes are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_device: Option<Device>,
+    /// Whether flushes and writes explain the commits; absent at levels whose commits wait for no
+    /// flush, where the workload does not count its commits, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_evidence: Option<FlushEvidence>,
     /// What the machine's tasks waited for meanwhile; absent where the kernel does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,

@@ -4,7 +4,9 @@
 use crate::bind::Bound;
 use crate::context::{Context, Halt};
 use crate::events::Observed;
+use crate::flush_evidence::{Countable, FlushWatch};
 use crate::host::cgroup::MemoryGroup;
+use crate::host::flush_counts::Completed;
 use crate::host::service::kill_server;
 use crate::log_place::log_folder;
 use crate::phase::{TICK, start};
@@ -42,6 +44,8 @@ pub(crate) struct Ran {
     pub server: Option<Served>,
     /// What was seen of the engine's own doings meanwhile; `None` where there is nothing to look at.
     pub seen: Option<Vec<Happening>>,
+    /// What the storage below had completed while they worked; `None` where that was not counted.
+    pub completed: Option<Completed>,
     /// Whether the user stopped them.
     pub interrupted: bool,
     /// Processes that were killed with the database open, as the plan says; 0 where it does not.
@@ -60,6 +64,8 @@ pub(crate) struct Work<'a> {
     pub total_units: u64,
     /// What the trial is bound to.
     pub bound: &'a Bound,
+    /// What can be counted of the storage below; `None` where that says nothing.
+    pub countable: Option<&'a Countable>,
 }
 
 /// The workers of a trial, from when they have the database open.
@@ -68,6 +74,7 @@ pub(crate) struct Running<'a> {
     directory: &'a Path,
     bound: &'a Bound,
     server: Option<u32>,
+    flushes: FlushWatch<'a>,
     /// From the release on.
     measuring: Option<Measuring>,
 }
@@ -100,6 +107,7 @@ impl<'a> Running<'a> {
             directory: work.directory,
             bound: work.bound,
             server,
+            flushes: FlushWatch::new(work.countable),
             measuring: None,
         })
     }
@@ -107,6 +115,7 @@ impl<'a> Running<'a> {
     /// Releases the workers, and lets them warm up.
     pub fn release(&mut self, context: &mut Context<'_>) {
         let watch = &mut self.watch;
+        self.flushes.begin();
         watch.pool.tell_all(&Order::Go);
         watch.wait_for_warm_up(context);
         let started_at = jiff::Timestamp::now().to_string();
@@ -154,13 +163,17 @@ impl<'a> Running<'a> {
     pub fn take_turn(&mut self, context: &mut Context<'_>, turn: Duration) -> Result<(), Halt> {
         match self.measuring {
             None => self.release(context),
-            Some(_) => self.watch.resume(),
+            Some(_) => {
+                self.flushes.begin();
+                self.watch.resume();
+            }
         }
         self.follow_until(context, Some(Instant::now() + turn))?;
-        match self.is_done() {
-            true => Ok(()),
-            false => self.watch.rest(context),
+        if !self.is_done() {
+            self.watch.rest(context)?;
         }
+        self.flushes.pause();
+        Ok(())
     }
 
     /// Whether there is nothing left to do for the workers.
@@ -187,6 +200,7 @@ impl<'a> Running<'a> {
         else {
             return Err(Halt::Interrupted);
         };
+        let completed = self.flushes.end();
         let mut watch = self.watch;
         let killed = match watch.spec.conditions.crash_and_recover && !watch.interrupted {
             // The server first: it must not put away what dead clients leave.
@@ -223,6 +237,7 @@ impl<'a> Running<'a> {
             machine,
             server,
             seen: observed.end(),
+            completed,
             interrupted,
             killed,
         })

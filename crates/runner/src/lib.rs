@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 mod events;
 mod execution;
+mod flush_evidence;
 pub mod host;
 mod hosting;
 mod limits;

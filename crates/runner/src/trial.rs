@@ -5,6 +5,7 @@ use crate::bind::{Bound, bind};
 use crate::context::{Context, Halt};
 use crate::events;
 use crate::execution::{Ran, Work};
+use crate::flush_evidence::{self, Countable};
 use crate::host::filesystem::{self, Ground};
 use crate::host::{self, placement};
 use crate::hosting::Hosting;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use trueput_record::Survival;
 use trueput_record::address::is_address;
 use trueput_record::ceiling::Ceilings;
+use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
@@ -103,6 +105,8 @@ pub(crate) struct Place {
     pub directory: PathBuf,
     /// What is in it.
     left: Left,
+    /// What can be counted of the storage below; `None` where that says nothing.
+    countable: Option<Countable>,
 }
 
 impl Place {
@@ -126,6 +130,7 @@ impl Place {
             trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
         }
         Ok(Self {
+            countable: flush_evidence::countable(spec, &bound, &directory),
             bound,
             directory,
             left,
@@ -140,6 +145,7 @@ impl Place {
             sessions: self.bound.job.sessions(spec.workers),
             total_units: self.bound.job.total_units(),
             bound: &self.bound,
+            countable: self.countable.as_ref(),
         }
     }
 
@@ -224,6 +230,15 @@ impl Place {
             ));
         };
         conclude(spec, &self.bound, *concluded, trial);
+        if let Some(measurement) = &mut trial.record.measurement {
+            measurement.flush_evidence = flush_evidence::evidence(
+                spec,
+                &self.bound,
+                measurement,
+                self.countable.as_ref(),
+                ran.completed,
+            );
+        }
         Ok(())
     }
 }
@@ -569,6 +584,8 @@ pub(crate) fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
     }
     let measurement = trial.record.measurement.as_ref();
     reasons.extend(measurement.and_then(|measured| limits::doubts(measured.cold_start)));
+    let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
+    reasons.extend(flushes.and_then(FlushEvidence::doubt));
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
         let failures = verification.failures();
         match failures.is_empty() {

@@ -19,7 +19,7 @@ use trueput_engine::{
     Value,
 };
 use trueput_record::measurement::{Check, Measurement};
-use trueput_record::{Conditions, Survival, VerifyLevel, WorkerKind};
+use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
 
 /// Every workload.
 #[must_use]
@@ -197,6 +197,13 @@ pub trait Job: Send + Sync {
     /// wrote something. `None` where that is not known.
     fn commits(&self, _counts: &[u64]) -> Option<u64> {
         None
+    }
+
+    /// Of the commits of a finished trial, those that changed something for certain: only these need
+    /// anything of storage to outlast lost power. `None` where that is not known. Called when the
+    /// trial's results are in its measurement.
+    fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        measurement.commits
     }
 
     /// Bytes of keys and values that one commit writes, about: the size of the record for which a

@@ -7,6 +7,7 @@ use trueput_record::accounting::{CacheUse, ColdStart, Device, MemoryUse, Neighbo
 use trueput_record::ceiling::{BlockCeiling, Ceilings, FlushCeiling, MemoryCeiling};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::MountedFileSystem;
+use trueput_record::flush_evidence::{FlushBasis, FlushEvidence, FlushVerdict};
 use trueput_record::folder::{RunEnd, RunManifest};
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
 use trueput_record::ledger::{LedgerKind, LedgerStep};
@@ -290,6 +291,7 @@ fn measurement() -> Measurement {
         live_user_bytes: Some(3_000),
         device: Some(device()),
         log_device: Some(device()),
+        flush_evidence: Some(flush_evidence()),
         pressure: Some(pressure()),
         neighbours: Some(neighbours()),
         memory: Some(MemoryUse {
@@ -330,6 +332,19 @@ fn worker() -> WorkerReport {
         counts: vec![43_450],
         conflicts: 3,
         deadlocks: 1,
+    }
+}
+
+fn flush_evidence() -> FlushEvidence {
+    FlushEvidence {
+        commits: 400,
+        sessions: 4,
+        devices: vec!["vda".to_owned()],
+        writes: 900,
+        flushes: Some(200),
+        basis: Some(FlushBasis::WritesAndFlushes),
+        verdict: FlushVerdict::Explained,
+        reason: Some("tmpfs is memory".to_owned()),
     }
 }
 

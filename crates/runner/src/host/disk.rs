@@ -35,6 +35,55 @@ impl Disk {
         stat.exists().then_some(Self { stat })
     }
 
+    /// The disks of a mounted btrfs, one of which is `source`; `None` where the kernel does not say.
+    pub fn of_btrfs(source: &Path) -> Option<Vec<Self>> {
+        let source = source.canonicalize().ok()?;
+        let file_systems = std::fs::read_dir("/sys/fs/btrfs").ok()?;
+        let folders = file_systems
+            .flatten()
+            .map(|entry| entry.path().join("devices"));
+        let mut with_source = folders.filter(|folder| {
+            let name = source.file_name();
+            name.is_some_and(|name| folder.join(name).exists())
+        });
+        let devices = std::fs::read_dir(with_source.next()?).ok()?;
+        let mut disks = Vec::new();
+        for device in devices {
+            let disk = Self::at(&device.ok()?.path().canonicalize().ok()?)?;
+            if !disks.contains(&disk) {
+                disks.push(disk);
+            }
+        }
+        Some(disks)
+    }
+
+    fn folder(&self) -> &Path {
+        self.stat.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Its name in `/sys/block`.
+    pub fn name(&self) -> String {
+        let name = self.folder().file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    fn queue(&self, attribute: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.folder().join("queue").join(attribute));
+        text.ok().map(|text| text.trim().to_owned())
+    }
+
+    /// Whether what is written to it may be lost until it is flushed: it has a volatile cache, and no
+    /// way to write through that (FUA).
+    pub fn needs_flushes(&self) -> bool {
+        let is = |attribute, value| self.queue(attribute).as_deref() == Some(value);
+        is("write_cache", "write back") && is("fua", "0")
+    }
+
+    /// Whether it is memory to which a process can write without a request (DAX).
+    pub fn is_memory(&self) -> bool {
+        self.queue("dax").as_deref() == Some("1")
+    }
+
     /// What it has done since the machine started; `None` where that cannot be read.
     pub fn counters(&self) -> Option<Device> {
         parse_stat(&std::fs::read_to_string(&self.stat).ok()?)

@@ -6,6 +6,7 @@ pub(crate) mod disk;
 mod facts;
 mod file_system;
 pub mod filesystem;
+pub(crate) mod flush_counts;
 pub(crate) mod kernel_threads;
 mod numa;
 pub(crate) mod page_cache;

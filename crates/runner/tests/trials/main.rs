@@ -10,6 +10,8 @@
 mod accounting;
 mod claims;
 mod conditions;
+mod flushes;
+mod keeper;
 mod placement;
 mod repeats;
 mod support;
@@ -52,7 +54,8 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .chain(placement::ALL)
         .chain(repeats::ALL)
         .chain(turns::ALL)
-        .chain(accounting::ALL);
+        .chain(accounting::ALL)
+        .chain(flushes::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {
         claims.for_each(|(name, _)| println!("{name}: test"));

@@ -1,5 +1,6 @@
 //! A run of toy trials in folders of its own.
 
+use crate::keeper::Keeper;
 use crate::toy::{Play, Toy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,14 @@ pub const REGISTRY: Registry = Registry {
             name: "boaster",
             version: "1.0",
             boasts: true,
+        },
+        &Keeper {
+            name: "keeper",
+            flushes: true,
+        },
+        &Keeper {
+            name: "liar",
+            flushes: false,
         },
     ],
     workloads: &[&Play],

@@ -293,6 +293,10 @@ impl Job for Act {
         self.bytes
     }
 
+    fn commits(&self, counts: &[u64]) -> Option<u64> {
+        counts.get(1).copied()
+    }
+
     fn is_resumable(&self) -> bool {
         true
     }

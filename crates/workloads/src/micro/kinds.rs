@@ -61,6 +61,11 @@ impl Kinds {
         Self::default().with_if(true, kind)
     }
 
+    /// Whether a kind is one of them.
+    pub(super) fn has(self, kind: Kind) -> bool {
+        self.0 >> kind as u8 & 1 == 1
+    }
+
     /// Which one of them a kind is, from 0.
     pub(super) fn index(self, kind: Kind) -> usize {
         (self.0 & ((1 << kind as u8) - 1)).count_ones() as usize
@@ -84,8 +89,7 @@ impl Kinds {
             Kind::Next,
             Kind::Commit,
         ];
-        ALL.into_iter()
-            .filter(move |kind| self.0 >> *kind as u8 & 1 == 1)
+        ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 }
 

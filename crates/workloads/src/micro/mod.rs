@@ -25,7 +25,8 @@ use settings::SETTINGS;
 use std::sync::OnceLock;
 use track::{Sample, Table};
 use trueput_engine::{Capabilities, Knob, Resolved};
-use trueput_record::{Conditions, Survival, VerifyLevel, WorkerKind};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +119,17 @@ impl Job for MicroJob {
 
     fn commits(&self, counts: &[u64]) -> Option<u64> {
         self.problem.commits(counts)
+    }
+
+    fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        let counts = measurement.operations.iter().map(|one| one.count);
+        let counts: Vec<u64> = counts.collect();
+        // Only threads whose every write is tracked number a record's writes together.
+        let numbers_apart = match (spec.worker_kind, spec.verify) {
+            (WorkerKind::Threads, VerifyLevel::Full) => 1,
+            _ => self.problem.mutators(spec.workers).len() as u64,
+        };
+        self.problem.changing_commits(&counts, numbers_apart)
     }
 
     fn commit_bytes(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::kinds::{Kind, Kinds};
 use super::settings::too_short_a_value;
+use super::track::MAX_NUMBER;
 use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
@@ -374,6 +375,41 @@ impl Problem {
         };
         let counted = |kind| counts.get(kinds.index(kind)).copied();
         kinds.each().filter(ends).map(counted).sum()
+    }
+
+    /// The same, of those that changed something for certain, where each of so many writers numbers
+    /// its writes of a record by itself: of as many writes that bear one number the first changes
+    /// the record, and the others may not. `None` where values bear no number.
+    pub(super) fn changing_commits(&self, counts: &[u64], numbers_apart: u64) -> Option<u64> {
+        let kinds = self.kinds();
+        if kinds.has(Kind::Update) && self.value_bytes < MIN_VALUE_BYTES {
+            return None;
+        }
+        // Beyond that all writes of a record bear the last number there is.
+        let updated = |count: u64| count.min(MAX_NUMBER.into()) / numbers_apart.max(1);
+        let changes = |kind| {
+            let count = *counts.get(kinds.index(kind))?;
+            Some(match kind {
+                Kind::Insert if self.batch == 1 => count,
+                Kind::Update if self.batch == 1 => updated(count),
+                Kind::Delete if self.batch == 1 => self.deleted(count),
+                Kind::Commit => match self.test {
+                    Test::Delete => self.deleted(count.saturating_mul(self.batch)) / self.batch,
+                    Test::Fill { .. } => count,
+                    _ => updated(count.saturating_mul(self.batch)) / self.batch,
+                },
+                _ => 0,
+            })
+        };
+        kinds.each().map(changes).sum()
+    }
+
+    /// How many of so many deletes found their record for certain.
+    fn deleted(&self, deletes: u64) -> u64 {
+        match self.test {
+            Test::Delete if !self.warms_up => deletes.min(self.records),
+            _ => 0,
+        }
     }
 
     /// Bytes of keys and values that one commit writes.

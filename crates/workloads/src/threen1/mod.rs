@@ -24,7 +24,8 @@ use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target
 use codec::{Integers, Words};
 use problem::{Commit, Keys, Problem};
 use trueput_engine::{Kind, Knob, Resolved};
-use trueput_record::{Conditions, Survival, WorkerKind};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
 
 /// The kinds of operation, as indexes of [`Job::kinds`].
 mod kinds {
@@ -244,6 +245,24 @@ impl Job for ThreeN1Job {
             Commit::Start => of(kinds::COMMIT) + blocks,
             Commit::Block => blocks,
         })
+    }
+
+    /// Two workers that follow one path at once store the same steps twice. An engine may notice that
+    /// the second of them changes nothing.
+    fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        let counted = |kind: usize| measurement.operations.get(kind).map_or(0, |one| one.count);
+        let blocks = counted(kinds::CLAIM) + counted(kinds::FINISH);
+        let stores = match self.commit {
+            Commit::Store => counted(kinds::UPDATE),
+            Commit::Start => counted(kinds::COMMIT),
+            Commit::Block => return Some(blocks),
+        };
+        let changing = match measurement.results.get("surplus") {
+            Some(Value::Integer(surplus)) => stores.saturating_sub(surplus.unsigned_abs()),
+            // Not verified: a worker stores a number at most once.
+            _ => stores / u64::from(spec.workers.max(1)),
+        };
+        Some(changing + blocks)
     }
 
     fn commit_bytes(&self) -> u64 {

@@ -17,7 +17,8 @@ use crate::{
 };
 use std::path::{Path, PathBuf};
 use trueput_engine::{Knob, Resolved};
-use trueput_record::{Conditions, Durability, WorkerKind};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Conditions, Durability, TrialSpec, WorkerKind};
 
 /// The kinds of operation, as indexes of [`Job::kinds`].
 mod kinds {
@@ -179,6 +180,11 @@ impl Job for IoThrashJob {
             volume(0, self.journal.bytes),
             volume(0, 0),
         ]
+    }
+
+    fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        let journaled = measurement.operations.get(kinds::JOURNAL)?.count;
+        (self.sync_every == 1).then_some(journaled)
     }
 
     fn expected_bytes(&self) -> u64 {

@@ -18,7 +18,8 @@ use crate::{
 use group::Group;
 use std::sync::OnceLock;
 use trueput_engine::{Knob, Resolved};
-use trueput_record::{Conditions, Durability, WorkerKind};
+use trueput_record::measurement::Measurement;
+use trueput_record::{Conditions, Durability, TrialSpec, WorkerKind};
 use writer::Cursor;
 
 /// The kinds of operation, as indexes of [`Job::kinds`].
@@ -258,6 +259,10 @@ impl Job for LogFlushJob {
         let mut volumes = vec![commit];
         volumes.resize(self.kinds().len(), Volume::default());
         volumes
+    }
+
+    fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        Some(measurement.operations.get(kinds::COMMIT)?.count)
     }
 
     fn expected_bytes(&self) -> u64 {

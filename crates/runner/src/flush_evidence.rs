@@ -1,0 +1,132 @@
+//! Whether the storage's writes and flushes can explain what a trial committed at `sync`.
+//! `docs/METHOD.md`, "Flushes that cannot explain the commits", says why the check never accuses an
+//! engine that keeps its promise.
+
+use crate::bind::Bound;
+use crate::host::flush_counts::{Completed, FlushCounts};
+use crate::log_place::log_folder;
+use std::path::Path;
+use trueput_record::address::is_address;
+use trueput_record::flush_evidence::FlushEvidence;
+use trueput_record::measurement::Measurement;
+use trueput_record::{Durability, TrialSpec};
+
+/// What can be counted below a trial; why not, where it cannot be.
+pub(crate) type Countable = Result<FlushCounts, String>;
+
+/// Finds what can be counted below a trial whose database is to be made in `directory`, or lies
+/// there closed; `None` where its level waits for no flush, or the engine keeps nothing.
+pub(crate) fn countable(spec: &TrialSpec, bound: &Bound, directory: &Path) -> Option<Countable> {
+    if spec.durability != Durability::Sync || !bound.engine.capabilities().retains_data {
+        return None;
+    }
+    if spec.build.as_deref().is_some_and(is_address) {
+        return Some(Err("a user's server keeps its own files".to_owned()));
+    }
+    // Without a file system of its own the log's folder is not there yet, and will lie here.
+    let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
+    let folders = [Some(directory), log.as_deref()];
+    let folders: Vec<&Path> = folders.into_iter().flatten().collect();
+    Some(FlushCounts::below(&folders))
+}
+
+/// Counts while a trial's workers commit.
+#[derive(Debug)]
+pub(crate) struct FlushWatch<'a> {
+    counts: Option<&'a FlushCounts>,
+    /// What had been completed when they were last let go.
+    before: Option<Completed>,
+    /// What was completed meanwhile; `None` where a counter could not be read.
+    total: Option<Completed>,
+}
+
+impl<'a> FlushWatch<'a> {
+    /// Has counted nothing yet.
+    pub fn new(countable: Option<&'a Countable>) -> Self {
+        Self {
+            counts: countable.and_then(|countable| countable.as_ref().ok()),
+            before: None,
+            total: Some(Completed {
+                writes: 0,
+                flushes: Some(0),
+            }),
+        }
+    }
+
+    /// To be called before any worker is let go.
+    pub fn begin(&mut self) {
+        if let (Some(counts), None) = (self.counts, self.before) {
+            self.before = counts.completed();
+            if self.before.is_none() {
+                self.total = None;
+            }
+        }
+    }
+
+    /// To be called when every worker has ended or rests.
+    pub fn pause(&mut self) {
+        if let (Some(counts), Some(before)) = (self.counts, self.before.take()) {
+            let now = counts.completed();
+            let passed = now.map(|now| now.since(&before));
+            self.total = self.total.zip(passed).map(|(sum, more)| sum.plus(&more));
+        }
+    }
+
+    /// What was completed while they worked; `None` where that was not counted.
+    pub fn end(mut self) -> Option<Completed> {
+        self.pause();
+        self.counts.and(self.total)
+    }
+}
+
+/// What follows for a trial whose results are in its measurement; `None` where nothing is said of
+/// its commits.
+pub(crate) fn evidence(
+    spec: &TrialSpec,
+    bound: &Bound,
+    measurement: &Measurement,
+    countable: Option<&Countable>,
+    completed: Option<Completed>,
+) -> Option<FlushEvidence> {
+    let countable = countable?;
+    measurement
+        .commits
+        .or_else(|| bound.job.changing_commits(spec, measurement))?;
+    let sessions = bound.job.sessions(spec.workers);
+    let not_counted = |commits: Option<u64>, why: &str| {
+        let commits = commits.unwrap_or_default();
+        Some(FlushEvidence::not_counted(
+            commits,
+            sessions,
+            why.to_owned(),
+        ))
+    };
+    let commits = bound.job.changing_commits(spec, measurement);
+    let counts = match countable {
+        Ok(counts) => counts,
+        Err(why) => return not_counted(commits, why),
+    };
+    match (commits, completed) {
+        (None, _) => not_counted(None, "how many commits changed something is not known"),
+        (_, None) => not_counted(commits, "the device's counters cannot be read"),
+        (Some(commits), Some(completed)) => {
+            let evidence = FlushEvidence {
+                commits,
+                sessions,
+                devices: counts.names(),
+                writes: completed.writes,
+                flushes: completed.flushes,
+                basis: Some(counts.basis()),
+                ..FlushEvidence::default()
+            };
+            Some(evidence.judged(uncounted()))
+        }
+    }
+}
+
+/// The kernel wakes who waits for a request before it counts it: at most one on each processor.
+fn uncounted() -> u64 {
+    // SAFETY: sysconf(3) has no precondition.
+    let processors = unsafe { nix::libc::sysconf(nix::libc::_SC_NPROCESSORS_CONF) };
+    u64::try_from(processors).unwrap_or_default().max(1)
+}

@@ -1,0 +1,268 @@
+//! The storage below a trial's folders, whose writes and flushes can be counted.
+//!
+//! A count is believed only where the file system is known to write to these devices and to no
+//! other, and where requests of our own were seen to be counted.
+
+use super::disk::Disk;
+use super::file_system::file_system;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use trueput_record::flush_evidence::FlushBasis;
+use trueput_record::host::FileSystemFacts;
+
+/// File systems that lie on the device that `stat` names, and on no other.
+const ON_ONE_DEVICE: [&str; 10] = [
+    "ext2", "ext3", "ext4", "xfs", "jfs", "reiserfs", "nilfs2", "vfat", "exfat", "ntfs3",
+];
+
+/// Those of them, and of the others, whose `fdatasync` ends in a flush of the device.
+const FLUSHING: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
+
+/// Mount options under which a file's data may go elsewhere, or to memory without a request.
+const ELSEWHERE: [&str; 5] = [
+    "rtdev=",
+    "data=journal",
+    "dax",
+    "journal_path=",
+    "journal_dev=",
+];
+
+/// How often the probe writes and flushes. The last of them may not be counted yet when it has
+/// ended.
+const PROBES: u64 = 5;
+
+/// Written and removed in a trial's folder before its database is made.
+const PROBE: &str = ".flush-probe";
+
+/// The devices below a trial's folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FlushCounts {
+    disks: Vec<Disk>,
+    basis: FlushBasis,
+}
+
+/// What they have completed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Completed {
+    /// Writes.
+    pub writes: u64,
+    /// Flushes; `None` where they are not counted.
+    pub flushes: Option<u64>,
+}
+
+impl Completed {
+    /// What was completed between `before` and this moment.
+    pub fn since(&self, before: &Self) -> Self {
+        let flushes = self.flushes.zip(before.flushes);
+        Self {
+            writes: self.writes.saturating_sub(before.writes),
+            flushes: flushes.map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+
+    /// The two together.
+    pub fn plus(&self, other: &Self) -> Self {
+        let flushes = self.flushes.zip(other.flushes);
+        Self {
+            writes: self.writes.saturating_add(other.writes),
+            flushes: flushes.map(|(one, other)| one.saturating_add(other)),
+        }
+    }
+}
+
+impl FlushCounts {
+    /// What can be counted below these folders: the database's, and the log's where that is another.
+    /// Each is written to for a moment.
+    ///
+    /// # Errors
+    /// Why it cannot, as the end of "flushes are not counted: …".
+    pub fn below(folders: &[&Path]) -> Result<Self, String> {
+        let mut all = Self {
+            disks: Vec::new(),
+            basis: FlushBasis::WritesAndFlushes,
+        };
+        for folder in folders {
+            let one = Self::below_one(folder)?;
+            if one.basis == FlushBasis::Writes {
+                all.basis = FlushBasis::Writes;
+            }
+            let new = one
+                .disks
+                .into_iter()
+                .filter(|disk| !all.disks.contains(disk));
+            let new: Vec<Disk> = new.collect();
+            all.disks.extend(new);
+        }
+        Ok(all)
+    }
+
+    fn below_one(folder: &Path) -> Result<Self, String> {
+        let facts = file_system(folder);
+        let disks = disks_of(&facts, folder)?;
+        if let Some(disk) = disks.iter().find(|disk| disk.is_memory()) {
+            return Err(format!("{} is memory that needs no request", disk.name()));
+        }
+        let mut one = Self {
+            disks,
+            basis: FlushBasis::Writes,
+        };
+        let probed = probe(folder, &one).map_err(|error| format!("a trial write: {error}"))?;
+        let shows = |count: u64| count + 1 >= PROBES;
+        if !shows(probed.writes) {
+            let (devices, kind) = (one.names().join(" and "), facts.kind);
+            return Err(format!(
+                "{devices} below {kind} does not count what is written"
+            ));
+        }
+        let flushes = FLUSHING.contains(&facts.kind.as_str())
+            && !has_option(&facts, &["nobarrier", "barrier=0"])
+            && probed.flushes.is_some_and(shows);
+        if flushes && one.disks.iter().all(Disk::needs_flushes) {
+            one.basis = FlushBasis::WritesAndFlushes;
+        }
+        Ok(one)
+    }
+
+    /// The devices, as named in `/sys/block`.
+    pub fn names(&self) -> Vec<String> {
+        self.disks.iter().map(Disk::name).collect()
+    }
+
+    /// What a commit needs of them.
+    pub fn basis(&self) -> FlushBasis {
+        self.basis
+    }
+
+    /// What they have completed since the machine started; `None` where one cannot be read.
+    pub fn completed(&self) -> Option<Completed> {
+        let none = Completed {
+            writes: 0,
+            flushes: Some(0),
+        };
+        self.disks.iter().try_fold(none, |sum, disk| {
+            let device = disk.counters()?;
+            Some(sum.plus(&Completed {
+                writes: device.writes,
+                flushes: device.flushes,
+            }))
+        })
+    }
+}
+
+/// The disks that a file system writes to.
+fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, String> {
+    let kind = facts.kind.as_str();
+    if kind == "tmpfs" || kind == "ramfs" {
+        return Err(format!("{kind} is memory"));
+    }
+    if has_option(facts, &ELSEWHERE) {
+        let options = &facts.options;
+        return Err(format!(
+            "{kind} may write elsewhere, with the options {options}"
+        ));
+    }
+    let unknown = || format!("which devices {kind} writes to is not known");
+    if kind == "btrfs" {
+        let disks = Disk::of_btrfs(Path::new(&facts.source));
+        return disks.filter(|disks| !disks.is_empty()).ok_or_else(unknown);
+    }
+    match ON_ONE_DEVICE.contains(&kind) {
+        true => Ok(vec![Disk::below(folder).ok_or_else(unknown)?]),
+        false => Err(unknown()),
+    }
+}
+
+/// Whether a file system is mounted with an option that begins so.
+fn has_option(facts: &FileSystemFacts, beginnings: &[&str]) -> bool {
+    let mut options = facts.options.split(',');
+    options.any(|option| beginnings.iter().any(|begin| option.starts_with(begin)))
+}
+
+/// What is counted while a part of a file that is there already is written and flushed a few times:
+/// the least that a durable commit does.
+fn probe(folder: &Path, counts: &FlushCounts) -> std::io::Result<Completed> {
+    let path = folder.join(PROBE);
+    let probed = probe_in(&path, counts);
+    let removed = std::fs::remove_file(&path);
+    let probed = probed?;
+    removed.map(|()| probed)
+}
+
+fn probe_in(path: &Path, counts: &FlushCounts) -> std::io::Result<Completed> {
+    let unreadable = || std::io::Error::other("the device's counters cannot be read");
+    let mut options = OpenOptions::new();
+    let mut file: File = options.write(true).create(true).truncate(true).open(path)?;
+    file.write_all(&[0; 8 << 10])?;
+    file.sync_all()?;
+    let before = counts.completed().ok_or_else(unreadable)?;
+    for number in 0..PROBES {
+        file.write_all_at(&[number as u8 + 1; 4 << 10], 0)?;
+        file.sync_data()?;
+    }
+    Ok(counts.completed().ok_or_else(unreadable)?.since(&before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(kind: &str, options: &str) -> FileSystemFacts {
+        FileSystemFacts {
+            kind: kind.to_owned(),
+            source: "/dev/nothing".to_owned(),
+            options: options.to_owned(),
+            ..FileSystemFacts::default()
+        }
+    }
+
+    #[test]
+    fn memory_networks_and_what_may_write_elsewhere_are_not_counted() {
+        let cases = [
+            ("tmpfs", "rw", "is memory"),
+            ("nfs4", "rw", "is not known"),
+            ("overlay", "rw,lowerdir=/a", "is not known"),
+            ("fuse.sshfs", "rw", "is not known"),
+            ("f2fs", "rw", "is not known"),
+            ("btrfs", "rw", "is not known"),
+            ("xfs", "rw,rtdev=/dev/sdb", "elsewhere"),
+            ("ext4", "rw,dax=always", "elsewhere"),
+            ("ext4", "rw,data=journal", "elsewhere"),
+        ];
+        for (kind, options, why) in cases {
+            let found = disks_of(&facts(kind, options), Path::new("/proc"));
+            let found = found.unwrap_err();
+            assert!(found.contains(why), "{kind}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_is_flushed_here_is_counted_or_it_is_said_why_not() {
+        let folder = tempfile::tempdir().unwrap();
+        match FlushCounts::below(&[folder.path(), folder.path()]) {
+            Ok(counts) => {
+                assert!(!counts.names().is_empty() && counts.completed().is_some());
+                let mut once = counts.names();
+                once.dedup();
+                assert_eq!(counts.names(), once, "one disk is counted once");
+            }
+            Err(why) => eprintln!("not counted here: {why}"),
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_in_memory_has_nothing_to_count() {
+        let memory = Path::new("/dev/shm");
+        if file_system(memory).kind != "tmpfs" {
+            eprintln!("skipped: /dev/shm is no tmpfs here");
+            return;
+        }
+        assert!(
+            FlushCounts::below(&[memory])
+                .unwrap_err()
+                .contains("memory")
+        );
+    }
+}

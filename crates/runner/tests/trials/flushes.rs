@@ -1,0 +1,112 @@
+//! Flushes and writes that explain what was committed at `sync`, or cannot.
+
+use crate::claims::claims;
+use crate::support::{Bench, doubts, on, spec, threads};
+use std::path::Path;
+use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
+use trueput_record::{Durability, TrialRecord, TrialSpec};
+
+claims![
+    an_engine_that_never_flushes_at_sync_is_invalid,
+    an_engine_that_flushes_at_each_commit_is_valid,
+    in_turns_each_answers_for_its_own_flushes,
+    where_nothing_is_counted_that_is_said,
+    no_flush_is_asked_of_another_level,
+];
+
+/// A trial that commits for so long at sync, with so many threads.
+fn at_sync(engine: &str, workers: u32, duration_s: f64) -> TrialSpec {
+    let mut trial = threads(on(engine, spec(engine, "endless")));
+    trial.durability = Durability::Sync;
+    trial.workers = workers;
+    trial.id = format!("{engine}-{workers}");
+    trial.conditions.duration_s = Some(duration_s);
+    trial
+}
+
+fn evidence(record: &TrialRecord) -> FlushEvidence {
+    let measured = record.measurement.as_ref();
+    let measured = measured.unwrap_or_else(|| panic!("{:?}", record.outcome));
+    measured.flush_evidence.clone().unwrap()
+}
+
+/// Whether anything is counted here; with a word where it is not.
+fn is_counted(evidence: &FlushEvidence) -> bool {
+    if let Some(reason) = &evidence.reason {
+        eprintln!("passed over: flushes are not counted here: {reason}");
+    }
+    evidence.basis.is_some()
+}
+
+fn accuses(record: &TrialRecord) -> bool {
+    let reasons = doubts(record);
+    reasons
+        .iter()
+        .any(|reason| reason.starts_with("flushes cannot explain"))
+}
+
+fn an_engine_that_never_flushes_at_sync_is_invalid() {
+    let records = Bench::new().records(vec![at_sync("liar", 1, 0.5)]);
+    let evidence = evidence(&records[0]);
+    if is_counted(&evidence) {
+        assert_eq!(evidence.verdict, FlushVerdict::Impossible, "{evidence:?}");
+        assert!(accuses(&records[0]), "{:?}", records[0].outcome);
+        assert!(evidence.headroom().unwrap() < 1.0);
+    }
+}
+
+fn an_engine_that_flushes_at_each_commit_is_valid() {
+    let records = Bench::new().records(
+        [1, 64]
+            .map(|workers| at_sync("keeper", workers, 0.3))
+            .into(),
+    );
+    for record in &records {
+        let evidence = evidence(record);
+        assert!(evidence.commits > 0 && evidence.sessions == record.spec.workers);
+        assert!(!accuses(record), "{evidence:?}");
+        if is_counted(&evidence) {
+            assert_eq!(evidence.verdict, FlushVerdict::Explained, "{evidence:?}");
+        }
+    }
+}
+
+fn in_turns_each_answers_for_its_own_flushes() {
+    let mut pair = [at_sync("liar", 1, 0.5), at_sync("keeper", 1, 0.5)];
+    for trial in &mut pair {
+        trial.conditions.turn_s = Some(0.01);
+    }
+    let records = Bench::new().records(pair.into());
+    if is_counted(&evidence(&records[0])) {
+        assert_eq!(
+            records.iter().map(accuses).collect::<Vec<_>>(),
+            [true, false]
+        );
+    }
+}
+
+fn where_nothing_is_counted_that_is_said() {
+    let memory = Path::new("/dev/shm");
+    let Ok(folder) = tempfile::tempdir_in(memory) else {
+        eprintln!("passed over: {} is no folder to write to", memory.display());
+        return;
+    };
+    let mut bench = Bench::new();
+    bench.options.work = Some(folder.path().join("work"));
+    let records = bench.records(vec![at_sync("liar", 1, 0.2)]);
+    let evidence = evidence(&records[0]);
+    assert_eq!(evidence.verdict, FlushVerdict::NotCounted);
+    assert_eq!(evidence.reason.as_deref(), Some("tmpfs is memory"));
+    assert!(!accuses(&records[0]) && evidence.commits > 0);
+}
+
+fn no_flush_is_asked_of_another_level() {
+    let mut trial = at_sync("liar", 1, 0.2);
+    trial.durability = Durability::Process;
+    let records = Bench::new().records(vec![trial]);
+    assert!(doubts(&records[0]).is_empty(), "{:?}", records[0].outcome);
+    assert_eq!(
+        records[0].measurement.as_ref().unwrap().flush_evidence,
+        None
+    );
+}

@@ -19,7 +19,9 @@ use sql::Sample;
 use std::path::Path;
 use support::{open, read, settings, write};
 use trueput_drivers::Odbc;
-use trueput_engine::{Datum, Dialect, Durability, Engine, Mode, Value, conformance, knob, secret};
+use trueput_engine::{
+    Datum, Dialect, Durability, Engine, Mode, Resolved, Value, conformance, isolation, knob, secret,
+};
 
 static ODBC: Odbc = Odbc::new();
 
@@ -53,7 +55,7 @@ const SQLITE: Sample = Sample {
     unknown_table: "no such table: nowhere",
 };
 
-/// The contract at every level that the data source promises, with this isolation.
+/// The contract at every level that the data source promises, with this isolation, which holds.
 fn keeps_the_contract(origin: &Origin, isolation: &str) {
     let engine = ODBC.at(Path::new(origin.source())).unwrap();
     let given = settings(&[("isolation", isolation.into())]);
@@ -71,8 +73,20 @@ fn keeps_the_contract(origin: &Origin, isolation: &str) {
             "{level}: {failed:?}"
         );
         levels += 1;
+        if levels == 1 {
+            is_isolated_as_stated(&*engine, level, &knobs);
+        }
     }
     assert!(levels > 0);
+}
+
+/// No anomaly occurs that the isolation stated proscribes.
+fn is_isolated_as_stated(engine: &dyn Engine, level: Durability, knobs: &Resolved) {
+    let folder = tempfile::tempdir().unwrap();
+    let report = isolation::observe(engine, folder.path(), level, knobs);
+    let checks = report.checks();
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(report.stated.is_some() && failed.is_empty(), "{failed:?}");
 }
 
 fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {

@@ -282,3 +282,52 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
     }
     assert!(!bench.path().join("results").exists());
 }
+
+#[test]
+fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing() {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        if !is_here(kind) {
+            continue;
+        }
+        let bench = Bench::new();
+        std::fs::create_dir(bench.path().join("checks")).unwrap();
+        let level = ["--durability", "process", "--work", "checks"];
+        let output = bench.run(&[&["check", kind.engine], &level[..]].concat());
+        let (text, why) = (stdout(&output), stderr(&output));
+        let passed = format!("{} process: 32 of 32 checks passed\n", kind.engine);
+        assert!(text.starts_with(&passed), "{text}\n{why}");
+        let observed = format!("{} isolation with ", kind.engine);
+        assert!(text.contains(&observed), "{text}");
+        assert!(
+            output.status.success() && !text.contains("FAILED"),
+            "{text}"
+        );
+        let left = std::fs::read_dir(bench.path().join("checks")).unwrap();
+        assert_eq!(left.count(), 0, "something is left");
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_started_fails_its_check_in_one_line() {
+    use std::os::unix::fs::PermissionsExt;
+    if !is_here(&POSTGRESQL) {
+        return;
+    }
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root's servers run as somebody else");
+        return;
+    }
+    let bench = Bench::new();
+    let home = bench.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let at = ["--durability", "process", "--work", "home"];
+    let output = bench.run(&[&["check", "postgresql"], &at[..]].concat());
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}\n{}", stderr(&output));
+    let failed = "postgresql process: FAILED: the server runs as";
+    assert!(
+        text.starts_with(failed) && text.lines().count() == 1,
+        "{text}"
+    );
+}

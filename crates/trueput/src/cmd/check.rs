@@ -1,12 +1,17 @@
-//! `trueput check`: puts engines through the conformance suite, which every trial relies on.
+//! `trueput check`: puts engines through the conformance suite, which every trial relies on, and
+//! through the anomaly suite, which verifies the isolation that each states.
 
+mod anomalies;
+mod subject;
+
+use crate::cmd::engines;
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_engine::knob::resolve;
-use trueput_engine::{Durability, Engine, conformance};
+use subject::Subject;
+use trueput_engine::{Durability, conformance, isolation};
 use trueput_record::measurement::Check;
 use trueput_record::trial::Settings;
 use trueput_runner::Registry;
@@ -14,7 +19,8 @@ use trueput_runner::Registry;
 const EXAMPLES: &str = "\
 Examples:
   trueput check
-  trueput check lmdb sqlite --durability sync";
+  trueput check lmdb sqlite --durability sync
+  trueput check postgresql --isolation";
 
 /// What `trueput check` is given.
 #[derive(Debug, Args)]
@@ -32,9 +38,12 @@ pub struct Arguments {
     /// Show the checks that passed, too
     #[arg(long, short)]
     verbose: bool,
+    /// Run the anomaly suite alone, and print the table of docs/ISOLATION.md
+    #[arg(long)]
+    isolation: bool,
 }
 
-/// Runs the suite and says what failed.
+/// Runs the suites and says what failed.
 ///
 /// # Errors
 /// A usage error for an engine or a level that is not there, or an unusable work folder.
@@ -42,18 +51,22 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let subjects = subjects(arguments, registry)?;
     let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
     let mut failed = 0;
-    for (engine, level) in subjects {
-        let folder = tempfile::Builder::new()
-            .prefix("trueput-check-")
-            .tempdir_in(&parent);
-        let folder = folder.map_err(|error| {
-            Failure::Usage(format!("work folder {}: {error}", parent.display()))
-        })?;
-        let name = engine.info().name;
-        let knobs = resolve(name, engine.knobs(), &Settings::new()).map_err(Failure::Other)?;
-        let checks = conformance::run(engine, folder.path(), level, &knobs);
-        failed += checks.iter().filter(|check| !check.passed).count();
-        tell(name, level, &checks, arguments.verbose)?;
+    if arguments.isolation {
+        output::line(&anomalies::table_head())?;
+    }
+    let mut before = None;
+    for subject in subjects {
+        let name = subject.engine.info().name;
+        // Transactions are kept apart in the same way at every level.
+        let mut isolates = before.replace(name) != Some(name);
+        if !arguments.isolation {
+            let conformed = conform(arguments, &parent, subject)?;
+            failed += conformed.unwrap_or(1);
+            isolates &= conformed.is_some();
+        }
+        if isolates {
+            failed += isolate(arguments, &parent, subject)?;
+        }
     }
     Ok(if failed == 0 {
         ExitCode::SUCCESS
@@ -62,26 +75,106 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     })
 }
 
-fn tell(name: &str, level: Durability, checks: &[Check], verbose: bool) -> Result<(), Failure> {
+/// Runs the conformance suite and says how many checks failed; `None` where the engine's server does
+/// not start.
+fn conform(
+    arguments: &Arguments,
+    parent: &Path,
+    subject: Subject,
+) -> Result<Option<usize>, Failure> {
+    let heading = format!("{} {}", subject.engine.info().name, subject.level);
+    let installation = match subject.install(parent, &Settings::new())? {
+        Ok(installation) => installation,
+        Err(why) => return output::line(&format!("{heading}: FAILED: {why}")).map(|()| None),
+    };
+    let (path, knobs) = (installation.path(), &installation.knobs);
+    let checks = conformance::run(subject.engine, path, subject.level, knobs);
     let passed = checks.iter().filter(|check| check.passed).count();
-    output::line(&format!(
-        "{name} {level}: {passed} of {} checks passed",
-        checks.len()
-    ))?;
-    for check in checks.iter().filter(|check| verbose || !check.passed) {
-        let word = if check.passed { "passed" } else { "FAILED" };
+    let all = checks.len();
+    output::line(&format!("{heading}: {passed} of {all} checks passed"))?;
+    tell(&checks, arguments.verbose)?;
+    Ok(Some(all - passed))
+}
+
+/// Runs the anomaly suite with everything that the knobs for isolation can be set to, and says how
+/// many schedules failed.
+fn isolate(arguments: &Arguments, parent: &Path, subject: Subject) -> Result<usize, Failure> {
+    let Subject { engine, level } = subject;
+    let name = engine.info().name;
+    let version = engine.build().map_or(String::new(), |build| build.version);
+    let mut failed = 0;
+    for settings in isolation::settings(engine) {
+        if engine
+            .promise_with(level, &subject.knobs(&settings)?)
+            .is_err()
+        {
+            // The engine refuses these together.
+            continue;
+        }
+        let installation = match subject.install(parent, &settings)? {
+            Ok(installation) => installation,
+            Err(why) => {
+                output::line(&format!("{name} isolation: FAILED: {why}"))?;
+                // Another setting would fail alike.
+                return Ok(failed + 1);
+            }
+        };
+        let (path, knobs) = (installation.path(), &installation.knobs);
+        let report = isolation::observe(engine, path, level, knobs);
+        let checks = report.checks();
+        failed += checks.iter().filter(|check| !check.passed).count();
+        if arguments.isolation {
+            let version = engines::short(&version);
+            output::line(&anomalies::table_row(name, version, &settings, &report))?;
+        } else {
+            output::line(&anomalies::summary(name, &settings, &report))?;
+        }
+        if !arguments.isolation || checks.iter().any(|check| !check.passed) {
+            tell(&checks, arguments.verbose)?;
+        }
+    }
+    Ok(failed)
+}
+
+/// The checks that failed, those that say the same together; with those that passed where that is
+/// wanted.
+fn tell(checks: &[Check], verbose: bool) -> Result<(), Failure> {
+    for check in checks.iter().filter(|check| verbose && check.passed) {
         let gap = if check.detail.is_empty() { "" } else { ": " };
-        output::line(&format!("  {word} {}{gap}{}", check.name, check.detail))?;
+        output::line(&format!("  passed {}{gap}{}", check.name, check.detail))?;
+    }
+    for kind in kinds(checks) {
+        let Some((first, others)) = kind.split_first() else {
+            continue;
+        };
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" (and {more} more checks)"),
+        };
+        let (name, detail) = (&first.name, &first.detail);
+        output::line(&format!("  FAILED {name}{more}: {detail}"))?;
     }
     Ok(())
 }
 
+/// The failed checks by what they say, numbers aside.
+fn kinds(checks: &[Check]) -> Vec<Vec<&Check>> {
+    let without_numbers = |check: &Check| check.detail.replace(|c: char| c.is_ascii_digit(), "");
+    let mut kinds: Vec<Vec<&Check>> = Vec::new();
+    for check in checks.iter().filter(|check| !check.passed) {
+        let said = without_numbers(check);
+        let mut known = kinds.iter_mut();
+        match known.find(|kind| kind.iter().any(|of| without_numbers(of) == said)) {
+            Some(kind) => kind.push(check),
+            None => kinds.push(vec![check]),
+        }
+    }
+    kinds
+}
+
 /// Every engine asked for with every level asked for. A level that is named is refused where an
 /// engine that is named has it not.
-fn subjects(
-    arguments: &Arguments,
-    registry: &Registry,
-) -> Result<Vec<(&'static dyn Engine, Durability)>, Failure> {
+fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, Failure> {
     let named = arguments.engines.iter().map(|name| registry.engine(name));
     let engines: Vec<_> = if arguments.engines.is_empty() {
         registry
@@ -110,7 +203,28 @@ fn subjects(
         let levels = Durability::ALL
             .into_iter()
             .filter(|level| offers(level) && asked(level));
-        subjects.extend(levels.map(|level| (engine, level)));
+        subjects.extend(levels.map(|level| Subject { engine, level }));
     }
     Ok(subjects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_that_fail_alike_are_told_together() {
+        let check = |name: &str, passed, detail: &str| Check::new(name, passed, detail);
+        let checks = [
+            check("a", false, "open: cannot make check-01: denied"),
+            check("b", true, ""),
+            check("c", false, "open: cannot make check-02: denied"),
+            check("d", false, "found nothing"),
+        ];
+        let names: Vec<Vec<_>> = kinds(&checks)
+            .into_iter()
+            .map(|kind| kind.iter().map(|check| check.name.clone()).collect())
+            .collect();
+        assert_eq!(names, [vec!["a", "c"], vec!["d"]]);
+    }
 }

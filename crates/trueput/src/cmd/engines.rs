@@ -6,7 +6,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_engine::{Build, Durability, Engine, Promise};
+use trueput_engine::knob::resolve;
+use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
+use trueput_record::trial::Settings;
 use trueput_runner::Registry;
 
 const EXAMPLES: &str = "\
@@ -38,7 +40,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<_> = listed.iter().flat_map(rows).collect();
-    let header = ["engine", "version", "workers", "durability", "from"];
+    let header = [
+        "engine",
+        "version",
+        "workers",
+        "durability",
+        "isolation",
+        "from",
+    ];
     output::write(&table::align(header, &rows))?;
     let mut gap = "\n";
     for line in listed.iter().filter_map(to_install) {
@@ -96,7 +105,7 @@ impl Listed {
 }
 
 /// A row for each build; an engine that is not there has one, too.
-fn rows(listed: &Listed) -> Vec<[String; 5]> {
+fn rows(listed: &Listed) -> Vec<[String; 6]> {
     let engine = listed.engine;
     let row = |version: &str, from: String| {
         let levels: Vec<_> = promises(engine)
@@ -107,6 +116,9 @@ fn rows(listed: &Listed) -> Vec<[String; 5]> {
             version.to_owned(),
             workers(engine).to_owned(),
             levels.join(", "),
+            isolation(engine)
+                .map_or("not stated", Isolation::name)
+                .to_owned(),
             from,
         ]
     };
@@ -137,7 +149,7 @@ fn to_install(listed: &Listed) -> Option<String> {
 }
 
 /// The number in a version that comes with a date or a source id; JSON has it whole.
-fn short(version: &str) -> &str {
+pub fn short(version: &str) -> &str {
     let number = version
         .split_whitespace()
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
@@ -150,6 +162,12 @@ fn workers(engine: &dyn Engine) -> &'static str {
     } else {
         "threads"
     }
+}
+
+/// What it states with its default knobs.
+fn isolation(engine: &dyn Engine) -> Option<Isolation> {
+    let knobs = resolve(engine.info().name, engine.knobs(), &Settings::new()).ok()?;
+    engine.isolation(&knobs)
 }
 
 fn promises(engine: &dyn Engine) -> impl Iterator<Item = Promise> {
@@ -176,6 +194,8 @@ fn described(listed: &Listed) -> Value {
         "several_processes": capabilities.several_processes,
         "concurrent_writers": capabilities.concurrent_writers,
         "snapshot_reads": capabilities.snapshot_reads,
+        "isolation": isolation(engine),
+        "isolation_knobs": engine.isolation_knobs(),
         "atomic_transactions": capabilities.atomic_transactions,
         "max_key_bytes": capabilities.max_key_bytes,
         "max_value_bytes": capabilities.max_value_bytes,

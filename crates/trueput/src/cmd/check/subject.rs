@@ -1,0 +1,90 @@
+//! An engine at a level with its knobs, in a folder of its own, on the server that it needs.
+
+use crate::failure::Failure;
+use std::path::Path;
+use tempfile::TempDir;
+use trueput_engine::knob::resolve;
+use trueput_engine::{Durability, Engine, OpenSpec, Resolved};
+use trueput_record::Conditions;
+use trueput_record::trial::Settings;
+use trueput_runner::host::service::{Server, Site};
+
+/// Sessions that a server is made for: more than any check has at once.
+const SESSIONS: u32 = 16;
+
+/// An engine, as it is checked.
+#[derive(Clone, Copy)]
+pub struct Subject {
+    pub engine: &'static dyn Engine,
+    pub level: Durability,
+}
+
+/// Where a subject is checked.
+pub struct Installation {
+    // It is stopped before its folder is removed.
+    _server: Option<Server>,
+    folder: TempDir,
+    pub knobs: Resolved,
+}
+
+impl Installation {
+    /// The folder for databases.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Subject {
+    /// Its knobs: these settings, and defaults for the rest.
+    ///
+    /// # Errors
+    /// [`Failure::Other`] where the driver has no such knob.
+    pub fn knobs(self, settings: &Settings) -> Result<Resolved, Failure> {
+        resolve(self.engine.info().name, self.engine.knobs(), settings).map_err(Failure::Other)
+    }
+
+    /// Makes a folder in `parent` and starts the server that the engine needs there. The inner error
+    /// is why that does not start.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] where there can be no such folder.
+    pub fn install(
+        self,
+        parent: &Path,
+        settings: &Settings,
+    ) -> Result<Result<Installation, String>, Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix("trueput-check-")
+            .tempdir_in(parent);
+        let folder = folder.map_err(|error| {
+            Failure::Usage(format!("work folder {}: {error}", parent.display()))
+        })?;
+        let knobs = self.knobs(settings)?;
+        let started = self.start(folder.path(), &knobs);
+        Ok(started.map(|server| Installation {
+            _server: server,
+            folder,
+            knobs,
+        }))
+    }
+
+    /// Starts the server that the engine needs for databases in a folder, where it needs one.
+    fn start(self, directory: &Path, knobs: &Resolved) -> Result<Option<Server>, String> {
+        let Some(service) = self.engine.service() else {
+            return Ok(None);
+        };
+        let site = Site {
+            service: &*service,
+            spec: &OpenSpec {
+                directory,
+                durability: self.level,
+                knobs,
+                sessions: SESSIONS,
+            },
+            conditions: &Conditions::default(),
+            group_entry: None,
+        };
+        let started = Server::start(&site, &mut || true);
+        started.map(Some).map_err(|error| error.to_string())
+    }
+}

@@ -66,7 +66,7 @@ fn a_contender_that_crashed_does_not_pass() {
 }
 
 #[test]
-fn a_gate_that_cannot_tell_says_so_and_fails_only_where_it_is_to() {
+fn a_gate_that_cannot_tell_says_so_and_fails_unless_that_is_allowed() {
     let bench = Bench::new();
     let run = made(&bench);
     let wild = |name: &str| {
@@ -77,35 +77,68 @@ fn a_gate_that_cannot_tell_says_so_and_fails_only_where_it_is_to() {
     };
     let calm = |name: &str| copied(&bench, &run, name, |trial| set_rate(trial, 1.0));
     let (a, b, c, d) = (wild("a"), wild("b"), calm("c"), calm("d"));
-    let passed = bench.run(&["compare", &a, &b, "--fail-if-slower", "3%"]);
+    let gate = |a: &str, b: &str, more: &[&str]| {
+        let gate = ["compare", a, b, "--fail-if-slower", "10%"];
+        bench.run(&[gate.as_slice(), more].concat())
+    };
+    // The former option for it is accepted, and changes nothing.
+    for more in [[].as_slice(), &["--fail-if-unsure"]] {
+        let failed = gate(&a, &b, more);
+        let said = stderr(&failed);
+        assert_eq!(failed.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("cannot tell 10 %: the smallest that would have shown is ")
+                && said.contains("more repeats show smaller ones; --allow-unsure passes"),
+            "{said}"
+        );
+    }
+    let passed = gate(&a, &b, &["--allow-unsure"]);
     let said = stderr(&passed);
     assert_eq!(passed.status.code(), Some(0), "{said}");
     assert!(
-        said.contains("cannot tell 3 %: the smallest that would have shown is ")
-            && said.contains("more repeats show smaller ones"),
+        said.contains("cannot tell 10 %") && said.contains("it passes"),
         "{said}"
     );
-    let failed = bench.run(&[
-        "compare",
-        &a,
-        &b,
-        "--fail-if-slower",
-        "3%",
-        "--fail-if-unsure",
-    ]);
-    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
-    let told = bench.run(&[
-        "compare",
-        &c,
-        &d,
-        "--fail-if-slower",
-        "10%",
-        "--fail-if-unsure",
-    ]);
+    let told = gate(&c, &d, &[]);
     assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
     assert!(!stderr(&told).contains("cannot tell"), "{}", stderr(&told));
-    let alone = bench.run(&["compare", &a, &b, "--fail-if-unsure"]);
+    let alone = bench.run(&["compare", &a, &b, "--allow-unsure"]);
     assert!(refusal(&alone).contains("--fail-if-slower"));
+    let both = gate(&a, &b, &["--allow-unsure", "--fail-if-unsure"]);
+    assert!(refusal(&both).contains("--allow-unsure"));
+}
+
+#[test]
+fn a_gate_without_enough_repeats_or_anything_in_common_is_bad_input() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    let only = |name: &str, repeats: u32, engine: &str| {
+        copied(&bench, &run, name, |trial| {
+            set_rate(trial, 1.0);
+            if trial.spec.repeat > repeats || trial.spec.engine != engine {
+                trial.outcome = Outcome::Interrupted;
+            }
+        })
+    };
+    let (one, other) = (only("one", 1, "lmdb"), only("other", 1, "lmdb"));
+    let sqlite = only("sqlite", 5, "sqlite");
+    let two = only("two", 2, "lmdb");
+    for more in [[].as_slice(), &["--allow-unsure"]] {
+        for (b, words) in [
+            (&other, "fewer than three repeats count"),
+            (&two, "fewer than three repeats count"),
+        ] {
+            let gate = ["compare", &one, b, "--fail-if-slower", "10%"];
+            let refused = bench.run(&[gate.as_slice(), more].concat());
+            assert!(stderr(&refused).contains(words), "{}", stderr(&refused));
+            assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+        }
+        // What stands alone on both sides is compared; here it is another engine, and slower.
+        let lmdb = only("lmdb", 5, "lmdb");
+        let gate = ["compare", &lmdb, &sqlite, "--fail-if-slower", "10%"];
+        let failed = bench.run(&[gate.as_slice(), more].concat());
+        assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    }
 }
 
 #[test]
@@ -142,8 +175,9 @@ fn what_every_one_of_three_repeats_shows_to_be_far_slower_does_not_pass() {
         assert!(text.contains(words), "'{words}' is not in {text}");
     }
     assert!(!text.contains("no difference seen"), "{text}");
-    // The control: where one repeat disagrees it passes, and says what it could not tell.
-    let passed = gate(&disputed);
+    // The control: where one repeat disagrees it does not look slower; that cannot be told.
+    let gate = ["compare", &before, &disputed, "--fail-if-slower", "3%"];
+    let passed = bench.run(&[gate.as_slice(), &["--allow-unsure"]].concat());
     assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
     assert!(
         stderr(&passed).contains("cannot tell 3 %"),

@@ -16,7 +16,7 @@ Examples:
   trueput compare results/20261120T090000Z-nightly results/20261121T090000Z-nightly
   trueput compare results/20261121T204500Z-first-look --contenders lmdb,sqlite
   trueput compare results/a:lmdb results/b:lmdb,sync --fail-if-slower 3%
-  trueput compare results/a results/b --fail-if-slower 3% --fail-if-unsure
+  trueput compare results/a results/b --fail-if-slower 3%
   trueput compare RUN:lmdb,map_size=1GiB RUN:lmdb,map_size=4GiB
   trueput compare RUN:filesystem=ext4 RUN:filesystem=xfs --markdown
 
@@ -24,17 +24,19 @@ Behind a run's colon stand an engine, a level, or NAME=VALUE for a setting, knob
 commas between. Contenders of one run took turns, and are compared repeat by repeat: let what is to be
 compared run in one plan where it can, an older build as rocksdb@/opt/old/librocksdb.so, say.
 
---fail-if-slower fails what is slower for certain, and what looks slower by more than the limit in
-every repeat though these are too few to be certain. What it cannot tell passes, and is said on
-standard error; --fail-if-unsure makes that a failure.
+--fail-if-slower fails what is slower for certain, what looks slower by more than the limit in every
+repeat though these are too few to be certain, and what it cannot tell: where the repeats are too few,
+or scatter too much, to show a fall by the limit. --allow-unsure passes the last of these, and says so
+on standard error.
 
 Exit codes:
   0    compared
   1    --fail-if-slower: something is slower by more than that, its whole interval; or it looks so,
        every repeat agrees and Student's test shows it to be slower; or a contender of the first is
-       missing in another, or trials of it there failed or are invalid
-  1    --fail-if-unsure: the repeats are too few, or scatter too much, to show a fall by that much
-  2    bad input, or nothing on one side may stand against anything on the other";
+       missing in another, or trials of it there failed or are invalid; or, without --allow-unsure,
+       the repeats are too few, or scatter too much, to show a fall by that much
+  2    bad input, nothing on one side may stand against anything on the other, or --fail-if-slower
+       with fewer than three repeats, which show nothing";
 
 /// What `trueput compare` is given.
 #[derive(Debug, Args)]
@@ -49,8 +51,16 @@ pub struct Arguments {
     /// Exit with 1 where a rate fell by more than this for certain or in every repeat, as in 3%
     #[arg(long, value_name = "PART", value_parser = parse_part)]
     fail_if_slower: Option<f64>,
-    /// With --fail-if-slower: exit with 1 as well where the repeats cannot tell
+    /// With --fail-if-slower: pass what the repeats cannot tell, which fails otherwise
     #[arg(long, requires = "fail_if_slower")]
+    allow_unsure: bool,
+    /// The default since what cannot be told fails; kept for scripts that name it
+    #[arg(
+        long,
+        hide = true,
+        requires = "fail_if_slower",
+        conflicts_with = "allow_unsure"
+    )]
     fail_if_unsure: bool,
     /// Compare builds with assertions with builds without them
     #[arg(long)]
@@ -81,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     output::write(&render(&compared, format, output::style()))?;
     match arguments.fail_if_slower {
-        Some(part) => gate(&compared, part, arguments.fail_if_unsure),
+        Some(part) => gate(&compared, part, arguments.allow_unsure),
         None => Ok(ExitCode::SUCCESS),
     }
 }
@@ -126,7 +136,7 @@ fn open(text: &str, include_assertions: bool) -> Result<Side, Failure> {
 }
 
 /// The exit code of `--fail-if-slower`, with a line on standard error for each reason.
-fn gate(compared: &[Compared], part: f64, fail_if_unsure: bool) -> Result<ExitCode, Failure> {
+fn gate(compared: &[Compared], part: f64, allow_unsure: bool) -> Result<ExitCode, Failure> {
     // As it was given: 3 %, not 3.00 %.
     let limit = format!("{} %", (part * 1e5).round() / 1e3);
     let mut failed = false;
@@ -161,11 +171,15 @@ fn gate(compared: &[Compared], part: f64, fail_if_unsure: bool) -> Result<ExitCo
         .max_by(|one, other| one.1.total_cmp(&other.1));
     if let Some((widest, smallest)) = unsure {
         let (widest, smallest) = (named(widest), per_cent(smallest));
+        let more = match allow_unsure {
+            true => "it passes, for --allow-unsure is given",
+            false => "more repeats show smaller ones; --allow-unsure passes what cannot be told",
+        };
         output::complain(&format!(
             "cannot tell {limit}: the smallest that would have shown is {smallest}, of {widest}; \
-             more repeats show smaller ones"
+             {more}"
         ));
-        failed |= fail_if_unsure;
+        failed |= !allow_unsure;
     }
     Ok(match failed {
         true => ExitCode::from(FAILED),

@@ -1,5 +1,6 @@
 //! Rankings of open loops at one rate. All were asked for as much, so that their rates tell nothing
-//! apart: those that kept the rate are ordered by how long users waited, the others come last.
+//! apart: those that kept the rate are ordered by how long users waited for the kind of operation
+//! that they waited longest for, the others come last.
 
 use crate::cells::Cell;
 use crate::held::keeps_rate;
@@ -18,15 +19,28 @@ use trueput_record::measurement::OpenLoop;
 pub struct AtRate {
     /// Whether each of its repeats began what was due.
     pub kept: bool,
-    /// The 99th percentile of each repeat's response times, nanoseconds, over the repeats: of the
-    /// headline operation, else of the first kind that there is.
+    /// The kind of unit that users waited longest for: that with the highest 99th percentile of
+    /// response time, the median of the repeats. A unit ends with its commit.
+    pub worst_kind: String,
+    /// That percentile, nanoseconds, over the repeats.
     pub response_p99_ns: Summary,
+    /// The same of every kind of unit, in the workload's order.
+    pub responses: Vec<KindResponse>,
     /// What was due and not begun at the end, of the repeat with the most of it.
     pub backlog: u64,
     /// That percentile compared with the first cell's, repeat by repeat: the ratio is this one's over
     /// that, and slower is who has users wait longer. `None` for the first cell, and where one of
     /// both did not keep the rate.
     pub against_best: Option<Comparison>,
+}
+
+/// How long users waited for one kind of unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KindResponse {
+    /// The workload's name for it.
+    pub kind: String,
+    /// The 99th percentile of each repeat's response times, nanoseconds, over the repeats.
+    pub p99_ns: Summary,
 }
 
 /// The rate that all of these trials were asked for, per second; `None` where one had none or
@@ -43,27 +57,69 @@ fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
     trial.measurement.as_ref()?.open_loop.as_ref()
 }
 
-/// A repeat's response time that 99 of 100 stay below, nanoseconds.
-fn response_p99_ns(trial: &TrialRecord, headline: &str) -> Option<f64> {
-    let responses = &open_loop(trial)?.responses;
-    let counted = || responses.iter().filter(|response| response.count > 0);
-    let of_headline = counted().find(|response| response.kind == headline);
-    let response = of_headline.or_else(|| counted().next())?;
+/// The response time of a kind of unit that 99 of 100 of a repeat stay below, nanoseconds.
+fn response_p99_ns(trial: &TrialRecord, kind: &str) -> Option<f64> {
+    let responses = open_loop(trial)?.responses.iter();
+    let mut counted = responses.filter(|response| response.count > 0);
+    let response = counted.find(|response| response.kind == kind)?;
     Some(response.latency.p99_ns as f64)
 }
 
-/// What the repeats of a cell made of their rate; `None` where none has a response time.
-pub(crate) fn of(repeats: &[&TrialRecord], headline: &str) -> Option<AtRate> {
-    let times = repeats
-        .iter()
-        .filter_map(|trial| response_p99_ns(trial, headline));
-    let keeps = |trial: &&TrialRecord| trial.measurement.as_ref().is_some_and(keeps_rate);
+/// How long users of these repeats waited for each kind of unit.
+fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
+    let mut kinds: Vec<&str> = Vec::new();
     let open = repeats.iter().filter_map(|trial| open_loop(trial));
+    for response in open.flat_map(|open| &open.responses) {
+        if !kinds.contains(&response.kind.as_str()) {
+            kinds.push(&response.kind);
+        }
+    }
+    let of_kind = |kind: &str| {
+        let times = repeats
+            .iter()
+            .filter_map(|trial| response_p99_ns(trial, kind));
+        Some(KindResponse {
+            kind: kind.to_owned(),
+            p99_ns: Summary::of(times)?,
+        })
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
+}
+
+/// The kind that users waited longest for; of equals the first.
+fn worst(responses: &[KindResponse]) -> Option<&KindResponse> {
+    let median = |one: &KindResponse| one.p99_ns.median;
+    let backwards = responses.iter().rev();
+    backwards.max_by(|one, other| median(one).total_cmp(&median(other)))
+}
+
+/// The kind that users of these repeats waited longest for, with its 99th percentile of response
+/// time by repeat, nanoseconds; `None` where nobody waited for anything.
+pub(crate) fn worst_times(repeats: &[&TrialRecord]) -> Option<(String, BTreeMap<u32, f64>)> {
+    let kind = worst(&responses(repeats))?.kind.clone();
+    let of = |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, &kind)?));
+    let times = repeats.iter().filter_map(of).collect();
+    Some((kind, times))
+}
+
+/// Whether each of these repeats began what was due.
+pub(crate) fn all_kept(repeats: &[&TrialRecord]) -> bool {
+    let keeps = |trial: &&TrialRecord| trial.measurement.as_ref().is_some_and(keeps_rate);
+    repeats.iter().all(keeps)
+}
+
+/// What the repeats of a cell made of their rate; `None` where none has a response time.
+pub(crate) fn of(repeats: &[&TrialRecord]) -> Option<AtRate> {
+    let open = repeats.iter().filter_map(|trial| open_loop(trial));
+    let responses = responses(repeats);
+    let worst = worst(&responses)?;
     Some(AtRate {
-        kept: repeats.iter().all(keeps),
-        response_p99_ns: Summary::of(times)?,
+        kept: all_kept(repeats),
+        worst_kind: worst.kind.clone(),
+        response_p99_ns: worst.p99_ns,
         backlog: open.map(|open| open.backlog).max().unwrap_or_default(),
         against_best: None,
+        responses,
     })
 }
 
@@ -87,18 +143,24 @@ pub(crate) fn order(one: &Cell, other: &Cell) -> Ordering {
 pub(crate) fn between(
     best: &[&TrialRecord],
     other: &[&TrialRecord],
-    headline: &str,
     comparisons: usize,
 ) -> Comparison {
-    let times = |trials: &[&TrialRecord]| -> BTreeMap<u32, f64> {
-        let of =
-            |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, headline)?));
-        trials.iter().filter_map(of).collect()
-    };
+    let times = |trials: &[&TrialRecord]| worst_times(trials).map_or_else(BTreeMap::new, |it| it.1);
     let (best, other) = (times(best), times(other));
     let paired = best.keys().eq(other.keys());
     let alone = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();
-    let compared = compare_among(&alone(best), &alone(other), paired, comparisons);
+    of_times(&alone(best), &alone(other), paired, comparisons)
+}
+
+/// Compares response times, one of `comparisons` that are read together: the ratio is the second's
+/// over the first's, and slower is who has users wait longer.
+pub(crate) fn of_times(
+    first: &[f64],
+    second: &[f64],
+    paired: bool,
+    comparisons: usize,
+) -> Comparison {
+    let compared = compare_among(first, second, paired, comparisons);
     // More of a time is worse, where more of a rate is better.
     let verdict = match compared.verdict {
         Verdict::Faster => Verdict::Slower,
@@ -122,9 +184,13 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     let Some(rate_per_s) = ranking.rate_per_s else {
         return Vec::new();
     };
+    let of = match has_several_kinds(ranking) {
+        true => " of the kind of operation that its users waited longest for",
+        false => "",
+    };
     let mut said = vec![format!(
         "All were asked for {}/s (an open loop), so that their rates tell nothing apart: who kept the \
-         rate is ordered by the 99th percentile of response time, the median of the repeats.",
+         rate is ordered by the 99th percentile of response time{of}, the median of the repeats.",
         number(rate_per_s)
     )];
     let (kept, late) = split(ranking);
@@ -139,6 +205,25 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
         )
     }));
     said
+}
+
+/// Whether users waited for several kinds of operation, so that the worst one is to be named.
+pub(crate) fn has_several_kinds(ranking: &Ranking) -> bool {
+    kinds(ranking).len() > 1
+}
+
+/// The kinds of unit that users of a ranking waited for.
+pub(crate) fn kinds(ranking: &Ranking) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    let all = ranking
+        .contenders()
+        .filter_map(|cell| cell.at_rate.as_ref());
+    for response in all.flat_map(|one| &one.responses) {
+        if !kinds.contains(&response.kind.as_str()) {
+            kinds.push(&response.kind);
+        }
+    }
+    kinds
 }
 
 type Kept<'a> = (&'a Cell, &'a AtRate);
@@ -200,7 +285,14 @@ pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
     let Some(((best, at_rate), others)) = kept.split_first() else {
         return Some(format!("nobody kept the rate{did_not}."));
     };
-    let p99 = |at_rate: &AtRate| nanoseconds(at_rate.response_p99_ns.median);
+    let several = has_several_kinds(ranking);
+    let p99 = |at_rate: &AtRate| {
+        let time = nanoseconds(at_rate.response_p99_ns.median);
+        match several {
+            true => format!("{time} ({})", at_rate.worst_kind),
+            false => time,
+        }
+    };
     let told = format!(
         "{} kept it with a response p99 of {}",
         best.name(),

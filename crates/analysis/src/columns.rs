@@ -1,6 +1,6 @@
 //! The columns of a ranking: what stands in them, and which go first where there is no room.
 
-use crate::at_rate::AtRate;
+use crate::at_rate::{self, AtRate};
 use crate::builds::version_number;
 use crate::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use crate::charts::{Charts, bar};
@@ -119,7 +119,7 @@ fn identity<'a>() -> Vec<Filled<'a>> {
 }
 
 /// What orders a ranking at one rate: nothing in any other.
-fn responses<'a>(ranking: &Ranking) -> Vec<Filled<'a>> {
+fn responses(ranking: &Ranking) -> Vec<Filled<'_>> {
     let told = |value: fn(&AtRate) -> String| {
         move |_: usize, cell: &Cell| cell.at_rate.as_ref().map_or_else(String::new, value)
     };
@@ -129,7 +129,22 @@ fn responses<'a>(ranking: &Ranking) -> Vec<Filled<'a>> {
         false => format!("no: backlog {}", separate(&one.backlog.to_string())),
     };
     let is_late = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
-    let mut columns = vec![figure("response p99", 0, told(p99))];
+    let mut columns = match at_rate::has_several_kinds(ranking) {
+        false => vec![figure("response p99", 0, told(p99))],
+        true => vec![
+            figure("worst response p99", 0, told(p99)),
+            text("which is of", 0, told(|one| one.worst_kind.clone())),
+        ],
+    };
+    let kinds = at_rate::kinds(ranking).into_iter();
+    let kinds = kinds.filter(|_| at_rate::has_several_kinds(ranking));
+    columns.extend(kinds.map(|kind| {
+        figure(&format!("{kind} response p99"), 3, move |_, cell| {
+            let mut all = cell.at_rate.iter().flat_map(|one| &one.responses);
+            let response = all.find(|response| response.kind == kind);
+            response.map_or_else(String::new, |one| nanoseconds(one.p99_ns.median))
+        })
+    }));
     if ranking.contenders().any(is_late) {
         columns.push(figure("kept the rate", 0, told(kept)));
     }

@@ -171,7 +171,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     let competing = by_cell.values().flatten().copied();
     let rate_per_s = at_rate::common(competing.filter(|one| one.spec.engine != HARNESS_ENGINE));
     match rate_per_s {
-        Some(_) => sort_at_rate(&mut cells, &by_cell, &headline),
+        Some(_) => sort_at_rate(&mut cells, &by_cell),
         None => sort_by_rate(&mut cells),
     }
     let (cells, not_comparable) = told_apart(cells, manifest.include_assertions);
@@ -225,11 +225,11 @@ fn with_shares(mut cells: Vec<Cell>, rate_per_s: Option<f64>) -> Vec<Cell> {
     cells
 }
 
-/// Who kept the rate first, by response time.
-fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>, headline: &str) {
+/// Who kept the rate first, by the response time that is worst.
+fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>) {
     for cell in &mut *cells {
         let repeats = repeats.get(&cell.cell);
-        cell.at_rate = repeats.and_then(|repeats| at_rate::of(repeats, headline));
+        cell.at_rate = repeats.and_then(|repeats| at_rate::of(repeats));
     }
     cells.sort_by(at_rate::order);
 }
@@ -274,7 +274,7 @@ fn against_best(
     }
     let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| one.kept);
     let both = kept(best) && kept(other);
-    both.then(|| at_rate::between(&one, &two, headline, comparisons))
+    both.then(|| at_rate::between(&one, &two, comparisons))
 }
 
 /// The kind of operation to rank by: as the manifest says, else the workload's first kind.

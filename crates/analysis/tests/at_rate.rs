@@ -8,8 +8,10 @@
 mod support;
 
 use support::{report, spec, terminal, valid};
+use trueput_analysis::compare::{Compared, Selector, Side, compare_sides, render};
 use trueput_analysis::rankings::rankings;
-use trueput_analysis::{Format, Report};
+use trueput_analysis::repeats::widest;
+use trueput_analysis::{Format, Report, Style};
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
 use trueput_record::{Durability, TrialRecord};
 
@@ -152,4 +154,137 @@ fn json_has_what_orders_them() {
         (&of(2)["kept"], &of(2)["backlog"]),
         (&false.into(), &40_000.into())
     );
+}
+
+/// Adds commits, with the same scatter, to repeats of which the headline's units are on record.
+fn with_commits(mut repeats: Vec<TrialRecord>, p99_us: u64) -> Vec<TrialRecord> {
+    for (more, trial) in (0..).zip(&mut repeats) {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        open.unwrap().responses.push(ResponseSummary {
+            kind: "commit".to_owned(),
+            count: 9,
+            latency: LatencySummary {
+                p99_ns: (p99_us + p99_us * more / 400) * 1_000,
+                ..LatencySummary::default()
+            },
+        });
+    }
+    repeats
+}
+
+/// Who reads fastest commits slowest.
+fn slow_commits() -> Report {
+    let sqlite = with_commits(repeats(0, "sqlite", 90, 0), 50_000);
+    let lmdb = with_commits(repeats(1, "lmdb", 105, 0), 700);
+    let redb = with_commits(repeats(2, "redb", 2_000, 0), 100);
+    report([sqlite, lmdb, redb].concat())
+}
+
+#[test]
+fn the_kind_that_users_wait_longest_for_orders_a_ranking_and_each_is_shown() {
+    let report = slow_commits();
+    assert_eq!(order(&report), ["lmdb", "redb", "sqlite"]);
+    let text = terminal(&report, 300);
+    for part in [
+        "worst response p99",
+        "which is of",
+        "update response p99",
+        "commit response p99",
+        "response time of the kind of operation that its users waited longest for",
+        "lmdb answers soonest for certain.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let said = summary(&report);
+    assert!(
+        said.contains(
+            "lmdb kept it with a response p99 of 703 µs (commit), redb with 2.01 ms (update)"
+        ),
+        "{said}"
+    );
+    let json = report.render(Format::Json, Style::default());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let last = &json["rankings"][0]["cells"][2]["at_rate"];
+    assert_eq!(last["worst_kind"], "commit");
+    assert_eq!(last["responses"][0]["kind"], "update");
+    assert_eq!(last["against_best"]["verdict"], "slower");
+}
+
+/// That contender of a report beside another of another one.
+fn beside(first: (&Report, &str), second: (&Report, &str)) -> Vec<Compared> {
+    let side = |label: &str, (report, words): (&Report, &str)| {
+        let mut report = report.clone();
+        report.shown_as = label.into();
+        Side::new(label, report, Selector::parse(words).unwrap()).unwrap()
+    };
+    compare_sides(&side("a", first), &[side("b", second)]).unwrap()
+}
+
+#[test]
+fn open_loops_are_compared_by_the_response_time_that_is_worst() {
+    let report = slow_commits();
+    // sqlite's rate is the lowest of all by a hair, and its updates are the fastest.
+    let compared = beside((&report, "lmdb"), (&report, "sqlite"));
+    let result = &compared[0].results[0];
+    let ratio = result.comparison.ratio.unwrap();
+    assert!((70.0..73.0).contains(&ratio.estimate), "{ratio:?}");
+    assert_eq!(result.slower_by(0.03), Some(true));
+    assert!(result.looks_slower_by(0.03, 1));
+    assert_eq!(result.cannot_tell(0.03), None);
+    let text = render(&compared, Format::Terminal, Style::default());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("response p99 of commit at 5,000/s: B is slower by 7"),
+        "{text}"
+    );
+    let back = beside((&report, "sqlite"), (&report, "lmdb"));
+    let result = &back[0].results[0];
+    assert_eq!(result.slower_by(0.03), Some(false));
+    assert!(!result.looks_slower_by(0.03, 1));
+    assert_eq!(result.cannot_tell(0.03), None);
+    let text = render(&back, Format::Terminal, Style::default());
+    assert!(text.contains("B is faster by"), "{text}");
+}
+
+#[test]
+fn a_gate_of_open_loops_sees_noise_and_a_rate_that_was_lost() {
+    let calm = slow_commits();
+    let mut wild = slow_commits();
+    for (trial, factor) in wild
+        .trials
+        .iter_mut()
+        .zip([1, 3, 2, 9, 4].into_iter().cycle())
+    {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        for response in &mut open.unwrap().responses {
+            response.latency.p99_ns *= factor;
+        }
+    }
+    let unsure = beside((&wild, "lmdb"), (&wild, "lmdb"));
+    let result = &unsure[0].results[0];
+    assert_eq!(result.slower_by(0.03), Some(false));
+    assert!(result.cannot_tell(0.03).unwrap() > 0.5);
+    let late = report(with_commits(repeats(1, "lmdb", 105, 40_000), 700));
+    let lost = beside((&calm, "lmdb"), (&late, "lmdb"));
+    let broken = &lost[0].results[0].second_broken;
+    assert_eq!(broken, &["lmdb did not keep the rate of 5,000/s"]);
+    assert!(lost[0].results[0].responses.is_none());
+    let kept = beside((&late, "lmdb"), (&calm, "lmdb"));
+    assert!(kept[0].results[0].second_broken.is_empty());
+}
+
+#[test]
+fn repeats_of_open_loops_go_on_until_response_times_are_known() {
+    let mut report = slow_commits();
+    let (width, _) = widest(&report.manifest, &report.trials).unwrap();
+    assert!(width < 0.01, "{width}");
+    let times = [1, 3, 2, 9, 4].into_iter().cycle();
+    for (trial, factor) in report.trials.iter_mut().zip(times) {
+        let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+        if trial.spec.engine == "redb" {
+            open.unwrap().responses[0].latency.p99_ns *= factor;
+        }
+    }
+    let (width, whose) = widest(&report.manifest, &report.trials).unwrap();
+    assert!(width > 0.5 && whose.contains("redb"), "{width} {whose}");
 }

@@ -31,8 +31,8 @@ pub fn parse_part(text: &str) -> Result<f64, String> {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "How often")]
 pub struct Repeats {
-    /// Repeat until half of the 95 % interval of every contender's rate is within this part of it, as
-    /// in 2%; --repeat is the most then [default: 30, or 1000 where there is a --budget]
+    /// Repeat until half of the 95 % interval of every contender's rate (at --rate: of its worst
+    /// response time's 99th percentile) is within this part of it, as in 2%; --repeat is the most then [default: 30, or 1000 where there is a --budget]
     #[arg(long, value_name = "PART", value_parser = parse_part)]
     pub until: Option<f64>,
     /// Repeat until this time is spent, as in 10m; with --until, whichever comes first

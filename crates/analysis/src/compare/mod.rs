@@ -23,8 +23,8 @@ use crate::inference::{
 use crate::marks::{Mark, marked};
 use crate::report::{Format, Style};
 use crate::statistics::{Summary, median};
-use crate::units::counted;
-use crate::{disturbance, markdown, terminal};
+use crate::units::{counted, number};
+use crate::{at_rate, disturbance, markdown, terminal};
 use matching::{Matched, matched};
 use serde::Serialize;
 use side::SideCell;
@@ -157,11 +157,16 @@ pub struct CellResult {
     pub second_marks: Vec<Mark>,
     /// The kind of operation whose rate is compared.
     pub headline: String,
+    /// Where both sides are open loops that kept one rate: the response times that are compared, and
+    /// not the rates, which tell nothing apart then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub responses: Option<Responses>,
     /// The first side's rates, per second.
     pub first_per_s: Vec<f64>,
     /// The second side's rates, per second.
     pub second_per_s: Vec<f64>,
-    /// The second over the first, with the evidence.
+    /// The second over the first, with the evidence; slower is who has users wait longer, where
+    /// response times are compared.
     pub comparison: Comparison,
     /// Why no difference is claimed; `None` where one is, or where fewer than three repeats count.
     pub tie: Option<Tie>,
@@ -198,13 +203,14 @@ impl CellResult {
 
     /// Takes what its repeats came to, with why nothing is claimed where nothing is.
     fn judge(&mut self, comparison: Comparison, floor: f64) {
-        let summary = |rates: &[f64]| Summary::of(rates.iter().copied());
-        let summaries = summary(&self.first_per_s).zip(summary(&self.second_per_s));
+        let summary = |values: &[f64]| Summary::of(values.iter().copied());
+        let (first, second) = self.compared();
+        let summaries = summary(first).zip(summary(second));
         self.tie = summaries.and_then(|(one, other)| tie(&comparison, &one, &other, floor));
         self.comparison = comparison;
         self.repeats_needed = comparison.ratio.and_then(|ratio| {
             let few = self.tie == Some(Tie::TooFewRepeats);
-            let (first, second) = (&self.first_per_s, &self.second_per_s);
+            let (first, second) = self.compared();
             let needed = || repeats_needed(first, second, comparison.paired, ratio.level);
             few.then(needed).flatten()
         });
@@ -214,7 +220,39 @@ impl CellResult {
     /// beyond. `None` where there is no interval.
     #[must_use]
     pub fn slower_by(&self, part: f64) -> Option<bool> {
-        self.comparison.ratio.map(|ratio| ratio.high < 1.0 - part)
+        self.comparison.ratio.map(|ratio| match self.responses {
+            None => ratio.high < 1.0 - part,
+            Some(_) => ratio.low > 1.0 + part,
+        })
+    }
+
+    /// How much slower the second seems, as a part: of the first's rate, or of its response time;
+    /// negative where it seems faster. `None` where there is no ratio.
+    #[must_use]
+    pub fn seems_slower_by(&self) -> Option<f64> {
+        let estimate = self.comparison.ratio?.estimate;
+        Some(match self.responses {
+            None => 1.0 - estimate,
+            Some(_) => estimate - 1.0,
+        })
+    }
+
+    /// What is compared: the response times of each repeat where there are some, else the rates.
+    pub(crate) fn compared(&self) -> (&[f64], &[f64]) {
+        match &self.responses {
+            None => (&self.first_per_s, &self.second_per_s),
+            Some(times) => (&times.first_p99_ns, &times.second_p99_ns),
+        }
+    }
+
+    /// Compares what is compared, as one of `comparisons` results that are read together.
+    fn comparison_among(&self, comparisons: usize) -> Comparison {
+        let (first, second) = self.compared();
+        let paired = self.comparison.paired;
+        match self.responses {
+            None => compare_among(first, second, paired, comparisons),
+            Some(_) => at_rate::of_times(first, second, paired, comparisons),
+        }
     }
 
     /// Whether the second looks slower by more than that part, as one of so many results that are
@@ -223,7 +261,12 @@ impl CellResult {
     pub fn looks_slower_by(&self, part: f64, results: usize) -> bool {
         let level = suspicion_level(results);
         let paired = self.comparison.paired;
-        looks_slower(&self.first_per_s, &self.second_per_s, paired, part, level)
+        let (first, second) = self.compared();
+        match self.responses {
+            None => looks_slower(first, second, paired, part, level),
+            // A time that is longer by a part is a speed that is lower by this.
+            Some(_) => looks_slower(second, first, paired, part / (1.0 + part), level),
+        }
     }
 
     /// The smallest difference that would have shown, as a part of one, where that is more than
@@ -232,8 +275,40 @@ impl CellResult {
     #[must_use]
     pub fn cannot_tell(&self, part: f64) -> Option<f64> {
         let smallest = self.comparison.smallest_ratio? - 1.0;
-        let open = self.comparison.ratio?.low < 1.0 - part && self.slower_by(part) == Some(false);
+        let ratio = self.comparison.ratio?;
+        let holds_a_fall = match self.responses {
+            None => ratio.low < 1.0 - part,
+            Some(_) => ratio.high > 1.0 + part,
+        };
+        let open = holds_a_fall && self.slower_by(part) == Some(false);
         (open && smallest > part).then_some(smallest)
+    }
+}
+
+/// Response times of two open loops at one rate: of each the kind of unit that its users waited
+/// longest for.
+#[derive(Debug, Clone, Serialize)]
+pub struct Responses {
+    /// The rate that both were asked for, per second.
+    pub rate_per_s: f64,
+    /// The first side's kind.
+    pub first_kind: String,
+    /// The second side's kind.
+    pub second_kind: String,
+    /// The first side's 99th percentile of response time, nanoseconds, of each repeat.
+    pub first_p99_ns: Vec<f64>,
+    /// The second side's.
+    pub second_p99_ns: Vec<f64>,
+}
+
+impl Responses {
+    /// What is compared, in words.
+    pub(crate) fn words(&self) -> String {
+        let (first, second) = (&self.first_kind, &self.second_kind);
+        match first == second {
+            true => format!("response p99 of {first}"),
+            false => format!("response p99 of {first} and {second}"),
+        }
     }
 }
 
@@ -266,14 +341,7 @@ pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<Compared>, Err
     let mut compared: Vec<Compared> = compared.collect::<Result<_, _>>()?;
     let results: Vec<_> = compared.iter().flat_map(|it| &it.results).collect();
     let comparisons = compare_together(count, |place, left| {
-        let CellResult {
-            first_per_s,
-            second_per_s,
-            comparison,
-            ..
-        } = results.get(place)?;
-        let paired = comparison.paired;
-        Some(compare_among(first_per_s, second_per_s, paired, left))
+        Some(results.get(place)?.comparison_among(left))
     });
     let mut comparisons = comparisons.into_iter().flatten();
     for one in &mut compared {
@@ -353,7 +421,8 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared
         results: pairs
             .iter()
             .map(|(one, other)| {
-                let broken = second.broken(other.spec);
+                let mut broken = second.broken(other.spec);
+                broken.extend(lost_rate(one, other));
                 result(one, other, broken, one_run, comparisons)
             })
             .collect(),
@@ -361,6 +430,19 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared
         only_first: names(only_first),
         only_second: names(only_second),
         uncounted,
+    })
+}
+
+/// That the second did not keep a rate that the first kept: its response times are only known to be
+/// longer than what is on record.
+fn lost_rate(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<String> {
+    let rate_per_s = at_rate::common(first.trials.iter().chain(&second.trials).copied())?;
+    (first.kept_rate() && !second.kept_rate()).then(|| {
+        format!(
+            "{} did not keep the rate of {}/s",
+            second.marked(),
+            number(rate_per_s)
+        )
     })
 }
 
@@ -399,10 +481,19 @@ fn result(
     one_run: bool,
     comparisons: usize,
 ) -> CellResult {
-    let in_pairs = one_run.then(|| pairs(first, second)).flatten();
-    let paired = in_pairs.is_some();
+    let rates = |cell: &SideCell<'_>| -> ByRepeat {
+        let trials = cell.trials.iter();
+        trials
+            .filter_map(|trial| Some((trial.spec.repeat, rate(trial, &cell.headline)?)))
+            .collect()
+    };
+    let in_pairs = one_run.then(|| pairs(first, second, rates)).flatten();
+    let (paired, responses) = match responses(first, second, one_run) {
+        None => (in_pairs.is_some(), None),
+        Some((paired, responses)) => (paired, Some(responses)),
+    };
     let (first_per_s, second_per_s) = in_pairs.unwrap_or_else(|| (first.rates(), second.rates()));
-    CellResult {
+    let mut result = CellResult {
         workload: first.spec.workload.clone(),
         settings: first.spec.settings.clone(),
         workers: first.spec.workers,
@@ -412,6 +503,7 @@ fn result(
         first_marks: first.marks(),
         second_marks: second.marks(),
         headline: first.headline.clone(),
+        responses,
         comparison: compare_among(&first_per_s, &second_per_s, paired, comparisons),
         tie: None,
         repeats_needed: None,
@@ -420,24 +512,61 @@ fn result(
         second_broken,
         changes: changes::between_cells(first, second),
         besides: besides(first, second),
-    }
+    };
+    result.comparison.paired = paired;
+    result.comparison = result.comparison_among(comparisons);
+    result
 }
 
-/// The rates of the repeats that count on both sides, in pairs; `None` where repeats cannot be told
+/// What each repeat came to.
+type ByRepeat = BTreeMap<u32, f64>;
+
+/// The response times of two open loops that kept one rate, and whether they are in pairs; `None` of
+/// any others.
+fn responses(
+    first: &SideCell<'_>,
+    second: &SideCell<'_>,
+    one_run: bool,
+) -> Option<(bool, Responses)> {
+    let both = first.trials.iter().chain(&second.trials).copied();
+    let rate_per_s = at_rate::common(both)?;
+    if !first.kept_rate() || !second.kept_rate() {
+        return None;
+    }
+    let (first_kind, ours) = at_rate::worst_times(&first.trials)?;
+    let (second_kind, theirs) = at_rate::worst_times(&second.trials)?;
+    let times = |cell: &SideCell<'_>| -> ByRepeat {
+        at_rate::worst_times(&cell.trials).map_or_else(ByRepeat::new, |it| it.1)
+    };
+    let in_pairs = one_run.then(|| pairs(first, second, times)).flatten();
+    let paired = in_pairs.is_some();
+    let apart = || (ours.into_values().collect(), theirs.into_values().collect());
+    let (first_p99_ns, second_p99_ns) = in_pairs.unwrap_or_else(apart);
+    let responses = Responses {
+        rate_per_s,
+        first_kind,
+        second_kind,
+        first_p99_ns,
+        second_p99_ns,
+    };
+    Some((paired, responses))
+}
+
+/// A figure of the repeats that count on both sides, in pairs; `None` where repeats cannot be told
 /// apart or fewer than three pairs are left.
-fn pairs(first: &SideCell<'_>, second: &SideCell<'_>) -> Option<(Vec<f64>, Vec<f64>)> {
+fn pairs(
+    first: &SideCell<'_>,
+    second: &SideCell<'_>,
+    figure: impl Fn(&SideCell<'_>) -> ByRepeat,
+) -> Option<(Vec<f64>, Vec<f64>)> {
     let by_repeat = |cell: &SideCell<'_>| {
-        let rates: BTreeMap<u32, f64> = cell
-            .trials
-            .iter()
-            .filter_map(|trial| Some((trial.spec.repeat, rate(trial, &cell.headline)?)))
-            .collect();
-        (rates.len() == cell.trials.len()).then_some(rates)
+        let figures = figure(cell);
+        (figures.len() == cell.trials.len()).then_some(figures)
     };
     let (ours, theirs) = (by_repeat(first)?, by_repeat(second)?);
     let both: Vec<(f64, f64)> = ours
         .iter()
-        .filter_map(|(repeat, rate)| Some((*rate, *theirs.get(repeat)?)))
+        .filter_map(|(repeat, figure)| Some((*figure, *theirs.get(repeat)?)))
         .collect();
     (both.len() >= 3).then(|| both.into_iter().unzip())
 }
@@ -451,9 +580,10 @@ fn besides(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<Beside> {
     let figures: [Figure; 6] = [
         ("service p50", "ns", |m, kind| timed(m, kind, |l| l.p50_ns)),
         ("service p99", "ns", |m, kind| timed(m, kind, |l| l.p99_ns)),
-        ("response p99", "ns", |m, _| {
+        ("worst response p99", "ns", |m, _| {
             let open = m.open_loop.as_ref()?;
-            Some(open.responses.first()?.latency.p99_ns as f64)
+            let times = open.responses.iter().filter(|response| response.count > 0);
+            Some(times.map(|response| response.latency.p99_ns).max()? as f64)
         }),
         ("CPU/operation", "ns", |m, _| {
             crate::cells::cpu_ns_per_operation(m)

@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 const NOTHING_CHANGED: &str = "Nothing that the records state: same machine, same program.";
 
 const HOW_TO_READ: &str = "Each ratio is B's rate over A's, geometric means over the repeats that are \
-    compared. A difference is claimed where its \
+    compared; of open loops that kept one rate it is that of the response times' 99th percentile, of \
+    the kind of operation that users waited longest for. A difference is claimed where its \
     interval leaves out 1, the ranks or the signs of the pairs agree, and it is no less than 1 %: \
     all results here together claim one between equals less than once in twenty \
     (docs/METHOD.md). \"Could have shown\" is the smallest difference that so many repeats, \
@@ -98,20 +99,24 @@ fn side(letter: &str, facts: &SideFacts) -> String {
 
 /// One result in a sentence.
 fn sentence(result: &CellResult) -> String {
-    let subject = format!(
+    let mut subject = format!(
         "{}, {}, {}, {}",
         both(result),
         result.workload,
         result.durability,
         counted(u64::from(result.workers), "worker")
     );
+    if let Some(responses) = &result.responses {
+        let rate = number(responses.rate_per_s);
+        subject += &format!(", {} at {rate}/s", responses.words());
+    }
     let comparison = &result.comparison;
     match (comparison.verdict, comparison.ratio) {
         (Verdict::TooFew, _) | (_, None) => format!(
             "{subject}: {} ({} and {} repeats count, three are the least)",
             Verdict::TooFew.words(),
-            result.first_per_s.len(),
-            result.second_per_s.len()
+            result.compared().0.len(),
+            result.compared().1.len()
         ),
         (Verdict::NoDifference, Some(ratio)) => format!("{subject}: {}", unclaimed(result, ratio)),
         (verdict, Some(ratio)) => format!(
@@ -131,10 +136,9 @@ fn unclaimed(result: &CellResult, ratio: Interval) -> String {
     match result.tie {
         Some(Tie::TooFewRepeats) => format!(
             "{words}: B looks {} by {}{}; run it with {}",
-            if ratio.estimate < 1.0 {
-                "slower"
-            } else {
-                "faster"
+            match result.seems_slower_by() {
+                Some(part) if part > 0.0 => "slower",
+                _ => "faster",
             },
             per_cent((ratio.estimate - 1.0).abs()),
             agreement(result),
@@ -154,8 +158,8 @@ fn unclaimed(result: &CellResult, ratio: Interval) -> String {
 /// How many repeats say what the ratio does.
 fn agreement(result: &CellResult) -> String {
     let comparison = &result.comparison;
-    let (of, slower) = (
-        result.first_per_s.len(),
+    let (of, below) = (
+        result.compared().0.len(),
         comparison.ratio.is_some_and(|ratio| ratio.estimate < 1.0),
     );
     let Some(won) = comparison.pairs_won else {
@@ -167,7 +171,7 @@ fn agreement(result: &CellResult) -> String {
             _ => String::new(),
         };
     };
-    let with_it = if slower { of - won } else { won };
+    let with_it = if below { of - won } else { won };
     match with_it == of {
         true => format!(", and all {of} pairs say so"),
         false => format!(", as {with_it} of {of} pairs do"),
@@ -235,6 +239,12 @@ fn results(compared: &Compared) -> Block {
         "{} interval",
         level.unwrap_or_else(|| per_cent(compared.level))
     );
+    let times = compared.results.iter().filter(|it| it.responses.is_some());
+    let measure = match times.count() {
+        0 => "mean/s",
+        all if all == compared.results.len() => "response p99",
+        _ => "mean",
+    };
     // What differs from row to row tells them apart, and stays.
     let tells_apart = |value: &dyn Fn(&CellResult) -> String| {
         let values: BTreeSet<_> = compared.results.iter().map(value).collect();
@@ -245,8 +255,8 @@ fn results(compared: &Compared) -> Block {
         column("workload", false, tells_apart(&|it| it.workload.clone())),
         column("level", false, tells_apart(&|it| it.durability.to_string())),
         column("workers", true, tells_apart(&|it| it.workers.to_string())),
-        column("A mean/s", true, 1),
-        column("B mean/s", true, 1),
+        column(&format!("A {measure}"), true, 1),
+        column(&format!("B {measure}"), true, 1),
         column("B/A", true, 0),
         column(&interval, true, 0),
         column("verdict", false, 0),
@@ -262,19 +272,25 @@ fn results(compared: &Compared) -> Block {
 fn result_row(result: &CellResult) -> Vec<String> {
     let comparison = &result.comparison;
     let dash = || "–".to_owned();
-    let rate = |rates: &[f64]| match rates.is_empty() {
-        true => dash(),
-        false => number(rate_of(rates).0),
+    let mean = |values: &[f64]| match (values.is_empty(), &result.responses) {
+        (true, _) => dash(),
+        (false, None) => number(rate_of(values).0),
+        (false, Some(_)) => nanoseconds(rate_of(values).0),
     };
+    let (first, second) = result.compared();
     let ratio = |show: &dyn Fn(Interval) -> String| comparison.ratio.map_or_else(dash, show);
-    let (a, b) = (result.first_per_s.len(), result.second_per_s.len());
+    let (a, b) = (first.len(), second.len());
+    let of = match &result.responses {
+        None => plural(&result.headline),
+        Some(responses) => responses.words(),
+    };
     vec![
         both(result),
-        format!("{} ({})", result.workload, plural(&result.headline)),
+        format!("{} ({of})", result.workload),
         result.durability.name().to_owned(),
         result.workers.to_string(),
-        rate(&result.first_per_s),
-        rate(&result.second_per_s),
+        mean(first),
+        mean(second),
         ratio(&|ratio| format!("{:.3}", ratio.estimate)),
         ratio(&|ratio| format!("{:.3}–{:.3}", ratio.low, ratio.high)),
         verdict(result).to_owned(),

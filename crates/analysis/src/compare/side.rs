@@ -2,6 +2,7 @@
 
 use super::Error;
 use super::select::Selector;
+use crate::at_rate;
 use crate::contender::ContenderNames;
 use crate::marks::{Mark, marked, marks_of};
 use crate::rankings::{headline, superseded, why_unranked};
@@ -44,6 +45,11 @@ impl SideCell<'_> {
     /// The contender's name with the labels of its marks.
     pub fn marked(&self) -> String {
         marked(&self.name, &self.marks())
+    }
+
+    /// Whether each of its repeats is an open loop that began what was due.
+    pub fn kept_rate(&self) -> bool {
+        at_rate::all_kept(&self.trials)
     }
 
     /// The rates of the headline operation, per second.

@@ -195,8 +195,8 @@ fn suspected(compared: &[Compared], part: f64, limit: &str) -> bool {
         .filter(|(_, result)| result.looks_slower_by(part, count))
         .collect();
     let seen = |one: &(&Compared, &CellResult)| {
-        let ratio = one.1.comparison.ratio.map_or(1.0, |ratio| ratio.estimate);
-        format!("{} by {}", named(*one), per_cent(1.0 - ratio))
+        let part = one.1.seems_slower_by().unwrap_or_default();
+        format!("{} by {}", named(*one), per_cent(part))
     };
     if !suspected.is_empty() {
         let names: Vec<_> = suspected.iter().map(seen).collect();

@@ -219,13 +219,14 @@ pub(super) fn workaround(knobs: &Resolved) -> Option<String> {
     let writers = match Writers::of(knobs) {
         Writers::Guarded if is_hash(knobs) => None,
         Writers::Guarded => Some(
-            "each put first locks its leaf by a look-up of the key, because 5.3 can lose a record \
-             where writers overlap; that is a second search of the tree, unless the transaction \
-             has looked the key up itself",
+            "each put first locks its leaf by a look-up of the key, because Berkeley DB 5.3 can \
+             lose records where writers overlap; that is a second search of the tree, unless the \
+             transaction has looked the key up itself",
         ),
         Writers::Turns => Some(
-            "write transactions take turns by a lock of the driver, because 5.3 can lose a record \
-             where they overlap; so commits share no flush, as they do with writers=guarded",
+            "write transactions take turns, by a lock of the driver, because Berkeley DB 5.3 can \
+             lose records where they overlap; commits share no flush then (with writers=guarded \
+             they do)",
         ),
         Writers::Overlapping => None,
     };

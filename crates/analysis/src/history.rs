@@ -6,6 +6,7 @@ use crate::columns::plural;
 use crate::compare::{self, Change, Selector, Side};
 use crate::document::{Block, Column, Table};
 use crate::inference::{Interval, geometric_mean, level_changes, outliers};
+use crate::integrity;
 use crate::marks::{Mark, explanations, marked};
 use crate::report::{Format, Report, Style};
 use crate::statistics::median;
@@ -167,6 +168,10 @@ pub fn history(runs: Vec<Result<Report, String>>, selector: &Selector) -> Histor
             let (line, why) = (damaged.line, &damaged.message);
             format!("{label}: line {line} of trials.jsonl cannot be read and is left out: {why}")
         }));
+        left_out.extend(
+            integrity::disagreeing(&side.report)
+                .map(|(id, why)| format!("{label}: {id} is left out: {why}")),
+        );
         let cells = compare::tracked(side);
         if cells.is_empty() {
             left_out.push(format!("{label}: no trial of it counts"));

@@ -21,6 +21,7 @@ mod held;
 pub mod history;
 mod html;
 pub mod inference;
+mod integrity;
 mod json;
 mod knobs;
 pub mod ledger;

@@ -197,7 +197,8 @@ fn damage(report: &Report) -> Option<Block> {
         let (line, message) = (damaged.line, &damaged.message);
         format!("trials.jsonl, line {line}: cannot be read and is left out: {message}")
     };
-    let lines: Vec<_> = report.damaged.iter().map(line).collect();
+    let unchecked = report.unchecked.iter().cloned();
+    let lines: Vec<_> = report.damaged.iter().map(line).chain(unchecked).collect();
     (!lines.is_empty()).then_some(Block::Warnings(lines))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::charts::Charts;
 use crate::rankings::superseded;
-use crate::{csv, html, json, markdown, narrate, terminal};
+use crate::{csv, html, integrity, json, markdown, narrate, terminal};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -110,6 +110,8 @@ pub struct Report {
     pub trials: Vec<TrialRecord>,
     /// Lines of `trials.jsonl` that could not be read.
     pub damaged: Vec<DamagedLine>,
+    /// What of the record could not be checked against its other parts, one sentence each.
+    pub unchecked: Vec<String>,
     /// How the run ended; `None` while it runs or where it was cut short.
     pub end: Option<RunEnd>,
 }
@@ -127,22 +129,24 @@ pub(crate) struct Tally {
 }
 
 impl Report {
-    /// Reads a run folder.
+    /// Reads a run folder. Trials whose parts disagree come out as invalid.
     ///
     /// # Errors
     /// [`Error::Record`] where it is no run folder, cannot be read, or is of a newer format.
     /// Damaged lines are no error: they are named in the report and the others are shown.
     pub fn load(run_folder: &Path) -> Result<Self, Error> {
-        Self::load_as(run_folder, run_folder)
+        Self::load_as(run_folder, run_folder, u64::MAX)
     }
 
-    /// Reads what a bundle was unpacked to, and calls it by the bundle's path.
+    /// Reads a folder that may come from anybody, none of whose files may have more than
+    /// `most_bytes`, and calls it by a name of its own: what a bundle was unpacked to by the bundle's.
     ///
     /// # Errors
     /// As [`Report::load`].
-    pub fn load_as(run_folder: &Path, shown_as: &Path) -> Result<Self, Error> {
-        let (folder, manifest) = RunFolder::open(run_folder)?;
-        let stored = folder.trials()?;
+    pub fn load_as(run_folder: &Path, shown_as: &Path, most_bytes: u64) -> Result<Self, Error> {
+        let (folder, manifest) = RunFolder::open_limited(run_folder, most_bytes)?;
+        let mut stored = folder.trials()?;
+        let unchecked = integrity::mark(&folder, &manifest, &mut stored.trials);
         let end = folder.end()?;
         Ok(Self {
             folder: run_folder.to_owned(),
@@ -150,6 +154,7 @@ impl Report {
             manifest,
             trials: stored.trials,
             damaged: stored.damaged,
+            unchecked,
             end,
         })
     }

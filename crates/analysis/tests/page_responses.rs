@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 use support::{folder, report, spec, valid};
 use trueput_analysis::Report;
+use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::histogram;
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
 use trueput_record::{Durability, TrialRecord};
@@ -86,11 +87,23 @@ fn closed_loops_have_no_chart_of_response_times() {
 
 #[test]
 fn response_times_are_read_from_the_histogram_of_that_name() {
-    let trials = [trial(0, "lmdb", Some(2_000.0), 0)];
-    let (_results, run) = folder(&trials);
     let (mut service, mut response) = (histogram::new(), histogram::new());
     (0..20_000).for_each(|_| service.saturating_record(9_000));
     (0..20_000).for_each(|_| response.saturating_record(123_000));
+    let mut trials = [trial(0, "lmdb", Some(2_000.0), 0)];
+    trials[0].spec.conditions.rate = Some(Rate {
+        per_s: 2_000.0,
+        arrival: Arrival::Constant,
+    });
+    let measured = trials[0].measurement.as_mut().unwrap();
+    measured.elapsed_s = 1.0;
+    measured.operations.remove(0);
+    measured.operations[0].count = service.len();
+    measured.operations[0].latency = LatencySummary::of(&service);
+    let responses = &mut measured.open_loop.as_mut().unwrap().responses[0];
+    responses.count = response.len();
+    responses.latency = LatencySummary::of(&response);
+    let (_results, run) = folder(&trials);
     let path = run.histogram_path(&trials[0].spec.id);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let kinds = [("update", &service), ("update-response", &response)];

@@ -85,6 +85,7 @@ fn the_notice_stands_in_comparisons_and_histories_of_tpcc() {
                 let mut one = trial(0, "new-orders per minute", per_s);
                 one.spec.workload = workload.to_owned();
                 one.spec.repeat = repeat;
+                one.spec.id = format!("000{repeat}-lmdb-sync-w4-r{repeat}");
                 one
             };
             (1..=3).map(record).collect()

@@ -9,17 +9,26 @@
 //!   report.html       the report as a page, made from the others
 //! ```
 
+use crate::histogram::{LoggedHistogram, read_log};
+use crate::lines::LineReader;
+use crate::regular::{self, Access};
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 const MANIFEST: &str = "run.json";
 const TRIALS: &str = "trials.jsonl";
 const HISTOGRAMS: &str = "histograms";
 const END: &str = "end.json";
+
+/// Bytes of `end.json` at most: it holds four facts.
+const MOST_END_BYTES: u64 = 1 << 20;
+
+/// Lines of `trials.jsonl` that may be damaged. A crash tears one.
+const MOST_DAMAGED: usize = 1_000;
 
 /// What was to run, on what machine, by what program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,6 +145,8 @@ pub struct RunLock {
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
+    /// The most bytes that each of its files may have.
+    most_bytes: u64,
 }
 
 impl RunFolder {
@@ -153,7 +164,10 @@ impl RunFolder {
             .collect();
         let stamp = stamp.trim_end_matches('Z');
         let path = first_free(results, &format!("{stamp}Z-{}", manifest.name))?;
-        let folder = Self { path };
+        let folder = Self {
+            path,
+            most_bytes: u64::MAX,
+        };
         let histograms = folder.path.join(HISTOGRAMS);
         std::fs::create_dir(&histograms).map_err(|source| Error::io(&histograms, source))?;
         // The manifest comes last: a folder that has one is whole, whenever the run is killed.
@@ -162,15 +176,27 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Opens a folder that exists and reads its manifest.
+    /// Opens a folder that exists and reads its manifest. What this machine's runs left is read
+    /// whatever its length.
+    ///
+    /// # Errors
+    /// As [`RunFolder::open_limited`].
+    pub fn open(path: &Path) -> Result<(Self, RunManifest), Error> {
+        Self::open_limited(path, u64::MAX)
+    }
+
+    /// Opens a folder that exists, and that may come from anybody, and reads its manifest. None of
+    /// its files is read that has more than `most_bytes`.
     ///
     /// # Errors
     /// [`Error::NewerFormat`] where a later trueput wrote it, [`Error::Invalid`] where it is no run
-    /// folder, [`Error::Io`] where it cannot be read.
-    pub fn open(path: &Path) -> Result<(Self, RunManifest), Error> {
+    /// folder, [`Error::TooLarge`] where its manifest is too long, [`Error::Io`] where it cannot be
+    /// read.
+    pub fn open_limited(path: &Path, most_bytes: u64) -> Result<(Self, RunManifest), Error> {
         let file = path.join(MANIFEST);
-        let text = std::fs::read_to_string(&file).map_err(|source| match source.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+        let read = regular::read(path, Path::new(MANIFEST), most_bytes);
+        let bytes = read.map_err(|error| match &error {
+            Error::Io { source, .. } if is_absent(source) => {
                 let lacks = if path.exists() {
                     format!("it has no {MANIFEST}")
                 } else {
@@ -178,20 +204,21 @@ impl RunFolder {
                 };
                 Error::invalid(path, format!("not a run folder: {lacks}"))
             }
-            _ => Error::io(&file, source),
+            _ => error,
         })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|error| Error::invalid(&file, format!("it is no UTF-8 text: {error}")))?;
         check_format(&file, &text)?;
         let manifest = serde_json::from_str(&text).map_err(|error| Error::Invalid {
             path: file,
             line: Some(error.line()),
             message: error.to_string(),
         })?;
-        Ok((
-            Self {
-                path: path.to_owned(),
-            },
-            manifest,
-        ))
+        let folder = Self {
+            path: path.to_owned(),
+            most_bytes,
+        };
+        Ok((folder, manifest))
     }
 
     /// The folder itself.
@@ -207,7 +234,7 @@ impl RunFolder {
     /// [`Error::Busy`] where another process has it, [`Error::Io`] where it cannot be opened.
     pub fn lock(&self) -> Result<RunLock, Error> {
         let path = self.path.join(TRIALS);
-        let opened = OpenOptions::new().append(true).create(true).open(&path);
+        let opened = regular::open(&self.path, Path::new(TRIALS), Access::Append);
         let trials = opened.map_err(|source| Error::io(&path, source))?;
         match trials.try_lock() {
             Err(TryLockError::WouldBlock) => Err(Error::Busy {
@@ -221,7 +248,23 @@ impl RunFolder {
     /// The file that a trial's latency histograms go to.
     #[must_use]
     pub fn histogram_path(&self, trial_id: &str) -> PathBuf {
-        self.path.join(HISTOGRAMS).join(format!("{trial_id}.hlog"))
+        self.path.join(histogram_within(trial_id))
+    }
+
+    /// A trial's latency histograms; `None` where their file is not there.
+    ///
+    /// # Errors
+    /// As [`read_log`]; [`Error::Invalid`] where the trial's name is no file's.
+    pub fn histograms(&self, trial_id: &str) -> Result<Option<Vec<LoggedHistogram>>, Error> {
+        let within = histogram_within(trial_id);
+        if within.iter().count() != 2 || trial_id.contains('\0') {
+            let message = format!("'{trial_id}' is no name of a file");
+            return Err(Error::invalid(&self.path, message));
+        }
+        match read_log(&self.path, &within) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     /// Appends a trial's line and syncs it to storage before it returns.
@@ -231,16 +274,12 @@ impl RunFolder {
     pub fn append(&self, record: &TrialRecord) -> Result<(), Error> {
         let path = self.path.join(TRIALS);
         let io = |source| Error::io(&path, source);
-        let mut file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .read(true)
-            .open(&path)
-            .map_err(io)?;
+        let opened = regular::open(&self.path, Path::new(TRIALS), Access::Append);
+        let mut file = opened.map_err(io)?;
         let mut line = serde_json::to_string(record)
             .map_err(|error| Error::invalid(&path, error.to_string()))?;
         line.push('\n');
-        if !ends_with_newline(&path).map_err(io)? {
+        if !ends_with_newline(&mut file).map_err(io)? {
             // A crash tore the last line: leave it damaged rather than glue this one to it.
             line.insert(0, '\n');
         }
@@ -252,29 +291,34 @@ impl RunFolder {
     /// has ended.
     ///
     /// # Errors
-    /// [`Error::Io`] where the file cannot be read, [`Error::NewerFormat`] where a line is newer
-    /// than this program.
+    /// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it or a line of it is too
+    /// long, [`Error::Invalid`] where it has too many damaged lines, [`Error::NewerFormat`] where a
+    /// line is newer than this program.
     pub fn trials(&self) -> Result<StoredTrials, Error> {
         let path = self.path.join(TRIALS);
-        let bytes = match std::fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            read => read.map_err(|source| Error::io(&path, source))?,
+        let file = match regular::open(&self.path, Path::new(TRIALS), Access::Read) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(StoredTrials::default()),
+            opened => opened.map_err(|source| Error::io(&path, source))?,
         };
+        let mut lines = LineReader::new(file, &path, self.most_bytes)?;
         let mut stored = StoredTrials::default();
-        for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        while let Some((number, line)) = lines.next()? {
             if line.is_empty() {
                 continue;
             }
             check_format(&path, &String::from_utf8_lossy(line))?;
             match serde_json::from_slice::<TrialRecord>(line) {
                 Ok(record) => stored.trials.push(record),
-                Err(error) => {
-                    let message = error.to_string();
-                    stored.damaged.push(DamagedLine {
-                        line: index + 1,
-                        message,
-                    });
-                }
+                Err(error) => stored.damaged.push(DamagedLine {
+                    line: number,
+                    message: error.to_string(),
+                }),
+            }
+            if stored.damaged.len() > MOST_DAMAGED {
+                let message = format!(
+                    "more than {MOST_DAMAGED} lines cannot be read: these are no trials of a run"
+                );
+                return Err(Error::invalid(path, message));
             }
         }
         Ok(stored)
@@ -294,12 +338,15 @@ impl RunFolder {
     /// [`Error::Invalid`] or [`Error::Io`] where the file is there and cannot be read.
     pub fn end(&self) -> Result<Option<RunEnd>, Error> {
         let path = self.path.join(END);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(Error::io(path, source)),
+        let most = self.most_bytes.min(MOST_END_BYTES);
+        let bytes = match regular::read(&self.path, Path::new(END), most) {
+            Ok(bytes) => bytes,
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
         };
-        let parsed = serde_json::from_str(&text);
+        let parsed = serde_json::from_slice(&bytes);
         parsed
             .map(Some)
             .map_err(|error| Error::invalid(path, error.to_string()))
@@ -308,12 +355,17 @@ impl RunFolder {
     fn write_synced(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path.join(name);
         let write = || {
-            let mut file = File::create(&path)?;
+            let mut file = regular::open(&self.path, Path::new(name), Access::Overwrite)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()
         };
         write().map_err(|source| Error::io(path.clone(), source))
     }
+}
+
+/// Where a trial's latency histograms lie in its run folder.
+fn histogram_within(trial_id: &str) -> PathBuf {
+    Path::new(HISTOGRAMS).join(format!("{trial_id}.hlog"))
 }
 
 /// Two runs that start within a second get `-2`, `-3` … rather than one folder.
@@ -335,6 +387,11 @@ fn first_free(results: &Path, name: &str) -> Result<PathBuf, Error> {
     ))
 }
 
+/// Whether a file is not there.
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 fn to_json_pretty<T: Serialize>(value: &T) -> String {
     // Only a map with keys other than strings could fail here, and no noun of ours has one.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
@@ -342,9 +399,7 @@ fn to_json_pretty<T: Serialize>(value: &T) -> String {
     text
 }
 
-fn ends_with_newline(path: &Path) -> std::io::Result<bool> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut file = File::open(path)?;
+fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(true);
     }

@@ -1,13 +1,13 @@
 //! Latency histograms in HdrHistogram's log format: what its own tools and plotters read.
 
-use crate::Error;
+use crate::{Error, regular};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
 };
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -16,6 +16,28 @@ pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits kept of each latency.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// What a histogram in the deflated V2 encoding begins with.
+const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
+
+/// Bytes before the counts of a histogram in the V2 encoding.
+const HEADER_BYTES: usize = 40;
+
+/// More counts than a histogram of ours has: 2,048 of the lowest latencies, 1,024 for each of the 31
+/// doublings up to an hour.
+const MAX_COUNTS: usize = 40_000;
+
+/// Bytes that a count takes at most.
+const MAX_COUNT_BYTES: usize = 9;
+
+/// Characters of a histogram at most: no compression at all, and base64's third.
+const MAX_TEXT_BYTES: usize = 2 * MAX_COUNTS * MAX_COUNT_BYTES;
+
+/// Histograms in a log at most: of each kind of operation and of unit, several times.
+const MAX_LOG_LINES: usize = 64;
+
+/// Bytes of a log at most.
+const MAX_LOG_BYTES: u64 = (MAX_LOG_LINES * MAX_TEXT_BYTES) as u64;
 
 /// An empty histogram of latencies in nanoseconds.
 ///
@@ -42,17 +64,88 @@ pub fn encode(histogram: &Histogram<u64>) -> Result<String, String> {
     Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
-/// Decodes what [`encode`] made.
+/// Decodes what [`encode`] made. Its lengths are checked before they are believed: it may come from
+/// anybody.
 ///
 /// # Errors
 /// A sentence that says what is wrong with the text.
 pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(format!(
+            "a histogram has {} characters, more than {MAX_TEXT_BYTES}",
+            text.len()
+        ));
+    }
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(text)
         .map_err(|error| format!("a histogram is not base64: {error}"))?;
-    Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|error| format!("cannot decode a histogram: {error}"))
+    let plain = inflate(&bytes)?;
+    check_header(&plain)?;
+    let histogram: Histogram<u64> = Deserializer::new()
+        .deserialize(&mut plain.as_slice())
+        .map_err(|error| format!("cannot decode a histogram: {error}"))?;
+    let sum = histogram.iter_recorded().try_fold(0_u64, |sum, step| {
+        sum.checked_add(step.count_since_last_iteration())
+    });
+    match sum {
+        Some(sum) if sum == histogram.len() => Ok(histogram),
+        _ => Err("a histogram's counts are more than can be added up".to_owned()),
+    }
+}
+
+/// A histogram in the V2 encoding, inflated; as far as it may go on.
+fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let Some((cookie, rest)) = bytes.split_first_chunk::<4>() else {
+        return Err("a histogram is too short".to_owned());
+    };
+    if u32::from_be_bytes(*cookie) != V2_DEFLATE_COOKIE {
+        return Err("a histogram is not in the deflated V2 encoding".to_owned());
+    }
+    let length = rest.split_first_chunk::<4>();
+    let deflated = length.and_then(|(length, deflated)| {
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        (length == deflated.len()).then_some(deflated)
+    });
+    let Some(deflated) = deflated else {
+        return Err("a histogram's length is not the one that it states".to_owned());
+    };
+    let mut plain = Vec::new();
+    let most = HEADER_BYTES + MAX_COUNTS * MAX_COUNT_BYTES;
+    flate2::read::ZlibDecoder::new(deflated)
+        .take(most as u64 + 1)
+        .read_to_end(&mut plain)
+        .map_err(|error| format!("cannot inflate a histogram: {error}"))?;
+    match plain.len() > most {
+        true => Err(format!("a histogram inflates to more than {most} bytes")),
+        false => Ok(plain),
+    }
+}
+
+/// Refuses what a histogram of ours cannot say of itself, before any memory is allocated for it.
+fn check_header(plain: &[u8]) -> Result<(), String> {
+    let field = |at: usize| plain.get(at..at + 8)?.first_chunk::<8>().copied();
+    let short = |at: usize| plain.get(at..at + 4)?.first_chunk::<4>().copied();
+    let fields = (short(4), short(12), field(16), field(24));
+    let (Some(length), Some(digits), Some(lowest), Some(highest)) = fields else {
+        return Err("a histogram is too short".to_owned());
+    };
+    let stated = u32::from_be_bytes(length) as usize;
+    let follow = plain.len().saturating_sub(HEADER_BYTES);
+    if stated != follow {
+        return Err(format!(
+            "a histogram states {stated} bytes of counts, and {follow} follow"
+        ));
+    }
+    let (digits, lowest) = (u32::from_be_bytes(digits), u64::from_be_bytes(lowest));
+    let highest = u64::from_be_bytes(highest);
+    let ours = digits <= u32::from(SIGNIFICANT_DIGITS) && lowest == 1 && highest <= MAX_LATENCY_NS;
+    match ours {
+        true => Ok(()),
+        false => Err(format!(
+            "a histogram has {digits} digits from {lowest} to {highest}; at most \
+             {SIGNIFICANT_DIGITS} digits from 1 to {MAX_LATENCY_NS} are read"
+        )),
+    }
 }
 
 /// Writes a trial's histograms, one entry per kind of operation, tagged with the kind, and syncs
@@ -79,7 +172,8 @@ pub fn write_log(
         .begin_log_with(&mut bytes, &mut serializer)
         .map_err(|error| refused(&error))?;
     for (kind, histogram) in histograms {
-        let tag = Tag::new(kind);
+        let kind = tag(kind);
+        let tag = Tag::new(&kind);
         writer
             .write_histogram(histogram, Duration::ZERO, duration, tag)
             .map_err(|error| refused(&error))?;
@@ -92,26 +186,62 @@ pub fn write_log(
     write().map_err(|source| Error::io(path, source))
 }
 
-/// Reads back what [`write_log`] wrote: kind and histogram, in order.
+/// One line of a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedHistogram {
+    /// The kind of operation that it is tagged with.
+    pub kind: String,
+    /// How long the interval was, seconds.
+    pub duration_s: f64,
+    /// The latencies.
+    pub histogram: Histogram<u64>,
+}
+
+/// The tag of a kind of operation: its name, with `-` for what a log has no place for in a tag.
+#[must_use]
+pub fn tag(kind: &str) -> String {
+    kind.replace([' ', ',', '\n', '\r'], "-")
+}
+
+/// Reads back what [`write_log`] wrote, in order. The log lies in a folder that may come from anybody:
+/// see [`crate::regular`].
 ///
 /// # Errors
-/// [`Error::Io`] where the file cannot be read, [`Error::Invalid`] where it is no such log.
-pub fn read_log(path: &Path) -> Result<Vec<(String, Histogram<u64>)>, Error> {
-    let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+/// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it is longer than any log of
+/// ours, [`Error::Invalid`] where it is no such log.
+pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Error> {
+    let bytes = regular::read(folder, within, MAX_LOG_BYTES)?;
+    let path = || folder.join(within);
     let mut read = Vec::new();
     for entry in IntervalLogIterator::new(&bytes) {
-        let entry = entry.map_err(|error| Error::invalid(path, format!("{error:?}")))?;
-        if let LogEntry::Interval(interval) = entry {
-            let kind = interval
-                .tag()
-                .map(|tag| tag.as_str().to_owned())
-                .unwrap_or_default();
-            let histogram = decode(interval.encoded_histogram())
-                .map_err(|message| Error::invalid(path, message))?;
-            read.push((kind, histogram));
+        let entry = entry.map_err(|LogIteratorError::ParseError { offset }| Error::Invalid {
+            path: path(),
+            line: Some(line_at(&bytes, offset)),
+            message: "it is no line of a histogram log".to_owned(),
+        })?;
+        let LogEntry::Interval(interval) = entry else {
+            continue;
+        };
+        if read.len() == MAX_LOG_LINES {
+            let message = format!("it has more than {MAX_LOG_LINES} histograms");
+            return Err(Error::invalid(path(), message));
         }
+        let histogram = decode(interval.encoded_histogram())
+            .map_err(|message| Error::invalid(path(), message))?;
+        let tag = interval.tag();
+        read.push(LoggedHistogram {
+            kind: tag.map_or_else(String::new, |tag| tag.as_str().to_owned()),
+            duration_s: interval.duration().as_secs_f64(),
+            histogram,
+        });
     }
     Ok(read)
+}
+
+/// The number of the line, from 1, that a byte is on.
+fn line_at(bytes: &[u8], offset: usize) -> usize {
+    let before = bytes.iter().take(offset);
+    1 + before.filter(|byte| **byte == b'\n').count()
 }
 
 #[cfg(test)]
@@ -130,10 +260,11 @@ mod tests {
         write_log(&path, "a test", began, Duration::from_secs(1), &kinds).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains("[StartTime: 1795294501.123 "), "{text}");
-        let back = read_log(&path).unwrap();
-        assert_eq!(back[0], ("read".to_owned(), reads));
+        let back = read_log(folder.path(), Path::new("x.hlog")).unwrap();
+        assert_eq!(back[0].kind, "read");
+        assert_eq!((back[0].duration_s, &back[0].histogram), (1.0, &reads));
         assert_eq!(
-            back[1].1.len(),
+            back[1].histogram.len(),
             1,
             "a latency over the bound is counted, not lost"
         );
@@ -145,5 +276,52 @@ mod tests {
         histogram.saturating_record(123_456);
         assert_eq!(decode(&encode(&histogram).unwrap()).unwrap(), histogram);
         assert!(decode("not a histogram").is_err());
+    }
+
+    /// A histogram in the deflated V2 encoding that states a length of its own making.
+    fn stating(payload: u32, digits: u32, highest: u64, zeros: usize) -> String {
+        let mut plain = 0x1c84_9313_u32.to_be_bytes().to_vec();
+        plain.extend(payload.to_be_bytes());
+        plain.extend(0_u32.to_be_bytes());
+        plain.extend(digits.to_be_bytes());
+        plain.extend(1_u64.to_be_bytes());
+        plain.extend(highest.to_be_bytes());
+        plain.extend(1.0_f64.to_be_bytes());
+        plain.extend(std::iter::repeat_n(0, zeros));
+        let mut deflated = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        deflated.write_all(&plain).unwrap();
+        let deflated = deflated.finish().unwrap();
+        let mut whole = V2_DEFLATE_COOKIE.to_be_bytes().to_vec();
+        whole.extend(u32::try_from(deflated.len()).unwrap().to_be_bytes());
+        whole.extend(deflated);
+        base64::engine::general_purpose::STANDARD.encode(whole)
+    }
+
+    #[test]
+    fn a_length_is_not_believed_before_it_is_checked() {
+        assert!(decode(&stating(3, 3, MAX_LATENCY_NS, 3)).is_ok(), "control");
+        for (text, why) in [
+            (stating(u32::MAX, 3, MAX_LATENCY_NS, 3), "states 4294967295"),
+            (stating(2, 3, MAX_LATENCY_NS, 3), "states 2 bytes"),
+            (stating(3, 5, MAX_LATENCY_NS, 3), "5 digits"),
+            (stating(3, 3, u64::MAX, 3), "at most 3 digits"),
+            (
+                stating(64 << 20, 3, MAX_LATENCY_NS, 64 << 20),
+                "inflates to",
+            ),
+        ] {
+            let said = decode(&text).unwrap_err();
+            assert!(said.contains(why), "{said}");
+        }
+    }
+
+    #[test]
+    fn counts_that_cannot_be_added_up_are_refused() {
+        let mut histogram = new();
+        for latency in [10, 1_000, 100_000] {
+            histogram.record_n(latency, i64::MAX as u64).unwrap();
+        }
+        let said = decode(&encode(&histogram).unwrap()).unwrap_err();
+        assert!(said.contains("added up"), "{said}");
     }
 }

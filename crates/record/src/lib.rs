@@ -8,6 +8,7 @@ pub mod accounting;
 pub mod address;
 pub mod ceiling;
 pub mod conditions;
+pub mod consistency;
 pub mod durability;
 pub mod filesystem;
 pub mod flush_evidence;
@@ -16,11 +17,13 @@ pub mod histogram;
 pub mod host;
 pub mod isolation;
 pub mod ledger;
+mod lines;
 pub mod measurement;
 pub mod placement;
 pub mod plan;
 pub mod published;
 pub mod recovery;
+pub mod regular;
 pub mod suggest;
 pub mod trial;
 pub mod value;
@@ -61,6 +64,14 @@ pub enum Error {
         line: Option<usize>,
         /// What is wrong and what would be right.
         message: String,
+    },
+    /// A file is longer than it may be, or says that it is.
+    #[error("{path}: {what}")]
+    TooLarge {
+        /// The file.
+        path: std::path::PathBuf,
+        /// How long it may be.
+        what: String,
     },
     /// Another process writes to a run folder.
     #[error("{path}: another trueput is at work on this run; stop it, or wait until it has ended")]

@@ -7,6 +7,7 @@ use crate::flush_evidence::FlushEvidence;
 use crate::placement::{AllocatorReport, Placement};
 use crate::recovery::{EngineEvent, Recovery};
 use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
+use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -297,6 +298,24 @@ pub struct LatencySummary {
 }
 
 impl LatencySummary {
+    /// What a histogram of nanoseconds says. A percentile is the smallest latency that at least that
+    /// part of all is no longer than.
+    #[must_use]
+    pub fn of(latencies: &Histogram<u64>) -> Self {
+        if latencies.is_empty() {
+            return Self::default();
+        }
+        Self {
+            mean_ns: latencies.mean(),
+            min_ns: latencies.min(),
+            p50_ns: latencies.value_at_quantile(0.5),
+            p90_ns: latencies.value_at_quantile(0.9),
+            p99_ns: latencies.value_at_quantile(0.99),
+            p999_ns: latencies.value_at_quantile(0.999),
+            max_ns: latencies.max(),
+        }
+    }
+
     /// Whether operations were timed. A native program times none: each figure is 0 then.
     #[must_use]
     pub fn is_measured(&self) -> bool {

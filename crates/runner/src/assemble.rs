@@ -115,7 +115,7 @@ fn operations(
         } else {
             0.0
         },
-        latency: summary(latencies),
+        latency: LatencySummary::of(latencies),
     });
     summed.collect()
 }
@@ -163,7 +163,7 @@ fn open_loop(
         .map(|(kind, times)| ResponseSummary {
             kind: (*kind).to_owned(),
             count: times.len(),
-            latency: summary(times),
+            latency: LatencySummary::of(times),
         });
     let oldest_ns = paced.iter().map(|part| part.oldest_wait_ns).max();
     let open_loop = OpenLoop {
@@ -288,21 +288,6 @@ fn merge<'a>(
         }
     }
     Ok(merged)
-}
-
-fn summary(latencies: &Histogram<u64>) -> LatencySummary {
-    if latencies.is_empty() {
-        return LatencySummary::default();
-    }
-    LatencySummary {
-        mean_ns: latencies.mean(),
-        min_ns: latencies.min(),
-        p50_ns: latencies.value_at_quantile(0.5),
-        p90_ns: latencies.value_at_quantile(0.9),
-        p99_ns: latencies.value_at_quantile(0.99),
-        p999_ns: latencies.value_at_quantile(0.999),
-        max_ns: latencies.max(),
-    }
 }
 
 /// What all processes used between release and end, and their memory at the end.
@@ -443,6 +428,9 @@ mod tests {
 
     #[test]
     fn no_latency_is_no_figure_at_all() {
-        assert_eq!(summary(&histogram::new()), LatencySummary::default());
+        assert_eq!(
+            LatencySummary::of(&histogram::new()),
+            LatencySummary::default()
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
 
 use crate::choices::Places;
-use crate::cmd::report::write_page;
+use crate::cmd::report::write_own_page;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
 use crate::{output, repeats, signals};
@@ -74,7 +74,7 @@ pub fn report(folder: &RunFolder) -> Result<(), Failure> {
     let report = Report::load(folder.path())?;
     output::write(&report.render(Format::Terminal, output::style()))?;
     output::line(&format!("run folder: {}", folder.path().display()))?;
-    write_page(&report, &report.page_path())
+    write_own_page(&report)
 }
 
 /// The program's exit code after a run.

@@ -13,6 +13,7 @@ mod progress;
 mod published_plan;
 mod repeats;
 mod signals;
+mod size_limit;
 mod surroundings;
 mod table;
 mod tip;

@@ -77,7 +77,10 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
     let bench = Bench::new();
     let run = made(&bench);
     let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
-    let level = copied(&bench, &run, "level", |trial| trial.spec.durability = Sync);
+    let level = copied(&bench, &run, "level", |trial| {
+        trial.spec.durability = Sync;
+        trial.engine.as_mut().unwrap().promise.durability = Sync;
+    });
     let workload = copied(&bench, &run, "workload", |trial| {
         trial.spec.workload = "micro".into();
     });

@@ -3,7 +3,7 @@
 use crate::cells::Cell;
 use crate::rankings::Ranking;
 use crate::report::Report;
-use trueput_record::histogram::read_log;
+use trueput_record::histogram::LoggedHistogram;
 use trueput_record::measurement::LatencySummary;
 use trueput_record::{Measurement, RunFolder, TrialRecord};
 
@@ -99,27 +99,29 @@ fn median_repeat<'a>(
 /// The histograms of a trial; none where their file is not there or cannot be read: the summary in
 /// the trial's line stands in for it.
 fn latencies(folder: Option<&RunFolder>, trial: &str) -> Vec<(String, Vec<Vec<f64>>)> {
-    let path = folder.map(|folder| folder.histogram_path(trial));
-    let logs = path
-        .and_then(|path| read_log(&path).ok())
-        .unwrap_or_default();
+    let logs = folder.and_then(|folder| folder.histograms(trial).ok().flatten());
     let timed = logs
+        .unwrap_or_default()
         .into_iter()
-        .filter(|(_, histogram)| !histogram.is_empty());
-    let points = timed.map(|(kind, histogram)| {
-        let count = histogram.len() as f64;
-        // A percentile that not even one operation lies above is the maximum.
-        let told = |percentile: &&f64| count * (1.0 - *percentile / 100.0) >= 1.0;
-        let of = |percentile: &f64| {
-            vec![
-                *percentile,
-                histogram.value_at_quantile(percentile / 100.0) as f64,
-            ]
-        };
-        let mut points: Vec<_> = PERCENTILES.iter().filter(told).map(of).collect();
-        points.push(vec![100.0, histogram.max() as f64]);
-        (kind, points)
-    });
+        .filter(|one| !one.histogram.is_empty());
+    let points = timed.map(
+        |LoggedHistogram {
+             kind, histogram, ..
+         }| {
+            let count = histogram.len() as f64;
+            // A percentile that not even one operation lies above is the maximum.
+            let told = |percentile: &&f64| count * (1.0 - *percentile / 100.0) >= 1.0;
+            let of = |percentile: &f64| {
+                vec![
+                    *percentile,
+                    histogram.value_at_quantile(percentile / 100.0) as f64,
+                ]
+            };
+            let mut points: Vec<_> = PERCENTILES.iter().filter(told).map(of).collect();
+            points.push(vec![100.0, histogram.max() as f64]);
+            (kind, points)
+        },
+    );
     points.collect()
 }
 

@@ -8,7 +8,7 @@ use trueput_record::folder::{RunEnd, RunFolder, RunManifest};
 use trueput_record::host::{FileSystemFacts, ProgramFacts};
 use trueput_record::measurement::{
     Check, DatabaseSize, EngineReport, LatencySummary, Measurement, OperationSummary, Resources,
-    Verification,
+    TimelineSecond, Verification, WorkerReport,
 };
 use trueput_record::trial::Settings;
 use trueput_record::{
@@ -269,6 +269,7 @@ pub fn report(trials: Vec<TrialRecord>) -> Report {
         manifest: manifest(&trials),
         trials,
         damaged: Vec::new(),
+        unchecked: Vec::new(),
         end: Some(end()),
     }
 }
@@ -284,7 +285,36 @@ pub fn end() -> RunEnd {
     }
 }
 
-/// A run folder on disk with those trials, not ended.
+/// The trial with what its other parts must say where it is read from a folder: rates to the last
+/// bit, a second and a worker that did it all.
+pub fn whole(trial: &TrialRecord) -> TrialRecord {
+    let mut trial = trial.clone();
+    let rate = trial.spec.conditions.rate;
+    if let Some(measured) = &mut trial.measurement {
+        for operation in &mut measured.operations {
+            operation.per_s = operation.count as f64 / measured.elapsed_s;
+        }
+        let counts: Vec<u64> = measured.operations.iter().map(|one| one.count).collect();
+        measured.timeline = vec![TimelineSecond {
+            at_s: measured.elapsed_s,
+            counts: counts.clone(),
+            ..TimelineSecond::default()
+        }];
+        measured.workers = vec![WorkerReport {
+            elapsed_s: measured.elapsed_s,
+            counts,
+            conflicts: measured.conflicts,
+            deadlocks: measured.deadlocks,
+            ..WorkerReport::default()
+        }];
+        if let (Some(open_loop), Some(rate)) = (&mut measured.open_loop, rate) {
+            open_loop.rate_per_s = rate.per_s;
+        }
+    }
+    trial
+}
+
+/// A run folder on disk with those trials, each whole, not ended.
 #[allow(
     clippy::unwrap_used,
     reason = "a helper of tests, which clippy does not see as one"
@@ -293,7 +323,7 @@ pub fn folder(trials: &[TrialRecord]) -> (tempfile::TempDir, RunFolder) {
     let results = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(results.path(), &manifest(trials)).unwrap();
     for trial in trials {
-        folder.append(trial).unwrap();
+        folder.append(&whole(trial)).unwrap();
     }
     (results, folder)
 }

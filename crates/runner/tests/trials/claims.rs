@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use trueput_record::measurement::Outcome;
-use trueput_record::{TrialRecord, VerifyLevel, histogram};
+use trueput_record::{TrialRecord, VerifyLevel};
 use trueput_runner::{Event, Phase};
 
 macro_rules! claims {
@@ -134,10 +134,10 @@ fn what_was_measured_adds_up() {
     );
     assert!(measured.resources.peak_rss_bytes >= measured.resources.peak_pss_bytes);
     assert!(measured.database.apparent_bytes > 0);
-    let log = histogram::read_log(&made.folder.histogram_path("a")).unwrap();
+    let log = made.folder.histograms("a").unwrap().unwrap();
     let lengths: Vec<_> = log
         .iter()
-        .map(|(kind, all)| (kind.as_str(), all.len()))
+        .map(|one| (one.kind.as_str(), one.histogram.len()))
         .collect();
     assert_eq!(lengths, [("look", 3 * STORES), ("store", 3 * STORES)]);
     assert!(measured.operations[1].latency.p50_ns > 0);

@@ -4,6 +4,7 @@ use crate::bundle;
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::repeats::parse_part;
+use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,6 +72,8 @@ pub struct Arguments {
     /// Write Markdown, for a comment on a change
     #[arg(long)]
     markdown: bool,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// Compares, and says whether something is slower.
@@ -123,13 +126,13 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
             return Err(Failure::usage(message));
         }
     };
-    let open = |run: &String| open(run, arguments.include_assertions);
+    let open = |run: &String| open(run, arguments.include_assertions, arguments.size);
     runs.iter().map(open).collect()
 }
 
-fn open(text: &str, include_assertions: bool) -> Result<Side, Failure> {
+fn open(text: &str, include_assertions: bool, size: SizeLimit) -> Result<Side, Failure> {
     let (path, selector) = Side::split(text)?;
-    let opened = bundle::open(Path::new(path))?;
+    let opened = bundle::open(Path::new(path), size)?;
     let mut report = opened.report()?;
     report.manifest.include_assertions |= include_assertions;
     Ok(Side::new(text, report, selector)?)

@@ -3,6 +3,7 @@
 use crate::bundle;
 use crate::failure::Failure;
 use crate::output;
+use crate::size_limit::SizeLimit;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ pub struct Arguments {
     /// What to write
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Kind,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// Writes the trials to standard output.
@@ -48,7 +51,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut reports = Vec::new();
     for run in &arguments.runs {
-        let opened = bundle::open(run)?;
+        let opened = bundle::open(run, arguments.size)?;
         let report = opened.report()?;
         for damaged in &report.damaged {
             let (line, why) = (damaged.line, &damaged.message);

@@ -3,6 +3,7 @@
 use crate::bundle;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ pub struct Arguments {
     /// When charts of characters are drawn
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     charts: ChartsWhen,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// Writes the history to standard output.
@@ -50,7 +53,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => Selector::default(),
     };
     let runs = runs_in(&arguments.runs)?;
-    let history = history(runs.iter().map(|run| load(run)).collect(), &selector);
+    let history = history(
+        runs.iter().map(|run| load(run, arguments.size)).collect(),
+        &selector,
+    );
     if history.series.is_empty() {
         let why = history.left_out.join("; ");
         return Err(Failure::usage(format!(
@@ -71,8 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// A run, or why it is left out.
-fn load(path: &Path) -> Result<Report, String> {
-    let loaded = bundle::open(path).and_then(|run| Ok(run.report()?));
+fn load(path: &Path, size: SizeLimit) -> Result<Report, String> {
+    let loaded = bundle::open(path, size).and_then(|run| run.report());
     loaded.map_err(|failure| {
         let path = path.display();
         format!("{path}: it cannot be read and is left out: {failure}")

@@ -4,7 +4,7 @@ mod step;
 
 use crate::choices::{Choices, Places, plan_or_workload};
 use crate::cli::EXIT_CODES;
-use crate::cmd::report::write_page;
+use crate::cmd::report::write_own_page;
 use crate::execute;
 use crate::failure::Failure;
 use crate::output;
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         false => {
             output::write(&report.render_ledger(output::style()))?;
             output::line(&format!("run folder: {}", folder.path().display()))?;
-            write_page(&report, &report.page_path())?;
+            write_own_page(&report)?;
         }
     }
     Ok(execute::exit_code(&summary))

@@ -3,12 +3,14 @@
 use crate::bundle;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report, merge};
+use trueput_record::regular::{self, Access};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,6 +43,8 @@ pub struct Arguments {
     /// Rank builds with assertions with the others; otherwise they stand apart
     #[arg(long)]
     include_assertions: bool,
+    #[command(flatten)]
+    size: SizeLimit,
     /// When charts of characters are drawn: auto (where standard output is a terminal), always, never
     #[arg(
         long,
@@ -60,7 +64,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (mut opened, mut reports) = (Vec::new(), Vec::new());
     for run in &arguments.runs {
-        let run = bundle::open(run)?;
+        let run = bundle::open(run, arguments.size)?;
         let mut report = run.report()?;
         report.manifest.include_assertions |= arguments.include_assertions;
         reports.push(report);
@@ -76,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 report.shown_as.display()
             )));
         }
-        ([report], Some(None)) => write_page(report, &report.page_path())?,
+        ([report], Some(None)) => write_own_page(report)?,
         (_, Some(None)) => {
             let message = "several runs have no folder in common; say where their page is to be, \
                 as in --html page.html";
@@ -95,17 +99,34 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the report's page to its run folder, which may come from anybody: not to where a link in it
+/// leads.
+///
+/// # Errors
+/// A usage error where the file cannot be written.
+pub fn write_own_page(report: &Report) -> Result<(), Failure> {
+    let file = report.page_path();
+    let name = file.file_name().map_or(file.as_path(), Path::new);
+    let written = regular::open(&report.folder, name, Access::Overwrite)
+        .and_then(|mut opened| opened.write_all(report.page().as_bytes()));
+    said_where(&file, written)
+}
+
 /// Writes the report's page to a file and says where it is.
 ///
 /// # Errors
 /// A usage error where the file cannot be written.
-pub fn write_page(report: &Report, file: &Path) -> Result<(), Failure> {
+fn write_page(report: &Report, file: &Path) -> Result<(), Failure> {
     write_html(&report.page(), file)
 }
 
 fn write_html(page: &str, file: &Path) -> Result<(), Failure> {
+    said_where(file, std::fs::write(file, page))
+}
+
+fn said_where(file: &Path, written: std::io::Result<()>) -> Result<(), Failure> {
     let refused = |error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
-    std::fs::write(file, page).map_err(refused)?;
+    written.map_err(refused)?;
     output::line(&format!("page: {}", file.display()))
 }
 

@@ -53,9 +53,21 @@ pub fn set_rate(trial: &mut TrialRecord, factor: f64) {
         500.0
     };
     let rate = level * factor * SCATTER[trial.spec.repeat as usize % 5];
-    for operation in &mut trial.measurement.as_mut().unwrap().operations {
-        operation.per_s = rate;
+    let measured = trial.measurement.as_mut().unwrap();
+    let (count, kinds) = (1_000_000, measured.operations.len());
+    measured.elapsed_s = count as f64 / rate;
+    // All parts of the record say the same.
+    for operation in &mut measured.operations {
+        operation.count = count;
+        operation.per_s = count as f64 / measured.elapsed_s;
     }
+    measured.timeline.truncate(1);
+    measured.timeline[0].at_s = measured.elapsed_s;
+    measured.timeline[0].counts = vec![count; kinds];
+    measured.workers.truncate(1);
+    measured.workers[0].counts = vec![count; kinds];
+    measured.workers[0].conflicts = measured.conflicts;
+    measured.workers[0].deadlocks = measured.deadlocks;
 }
 
 /// Two runs: one as it is, one with lmdb at a factor of its rate.

@@ -1,0 +1,115 @@
+//! Lines of a file that may come from anybody, one after the other.
+
+use crate::Error;
+use crate::value::format_bytes;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// A line may have this part of what the whole file may have.
+const LINE_PART: u64 = 4;
+
+/// Reads a file line by line and holds no more than one of them.
+#[derive(Debug)]
+pub(crate) struct LineReader<'a> {
+    file: BufReader<File>,
+    path: &'a Path,
+    most_bytes: u64,
+    read_bytes: u64,
+    number: usize,
+    line: Vec<u8>,
+}
+
+impl<'a> LineReader<'a> {
+    /// A reader of a file that may have `most_bytes`.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where it has more, [`Error::Io`] where its length cannot be asked.
+    pub(crate) fn new(file: File, path: &'a Path, most_bytes: u64) -> Result<Self, Error> {
+        let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
+        let reader = Self {
+            file: BufReader::new(file),
+            path,
+            most_bytes,
+            read_bytes: 0,
+            number: 0,
+            line: Vec::new(),
+        };
+        match metadata.len() > most_bytes {
+            true => Err(reader.too_large("it has", most_bytes)),
+            false => Ok(reader),
+        }
+    }
+
+    /// The next line without its end, and its number from 1; `None` after the last one.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] where the line or the file is too long, [`Error::Io`] where it cannot be
+    /// read.
+    pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>, Error> {
+        self.line.clear();
+        self.number += 1;
+        let most = self.most_bytes / LINE_PART;
+        let mut limited = (&mut self.file).take(most.saturating_add(1));
+        let read = limited
+            .read_until(b'\n', &mut self.line)
+            .map_err(|source| Error::io(self.path, source))?;
+        self.read_bytes = self.read_bytes.saturating_add(read as u64);
+        if read as u64 > most {
+            let what = format!("line {} has", self.number);
+            return Err(self.too_large(&what, most));
+        }
+        // It may have grown since it was opened.
+        if self.read_bytes > self.most_bytes {
+            return Err(self.too_large("it has", self.most_bytes));
+        }
+        if read == 0 {
+            return Ok(None);
+        }
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        Ok(Some((self.number, line)))
+    }
+
+    fn too_large(&self, what: &str, most: u64) -> Error {
+        Error::TooLarge {
+            path: self.path.to_owned(),
+            what: format!("{what} more than {}", format_bytes(most)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, most_bytes: u64) -> Result<Vec<(usize, String)>, Error> {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("lines");
+        std::fs::write(&path, text).unwrap();
+        let mut reader = LineReader::new(File::open(&path).unwrap(), &path, most_bytes)?;
+        let mut lines = Vec::new();
+        while let Some((number, line)) = reader.next()? {
+            lines.push((number, String::from_utf8_lossy(line).into_owned()));
+        }
+        Ok(lines)
+    }
+
+    #[test]
+    fn lines_come_with_their_numbers_and_the_last_needs_no_end() {
+        let lines = read("one\n\nthree", 100).unwrap();
+        let expected = [(1, "one"), (2, ""), (3, "three")];
+        assert_eq!(lines, expected.map(|(n, line)| (n, line.to_owned())));
+    }
+
+    #[test]
+    fn a_file_or_a_line_that_is_too_long_is_refused() {
+        assert!(read(&"ab\n".repeat(10), 30).is_ok());
+        let long = read(&"ab\n".repeat(11), 30).unwrap_err().to_string();
+        assert!(long.ends_with("it has more than 30 B"), "{long}");
+        let line = read(&format!("ab\n{}\n", "x".repeat(12)), 40).unwrap_err();
+        assert!(
+            line.to_string().ends_with("line 2 has more than 10 B"),
+            "{line}"
+        );
+    }
+}

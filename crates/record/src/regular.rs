@@ -1,0 +1,200 @@
+//! Opening files of a folder that may come from anybody: regular files only, no links followed.
+//!
+//! What is opened is what is checked: each part of a path is opened below the one before it, and the
+//! open file is asked what it is, so that nobody can put another in its place in between.
+
+use crate::Error;
+use crate::value::format_bytes;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open as open_at_path, openat};
+use nix::sys::stat::Mode;
+use std::fs::File;
+use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// To be read.
+    Read,
+    /// To be read and appended to; made where it is not there.
+    Append,
+    /// To be written anew; made where it is not there.
+    Overwrite,
+}
+
+impl Access {
+    fn flags(self) -> OFlag {
+        match self {
+            Self::Read => OFlag::O_RDONLY,
+            Self::Append => OFlag::O_RDWR | OFlag::O_APPEND | OFlag::O_CREAT,
+            Self::Overwrite => OFlag::O_WRONLY | OFlag::O_CREAT,
+        }
+    }
+}
+
+/// Opens a regular file by its path within a folder. Links within the folder are not followed; the
+/// folder itself may be named by one.
+///
+/// # Errors
+/// What the operating system says, or what the file is instead of a regular one.
+pub fn open(folder: &Path, within: &Path, access: Access) -> IoResult<File> {
+    // Without O_NONBLOCK the opening of a FIFO waits until somebody opens its other end.
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    let mode = Mode::from_bits_truncate(0o666);
+    let (parent, name) = parent_of(folder, within)?;
+    let opened = openat(&parent, name.as_path(), access.flags() | flags, mode);
+    let file = File::from(opened.map_err(|errno| refused(errno, "a regular file"))?);
+    let kind = file.metadata()?.file_type();
+    if !kind.is_file() {
+        let what = if kind.is_dir() {
+            "a folder"
+        } else if kind.is_fifo() {
+            "a FIFO"
+        } else if kind.is_socket() {
+            "a socket"
+        } else {
+            "a device"
+        };
+        return Err(IoError::other(format!("it is {what}, not a regular file")));
+    }
+    if access == Access::Overwrite {
+        // Not O_TRUNC: nothing is emptied before it is known to be a regular file.
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+/// The names of what lies in a folder within a folder; none where it is not there.
+///
+/// # Errors
+/// What the operating system says; also where it is a link.
+pub fn names(folder: &Path, within: &str) -> IoResult<Vec<std::ffi::OsString>> {
+    let at = folder.join(within);
+    if !within.is_empty() {
+        match at.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Ok(seen) if !seen.is_dir() => {
+                return Err(IoError::other(format!("{} is no folder", at.display())));
+            }
+            other => other.map(drop)?,
+        }
+    }
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(&at)? {
+        names.push(entry?.file_name());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Reads a regular file of a folder whole, if it is no longer than `most` bytes.
+///
+/// # Errors
+/// [`Error::TooLarge`] where it is longer, [`Error::Io`] where it cannot be read.
+pub fn read(folder: &Path, within: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let path = folder.join(within);
+    let io = |source| Error::io(&path, source);
+    let file = open(folder, within, Access::Read).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    let too_large = || Error::TooLarge {
+        path: path.clone(),
+        what: format!("it has more than {}", format_bytes(most)),
+    };
+    if length > most {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    let limited = &mut file.take(most.saturating_add(1));
+    limited.read_to_end(&mut bytes).map_err(io)?;
+    match bytes.len() as u64 > most {
+        true => Err(too_large()),
+        false => Ok(bytes),
+    }
+}
+
+/// The open folder that a file lies in, and the file's name.
+fn parent_of(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
+    let empty = folder.as_os_str().is_empty();
+    let folder = if empty { Path::new(".") } else { folder };
+    let mut at = open_at_path(folder, flags, Mode::empty())?;
+    let mut names: Vec<_> = within.iter().collect();
+    let name = names
+        .pop()
+        .ok_or_else(|| IoError::other("no file is named"))?;
+    for below in names {
+        let opened = openat(&at, below, flags | OFlag::O_NOFOLLOW, Mode::empty());
+        at = opened.map_err(|errno| match errno {
+            // A link to a folder is no folder to O_NOFOLLOW and O_DIRECTORY.
+            Errno::ENOTDIR => refused(Errno::ELOOP, "a folder"),
+            other => refused(other, "a folder"),
+        })?;
+    }
+    Ok((at, name.into()))
+}
+
+fn refused(errno: Errno, expected: &str) -> IoError {
+    match errno {
+        Errno::ELOOP => IoError::other(format!("it is a symbolic link, not {expected}")),
+        // Nobody reads the FIFO that was to be written to.
+        Errno::ENXIO => IoError::other(format!("it is a FIFO or a socket, not {expected}")),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_fifos_and_folders_are_refused_and_a_regular_file_is_read() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, elsewhere) = (place.path().join("run"), place.path().join("elsewhere"));
+        std::fs::create_dir_all(folder.join("inner")).unwrap();
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::fs::write(elsewhere.join("secret"), "secret").unwrap();
+        std::fs::write(folder.join("inner/plain"), "plain").unwrap();
+        symlink(elsewhere.join("secret"), folder.join("link")).unwrap();
+        symlink(&elsewhere, folder.join("linked")).unwrap();
+        nix::unistd::mkfifo(&folder.join("fifo"), Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+        let said =
+            |within: &str| read(&folder, Path::new(within), 10).map_err(|error| error.to_string());
+        assert_eq!(said("inner/plain").unwrap(), b"plain");
+        for (within, why) in [
+            ("link", "it is a symbolic link"),
+            ("linked/secret", "it is a symbolic link"),
+            ("fifo", "it is a FIFO"),
+            ("inner", "it is a folder"),
+            ("none", "No such file"),
+        ] {
+            let told = said(within).unwrap_err();
+            assert!(told.contains(why), "{within}: {told}");
+        }
+        for within in ["link", "fifo"] {
+            for access in [Access::Append, Access::Overwrite] {
+                assert!(
+                    open(&folder, Path::new(within), access).is_err(),
+                    "{within}"
+                );
+            }
+        }
+        assert_eq!(std::fs::read(elsewhere.join("secret")).unwrap(), b"secret");
+    }
+
+    #[test]
+    fn what_is_longer_than_the_limit_is_refused_before_it_is_read() {
+        let place = tempfile::tempdir().unwrap();
+        let file = File::create(place.path().join("long")).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let error = read(place.path(), Path::new("long"), 1 << 20).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+        assert!(error.to_string().contains("more than 1 MiB"), "{error}");
+        file.set_len(1 << 20).unwrap();
+        let whole = read(place.path(), Path::new("long"), 1 << 20).unwrap();
+        assert_eq!(whole.len(), 1 << 20);
+    }
+}

@@ -1,0 +1,139 @@
+//! Which files a run folder has, and which a bundle of one may hold.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The file of a bundle that has the SHA-256 of the others, as `sha256sum` writes it.
+pub const SUMS: &str = "SHA256SUMS";
+
+/// What a path within a run folder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A file of the record.
+    Record,
+    /// The sums of a bundle's files.
+    Sums,
+    /// What is made from the record and is no part of it.
+    Page,
+}
+
+/// What a path within a run folder stands for; `None` for what is none of its own.
+pub fn part(path: &Path) -> Option<Part> {
+    let mut parts = path.components().map(Component::as_os_str);
+    let first = parts.next()?.to_str()?;
+    match (first, parts.next(), parts.next()) {
+        ("run.json" | "trials.jsonl" | "end.json", None, None) => Some(Part::Record),
+        (SUMS, None, None) => Some(Part::Sums),
+        ("report.html", None, None) => Some(Part::Page),
+        ("histograms", Some(name), None) => {
+            let is_log = Path::new(name).extension().is_some_and(|e| e == "hlog");
+            is_log.then_some(Part::Record)
+        }
+        _ => None,
+    }
+}
+
+/// A path as an archive has it, without `.` in it: archives that were made by hand may begin each with
+/// `./`. `None` where it leads out of the archive.
+pub fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(name) => plain.push(name),
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(plain)
+}
+
+/// Splits a plain path of an archive's file into its run folder's path, which may be under others, and
+/// its own in that; `None` for what no run folder has.
+pub fn split(path: &Path) -> Option<(PathBuf, PathBuf, Part)> {
+    let mut ancestors = path.ancestors().skip(1);
+    let parent = ancestors.next()?;
+    let root = match parent.file_name() {
+        Some(name) if name == "histograms" => ancestors.next()?,
+        _ => parent,
+    };
+    let within = path.strip_prefix(root).ok()?;
+    Some((root.to_owned(), within.to_owned(), part(within)?))
+}
+
+/// A name from an archive as a message quotes it: it may come from anybody.
+pub fn shown(path: &Path) -> String {
+    const MOST: usize = 100;
+    let name = path.to_string_lossy();
+    let mut shown: String = name
+        .chars()
+        .take(MOST)
+        .flat_map(char::escape_debug)
+        .collect();
+    if name.chars().nth(MOST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_of_the_record_are_taken() {
+        for kept in [
+            "run.json",
+            "trials.jsonl",
+            "end.json",
+            "histograms/0001-a.hlog",
+        ] {
+            assert_eq!(part(Path::new(kept)), Some(Part::Record), "{kept}");
+        }
+        assert_eq!(part(Path::new("report.html")), Some(Part::Page));
+        assert_eq!(part(Path::new(SUMS)), Some(Part::Sums));
+        for other in [
+            "work/data.mdb",
+            "../run.json",
+            "histograms/x/y.hlog",
+            "notes.txt",
+            "",
+        ] {
+            assert_eq!(part(Path::new(other)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_folder_above_it_however_its_path_begins() {
+        let of = |path: &str| {
+            let (root, within, _) = split(&plain(Path::new(path))?)?;
+            Some(format!("{}|{}", root.display(), within.display()))
+        };
+        for (path, expected) in [
+            ("run/run.json", "run|run.json"),
+            ("./run/run.json", "run|run.json"),
+            ("./run.json", "|run.json"),
+            ("run.json", "|run.json"),
+            ("results/run/end.json", "results/run|end.json"),
+            ("./run/histograms/1.hlog", "run|histograms/1.hlog"),
+            ("histograms/1.hlog", "|histograms/1.hlog"),
+        ] {
+            assert_eq!(of(path).as_deref(), Some(expected), "{path}");
+        }
+        for other in [
+            "run/",
+            "run/work/data.mdb",
+            "run/x/1.hlog",
+            "../run/trials.jsonl",
+            "/run/trials.jsonl",
+            "",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_quoted_without_its_control_characters_and_not_at_any_length() {
+        assert_eq!(shown(Path::new("a\u{1b}[31mb")), "a\\u{1b}[31mb");
+        let long = shown(Path::new(&"x".repeat(5_000)));
+        assert_eq!(long.chars().count(), 101);
+    }
+}

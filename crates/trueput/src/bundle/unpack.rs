@@ -1,0 +1,244 @@
+//! Unpacks a bundle, which may come from anybody, where it is removed again.
+
+use super::layout::{Part, SUMS, plain, shown, split};
+use super::pack::Hashing;
+use crate::size_limit::RAISE;
+use flate2::bufread::GzDecoder;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Result as IoResult};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tar::EntryType;
+use trueput_record::value::format_bytes;
+
+/// Reads no more than a limit of an archive, which may hold endless zeros in a few bytes.
+struct Limited<R> {
+    inner: R,
+    left: u64,
+    /// Whether there was more.
+    is_over: Rc<Cell<bool>>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> IoResult<usize> {
+        let read = self.inner.read(buffer)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => {
+                self.is_over.set(true);
+                return Err(std::io::Error::other("over the limit"));
+            }
+        }
+        Ok(read)
+    }
+}
+
+type Archive = tar::Archive<Limited<GzDecoder<BufReader<File>>>>;
+
+/// What a bundle has been found to hold.
+#[derive(Default)]
+struct Found {
+    /// The run folders' paths in the archive, in the order of their first files.
+    roots: Vec<PathBuf>,
+    /// SHA-256 of each file of the record, by its path in the archive.
+    sums: BTreeMap<PathBuf, String>,
+    /// What the bundle says those sums are.
+    stated: Option<String>,
+    /// Folders.
+    folders: BTreeSet<PathBuf>,
+}
+
+/// Unpacks the one run folder of a bundle to `place`.
+///
+/// # Errors
+/// A sentence that says what is wrong with it: it is damaged, holds what no run folder has, more than
+/// one run or none, or more than `most_bytes`.
+pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<(), String> {
+    let is_over = Rc::new(Cell::new(false));
+    let unpacked = unpack_limited(bundle, place, most_bytes, &is_over);
+    match is_over.get() {
+        true => Err(format!(
+            "it unpacks to more than {}; {RAISE}",
+            format_bytes(most_bytes)
+        )),
+        false => unpacked,
+    }
+}
+
+fn unpack_limited(
+    bundle: &Path,
+    place: &Path,
+    most_bytes: u64,
+    is_over: &Rc<Cell<bool>>,
+) -> Result<(), String> {
+    let said = |error: std::io::Error| error.to_string();
+    let file = File::open(bundle).map_err(said)?;
+    let mut archive: Archive = tar::Archive::new(Limited {
+        inner: GzDecoder::new(BufReader::new(file)),
+        left: most_bytes,
+        is_over: Rc::clone(is_over),
+    });
+    std::fs::create_dir_all(place.join("histograms")).map_err(said)?;
+    let mut found = Found::default();
+    for entry in archive.entries().map_err(said)? {
+        take(&mut entry.map_err(said)?, place, &mut found)?;
+    }
+    read_to_the_end(archive)?;
+    check(&found)
+}
+
+/// Takes an entry of the archive, or refuses it by its name.
+fn take<R: Read>(
+    entry: &mut tar::Entry<'_, R>,
+    place: &Path,
+    found: &mut Found,
+) -> Result<(), String> {
+    let given = entry.path().map_err(|error| error.to_string())?;
+    let given = given.into_owned();
+    let refuse = |why: &str| Err(format!("it holds {}, {why}", shown(&given)));
+    let what = match entry.header().entry_type() {
+        EntryType::Regular | EntryType::Directory => None,
+        // What `git archive` begins with: a comment.
+        EntryType::XGlobalHeader => return Ok(()),
+        EntryType::Symlink => Some("a symbolic link"),
+        EntryType::Link => Some("a hard link"),
+        EntryType::Char | EntryType::Block => Some("a device"),
+        EntryType::Fifo => Some("a FIFO"),
+        _ => Some("no regular file"),
+    };
+    if let Some(what) = what {
+        return refuse(&format!("{what}; a bundle holds regular files alone"));
+    }
+    let Some(path) = plain(&given) else {
+        return refuse("a path that leads out of it");
+    };
+    if entry.header().entry_type() == EntryType::Directory {
+        found.folders.insert(path);
+        return Ok(());
+    }
+    let Some((root, within, part)) = split(&path) else {
+        return refuse("which no run folder has; make bundles with trueput bundle");
+    };
+    if part == Part::Page {
+        return Ok(());
+    }
+    if !found.roots.contains(&root) {
+        found.roots.push(root.clone());
+    }
+    // A second run is named below; its files are not to overwrite the first one's.
+    if found.roots.first() != Some(&root) {
+        found.sums.insert(path, String::new());
+        return Ok(());
+    }
+    if part == Part::Sums {
+        let mut text = String::new();
+        let read = entry.read_to_string(&mut text);
+        read.map_err(|error| format!("{SUMS}: {error}"))?;
+        return match found.stated.replace(text) {
+            None => Ok(()),
+            Some(_) => refuse("and holds it twice"),
+        };
+    }
+    if found.sums.contains_key(&path) {
+        return refuse("and holds it twice");
+    }
+    let mut hashing = Hashing::new(entry);
+    let written = File::create_new(place.join(&within))
+        .and_then(|mut file| std::io::copy(&mut hashing, &mut file));
+    written.map_err(|error| format!("{}: {error}", shown(&given)))?;
+    found.sums.insert(path, hashing.sum());
+    Ok(())
+}
+
+/// Reads what follows the last entry: gzip's check sum stands at its very end.
+fn read_to_the_end(archive: Archive) -> Result<(), String> {
+    let mut rest = archive.into_inner();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = rest.read(&mut buffer).map_err(|error| error.to_string())?;
+        if read == 0 {
+            break;
+        }
+        if buffer[..read].iter().any(|byte| *byte != 0) {
+            return Err("something follows the end of its archive".to_owned());
+        }
+    }
+    let mut file = rest.inner.into_inner();
+    let following = file.fill_buf().map_err(|error| error.to_string())?;
+    match following.is_empty() {
+        true => Ok(()),
+        false => Err("something follows the end of its compressed data".to_owned()),
+    }
+}
+
+/// Whether it holds one run and nothing else, as it was packed.
+fn check(found: &Found) -> Result<(), String> {
+    let is_run = |root: &&PathBuf| found.sums.contains_key(&root.join("run.json"));
+    let mut runs: Vec<&PathBuf> = found.roots.iter().filter(is_run).collect();
+    runs.sort();
+    let root = match runs[..] {
+        [] => return Err("it has no run.json".to_owned()),
+        [root] => root,
+        _ => return Err(several(&runs)),
+    };
+    let foreign = found.sums.keys().find(|path| !path.starts_with(root));
+    if let Some(path) = foreign {
+        let path = shown(path);
+        return Err(format!("it holds {path}, which is not of its run"));
+    }
+    let histograms = root.join("histograms");
+    let is_above = |folder: &&PathBuf| !histograms.starts_with(folder);
+    if let Some(folder) = found.folders.iter().find(is_above) {
+        let folder = shown(folder);
+        return Err(format!(
+            "it holds the folder {folder}, which no run folder has"
+        ));
+    }
+    match &found.stated {
+        Some(stated) => check_sums(root, &found.sums, stated),
+        // Bundles of former versions, and those made by hand, have none.
+        None => Ok(()),
+    }
+}
+
+/// What is said of an archive of several runs.
+fn several(runs: &[&PathBuf]) -> String {
+    let name = |root: &&PathBuf| match root.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => shown(root),
+    };
+    let names: Vec<_> = runs.iter().map(name).collect();
+    format!(
+        "it holds {} runs: {}; make one bundle of each",
+        runs.len(),
+        names.join(", ")
+    )
+}
+
+fn check_sums(root: &Path, sums: &BTreeMap<PathBuf, String>, stated: &str) -> Result<(), String> {
+    let mut unstated: BTreeSet<&PathBuf> = sums.keys().collect();
+    for (index, line) in stated.lines().enumerate() {
+        let split = line.split_once("  ").or_else(|| line.split_once(" *"));
+        let Some((sum, name)) = split else {
+            let line = index + 1;
+            return Err(format!("{SUMS}:{line}: it is no line of sha256sum"));
+        };
+        let path = root.join(name);
+        let name = shown(Path::new(name));
+        match sums.get(&path) {
+            None => return Err(format!("{SUMS} has {name}, which the bundle has not")),
+            Some(found) if found != sum => {
+                return Err(format!(
+                    "{name} is not what was packed: its SHA-256 is another"
+                ));
+            }
+            Some(_) => unstated.remove(&path),
+        };
+    }
+    match unstated.first() {
+        None => Ok(()),
+        Some(path) => Err(format!("it holds {}, which {SUMS} has not", shown(path))),
+    }
+}

@@ -1,0 +1,17 @@
+//! How much is read of a folder or a bundle that may come from anybody.
+
+use clap::Args;
+use trueput_record::value::parse_bytes;
+
+/// How much is read of each run.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct SizeLimit {
+    /// Refuse a run of which a file, or whose bundle unpacked, has more than this; no line of it may
+    /// have more than a quarter
+    #[arg(long = "max-size", value_name = "SIZE", value_parser = parse_bytes,
+          default_value = "256MiB")]
+    pub most_bytes: u64,
+}
+
+/// What is said where the limit was too low.
+pub const RAISE: &str = "raise the limit with --max-size, as in --max-size 8GiB";

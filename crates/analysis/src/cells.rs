@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::trial::Settings;
-use trueput_record::{Conditions, Promise, TrialRecord, Value, VerifyLevel, WorkerKind};
+use trueput_record::{Conditions, Isolation, Promise, TrialRecord, Value, VerifyLevel, WorkerKind};
 
 /// One contender with one set of knobs and conditions: the median repeat, and how far the repeats
 /// differ.
@@ -40,6 +40,10 @@ pub struct Cell {
     pub conditions: Conditions,
     /// What each commit promised, as the engine put it.
     pub promise: Option<Promise>,
+    /// What its transactions never showed each other, as its driver states it; `None` where nothing
+    /// is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// How much of each trial was verified; the least thorough where trials differ. `None` where
     /// nothing was.
     pub verified: Option<VerifyLevel>,
@@ -177,6 +181,7 @@ pub(crate) fn cell(
         knobs: spec.knobs.clone(),
         conditions: spec.conditions.clone(),
         promise: engine.map(|engine| engine.promise.clone()),
+        isolation: engine.and_then(|engine| engine.isolation),
         verified: repeats
             .iter()
             .map(verified)

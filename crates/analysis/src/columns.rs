@@ -5,6 +5,7 @@ use crate::builds::version_number;
 use crate::cells::{Cell, OperationFigures, SEVERAL_VERSIONS};
 use crate::charts::{Charts, bar};
 use crate::document::{Column, Table};
+use crate::isolation;
 use crate::rankings::Ranking;
 use crate::units::{bytes, hit_ratio, nanoseconds, number, per_cent, seconds, separate};
 
@@ -34,6 +35,7 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
     columns.extend(identity());
     columns.extend(responses(ranking));
     columns.extend(rates(ranking));
+    columns.extend(isolation(&ranking.cells));
     let of_best = |_, cell: &Cell| cell.relative_to_best.map_or_else(String::new, per_cent);
     columns.extend(in_order.then(|| figure("of best", 2, of_best)));
     columns.extend(bars(charts).filter(|_| ranking.rate_per_s.is_none()));
@@ -116,6 +118,12 @@ fn identity<'a>() -> Vec<Filled<'a>> {
         }),
         text("workers", 2, |_, cell| cell.worker_kind.to_string()),
     ]
+}
+
+/// What each states, where they differ: nowhere is it left out for want of room.
+fn isolation<'a>(cells: &[Cell]) -> Option<Filled<'a>> {
+    let stated = |_, cell: &Cell| isolation::word(cell.isolation).to_owned();
+    isolation::differs(cells).then(|| text("isolation", 0, stated))
 }
 
 /// What orders a ranking at one rate: nothing in any other.

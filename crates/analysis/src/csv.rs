@@ -107,6 +107,10 @@ fn about_the_trial() -> Vec<Column> {
         column("marks", |trial| labels(&marks(trial), "; ")),
         column("durability", |trial| trial.spec.durability.to_string()),
         column("mapped_to", engine(|engine| &engine.promise.mapped_to)),
+        column("isolation", |trial| {
+            let stated = trial.engine.as_ref().and_then(|engine| engine.isolation);
+            stated.map(|stated| stated.to_string()).unwrap_or_default()
+        }),
         column("workers", |trial| trial.spec.workers.to_string()),
         column("worker_kind", |trial| trial.spec.worker_kind.to_string()),
         column("seed", |trial| trial.spec.seed.to_string()),

@@ -22,6 +22,7 @@ pub mod history;
 mod html;
 pub mod inference;
 mod integrity;
+mod isolation;
 mod json;
 mod knobs;
 pub mod ledger;

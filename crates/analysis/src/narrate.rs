@@ -9,6 +9,7 @@ use crate::columns::{self, plural};
 use crate::disturbance;
 use crate::document::Block;
 use crate::inference::Noise;
+use crate::isolation;
 use crate::ledger;
 use crate::log_flush;
 use crate::marks::explanations;
@@ -214,7 +215,10 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     };
     let (workload, workers) = (&ranking.workload, ranking.workers);
     let unit = if workers == 1 { "worker" } else { "workers" };
-    let heading = format!("{workload}, {subject}, {workers} {unit}");
+    let mut heading = format!("{workload}, {subject}, {workers} {unit}");
+    if ranking.is_split && !only_harness(ranking) {
+        heading += &format!(", isolation {}", isolation::word(ranking.isolation));
+    }
     match at_rate::heading(ranking) {
         Some(order) => format!("{heading}, {order}"),
         None => heading,
@@ -349,6 +353,7 @@ fn survival_of(durability: Durability) -> String {
 fn verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
     let mut said = at_rate::sentences(ranking);
     said.extend(certainty::sentences(ranking, noise));
+    said.extend(isolation::caution(ranking));
     said
 }
 
@@ -368,6 +373,7 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
         format!("Latencies are {kind}'s; CSV and JSON have those of the other kinds of operation.")
     }));
     notes.extend(promises(&ranking.cells));
+    notes.extend(isolation::common(&ranking.cells));
     notes.extend(libraries(&ranking.builds));
     notes.extend(answers(&ranking.cells));
     notes.extend(verification(&ranking.cells));

@@ -12,13 +12,15 @@ use crate::cells::{self, Cell};
 use crate::certainty::{between, counting};
 use crate::contender::ContenderNames;
 use crate::inference::{Comparison, compare_together};
+use crate::isolation;
 use crate::marks::{Mark, marked, marks};
 use crate::volatile;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use trueput_record::folder::RunManifest;
+use trueput_record::folder::{RunManifest, SplitBy};
 use trueput_record::trial::Settings;
-use trueput_record::{Durability, Outcome, TrialRecord, TrialSpec};
+use trueput_record::{Durability, Isolation, Outcome, TrialRecord, TrialSpec};
 
 /// The engine that keeps nothing: what is measured on it is the harness, so it is never ranked.
 pub const HARNESS_ENGINE: &str = "null";
@@ -37,6 +39,12 @@ pub struct Ranking {
     /// Whether its databases or logs lay in memory though the level speaks of lost power: what the
     /// level says of that does not hold.
     pub in_memory: bool,
+    /// The isolation that all of its contenders state; `None` where they differ, or state nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// Whether contenders of other isolation have rankings of their own.
+    #[serde(skip)]
+    pub is_split: bool,
     /// Why these settings differ from the plan's general ones, one sentence each.
     pub notes: Vec<String>,
     /// The kind of operation whose rate the cells are sorted by.
@@ -103,8 +111,14 @@ impl Unranked {
 pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
     let usual = &manifest.host.file_system;
     let in_memory = |trial: &TrialRecord| volatile::breaks_its_level(trial, usual);
+    let isolation = |trial: &TrialRecord| match manifest.split_by {
+        Some(SplitBy::Isolation) => isolation::of_trial(trial, trials),
+        None => None,
+    };
     let same = |one: &TrialRecord, other: &TrialRecord| {
-        comparable(&one.spec, &other.spec) && in_memory(one) == in_memory(other)
+        comparable(&one.spec, &other.spec)
+            && in_memory(one) == in_memory(other)
+            && isolation(one) == isolation(other)
     };
     let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
     for trial in trials.iter().filter(|trial| !superseded(trial, trials)) {
@@ -126,7 +140,10 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
         let settings =
             first(&|other| other.workload == spec.workload && other.settings == spec.settings);
         let in_memory = in_memory(group[0]);
-        (workload, spec.durability, in_memory, settings, spec.workers)
+        // The strongest first.
+        let isolation = Reverse(isolation(group[0]));
+        let of_spec = (settings, spec.workers);
+        (workload, spec.durability, in_memory, of_spec, isolation)
     });
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
@@ -186,6 +203,11 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         workers: spec.workers,
         durability: spec.durability,
         in_memory: volatile::breaks_its_level(trials[0], &manifest.host.file_system),
+        isolation: cells
+            .first()
+            .and_then(|cell| cell.isolation)
+            .filter(|_| !isolation::differs(&cells)),
+        is_split: manifest.split_by.is_some(),
         notes: notes.into_iter().collect(),
         headline,
         rate_per_s,

@@ -7,11 +7,13 @@ use support::{
 };
 use trueput_analysis::rankings::{Ranking, rankings};
 use trueput_analysis::scaling::series;
+use trueput_analysis::{Format, Report, Style};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
+use trueput_record::folder::SplitBy;
 use trueput_record::measurement::{Check, Verification};
 use trueput_record::{
-    Conditions, Durability, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind,
+    Conditions, Durability, Isolation, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind,
 };
 
 fn rank(trials: &[TrialRecord]) -> Vec<Ranking> {
@@ -396,4 +398,100 @@ fn settings_that_differ_make_a_scaling_series_of_their_own() {
     let fitted = series(&rank(&both));
     assert!(fitted[0].fit.is_some() && fitted[0].curve.len() == 50);
     assert!(fitted[1].unfit.as_ref().unwrap().contains("too few points"));
+}
+
+/// A trial of that contender, whose driver states this isolation.
+fn isolated(cell: u32, engine: &str, isolation: Option<Isolation>, rate: f64) -> TrialRecord {
+    let mut trial = valid(spec(cell, engine, Durability::Sync, 1), rate);
+    if let Some(engine) = &mut trial.engine {
+        engine.isolation = isolation;
+    }
+    trial
+}
+
+fn of_two_levels() -> Report {
+    let serializable = Some(Isolation::Serializable);
+    report(vec![
+        isolated(0, "rocksdb", Some(Isolation::ReadCommitted), 300.0),
+        isolated(1, "lmdb", serializable, 200.0),
+        isolated(2, "sqlite", serializable, 100.0),
+    ])
+}
+
+/// What a report says on a terminal, on one line.
+fn flat(report: &Report) -> String {
+    let text = terminal(report, 200);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_leader_of_weaker_isolation_is_named_with_what_it_permits() {
+    let weaker = of_two_levels();
+    let text = flat(&weaker);
+    let said = "Weaker isolation leads: rocksdb is at read-committed and permits what lmdb and \
+                sqlite prevent: lost update, read skew, write skew, phantom and predicate write skew.";
+    assert!(text.contains(said), "{text}");
+    let said = "Its isolation, read-committed, is weaker than that of lmdb and sqlite.";
+    assert!(weaker.page().contains(said));
+    for format in [Format::Csv, Format::Json, Format::Markdown] {
+        let text = weaker.render(format, Style::default());
+        assert!(text.contains("isolation"), "{text}");
+        assert!(
+            text.contains("read-committed") && text.contains("serializable"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_leader_of_stronger_isolation_or_of_none_that_is_stated_is_not_cautioned_about() {
+    let stronger = report(vec![
+        isolated(0, "lmdb", Some(Isolation::Serializable), 300.0),
+        isolated(1, "rocksdb", Some(Isolation::ReadCommitted), 200.0),
+        isolated(2, "unknown", None, 100.0),
+    ]);
+    let text = flat(&stronger);
+    assert!(!text.contains("Weaker isolation"), "{text}");
+    assert!(text.contains("not stated"), "{text}");
+    let unknown = report(vec![
+        isolated(0, "unknown", None, 300.0),
+        isolated(1, "lmdb", Some(Isolation::Serializable), 200.0),
+    ]);
+    assert!(!flat(&unknown).contains("Weaker isolation"));
+}
+
+#[test]
+fn contenders_of_one_isolation_have_no_column_of_it_and_one_line() {
+    let same = report(vec![
+        isolated(0, "lmdb", Some(Isolation::Serializable), 300.0),
+        isolated(1, "sqlite", Some(Isolation::Serializable), 200.0),
+    ]);
+    let text = flat(&same);
+    let said = "Isolation, as the drivers state it: serializable.";
+    assert!(text.contains(said), "{text}");
+    assert_eq!(text.matches("serializable").count(), 1, "{text}");
+}
+
+#[test]
+fn rankings_can_be_split_by_isolation_the_strongest_first() {
+    let mut split = of_two_levels();
+    // One that did not come to opening its engine goes with its cell's other repeats.
+    let mut failing = failed(spec(0, "rocksdb", Durability::Sync, 2), "killed");
+    failing.engine = None;
+    split.trials.push(failing);
+    assert_eq!(rankings(&split.manifest, &split.trials).len(), 1);
+    split.manifest.split_by = Some(SplitBy::Isolation);
+    let rankings = rankings(&split.manifest, &split.trials);
+    let told: Vec<_> = rankings
+        .iter()
+        .map(|one| (one.isolation, one.cells.len(), one.unranked.len()))
+        .collect();
+    let expected = [
+        (Some(Isolation::Serializable), 2, 0),
+        (Some(Isolation::ReadCommitted), 1, 1),
+    ];
+    assert_eq!(told, expected);
+    let text = flat(&split);
+    assert!(text.contains("4 workers, isolation serializable"), "{text}");
+    assert!(!text.contains("Weaker isolation"), "{text}");
 }

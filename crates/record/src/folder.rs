@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 const MANIFEST: &str = "run.json";
 const TRIALS: &str = "trials.jsonl";
@@ -67,6 +68,28 @@ pub struct RunManifest {
     /// Whether builds with assertions are ranked with the others, as the user asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_assertions: bool,
+    /// What else the contenders of one ranking must have in common, as the user asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_by: Option<SplitBy>,
+}
+
+/// What else the contenders of one ranking must have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitBy {
+    /// The isolation that they state.
+    Isolation,
+}
+
+impl FromStr for SplitBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "isolation" => Ok(Self::Isolation),
+            _ => Err("rankings can be split by isolation".to_owned()),
+        }
+    }
 }
 
 /// When repeats are enough: the run's plan then has as many as there may be, and those that turn out not

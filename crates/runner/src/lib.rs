@@ -44,6 +44,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trueput_engine::Engine;
 use trueput_engine::secret::hidden;
+use trueput_record::folder::SplitBy;
 use trueput_record::suggest::did_you_mean;
 use trueput_workloads::Workload;
 
@@ -134,6 +135,8 @@ pub struct Options {
     pub until: Option<RepeatRule>,
     /// Rank builds with assertions with the others: the run's reports do so.
     pub include_assertions: bool,
+    /// What else the contenders of one ranking must have in common, in the run's reports.
+    pub split_by: Option<SplitBy>,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, what was
     /// measured is kept.
     pub stop: Arc<AtomicBool>,

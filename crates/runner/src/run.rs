@@ -70,6 +70,7 @@ pub fn create_run(
         work: options.work.as_deref().map(absolute),
         until: options.until.as_ref().map(RepeatRule::as_stated),
         include_assertions: options.include_assertions,
+        split_by: options.split_by,
         trials,
         left_out,
     };

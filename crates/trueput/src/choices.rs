@@ -5,6 +5,7 @@ use crate::surroundings::Surroundings;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use trueput_engine::secret;
+use trueput_record::folder::SplitBy;
 use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind};
 
@@ -155,6 +156,9 @@ pub struct Choices {
     /// Rank builds with assertions with the others; otherwise they stand apart
     #[arg(long, help_heading = "How it is ranked")]
     pub include_assertions: bool,
+    /// Make rankings of their own for each level of isolation
+    #[arg(long, value_name = "isolation", help_heading = "How it is ranked")]
+    pub split_by: Option<SplitBy>,
     /// What surrounds the trials.
     #[command(flatten)]
     pub surroundings: Surroundings,

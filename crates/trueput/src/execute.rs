@@ -28,6 +28,7 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
         ceilings: !places.no_ceilings,
         until: None,
         include_assertions: false,
+        split_by: None,
         stop: signals::stop_flag()?,
     })
 }

@@ -7,6 +7,7 @@ use crate::columns::plural;
 use crate::disturbance;
 use crate::document::Block;
 use crate::inference::{Noise, Tie, Verdict};
+use crate::isolation;
 use crate::marks::explanations;
 use crate::narrate;
 use crate::rankings::{Ranking, Unranked};
@@ -33,7 +34,9 @@ pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>)
     let told = rankings.iter().zip(&labels);
     let told = told.filter(|(ranking, _)| ranking.contenders().next().is_some());
     let mut lines: Vec<_> = told
-        .map(|(one, label)| winner(one, label, noise.as_ref()) + &without_place(one))
+        .map(|(one, label)| {
+            winner(one, label, noise.as_ref()) + &isolation::clause(one) + &without_place(one)
+        })
         .collect();
     if lines.len() > MOST_LINES {
         let more = lines.split_off(MOST_LINES - 1).len();

@@ -258,6 +258,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         work: None,
         until: None,
         include_assertions: false,
+        split_by: None,
     }
 }
 

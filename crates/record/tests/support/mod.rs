@@ -107,6 +107,7 @@ pub fn manifest() -> RunManifest {
             budget_s: Some(600.0),
         }),
         include_assertions: true,
+        split_by: Some(trueput_record::folder::SplitBy::Isolation),
     }
 }
 

@@ -95,6 +95,7 @@ impl Bench {
         let options = Options {
             until: None,
             include_assertions: false,
+            split_by: None,
             worker_program: std::env::current_exe().unwrap(),
             work: None,
             keep_databases: false,

@@ -69,6 +69,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let mut options = execute::options(&arguments.places)?;
     options.include_assertions = arguments.choices.include_assertions;
+    options.split_by = arguments.choices.split_by;
     let plan = plan(arguments, registry)?;
     arguments
         .trust

@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report, merge};
+use trueput_record::folder::SplitBy;
 use trueput_record::regular::{self, Access};
 
 const EXAMPLES: &str = "\
@@ -45,6 +46,9 @@ pub struct Arguments {
     include_assertions: bool,
     #[command(flatten)]
     size: SizeLimit,
+    /// Make rankings of their own for each level of isolation
+    #[arg(long, value_name = "isolation")]
+    split_by: Option<SplitBy>,
     /// When charts of characters are drawn: auto (where standard output is a terminal), always, never
     #[arg(
         long,
@@ -67,6 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let run = bundle::open(run, arguments.size)?;
         let mut report = run.report()?;
         report.manifest.include_assertions |= arguments.include_assertions;
+        report.manifest.split_by = arguments.split_by.or(report.manifest.split_by);
         reports.push(report);
         opened.push(run);
     }

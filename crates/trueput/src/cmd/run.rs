@@ -62,6 +62,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut options = execute::options(&arguments.places)?;
     options.until = arguments.repeats.rule();
     options.include_assertions = arguments.choices.include_assertions;
+    options.split_by = arguments.choices.split_by;
     let (folder, manifest) = match &arguments.resume {
         Some(path) => resumed(path, arguments)?,
         None => create(arguments, &options, registry)?,

@@ -1,0 +1,101 @@
+//! The isolation that contenders state: how rankings show it, and are split by it.
+
+use crate::cells::Cell;
+use crate::rankings::Ranking;
+use trueput_record::{Isolation, Phenomenon, TrialRecord};
+
+/// What stands where nothing is stated.
+const NOT_STATED: &str = "not stated";
+
+/// What a trial's engine states; of one that never opened it, what another repeat of its cell does.
+pub(crate) fn of_trial(trial: &TrialRecord, trials: &[TrialRecord]) -> Option<Isolation> {
+    let stated = |trial: &TrialRecord| trial.engine.as_ref()?.isolation;
+    let repeats = || {
+        let mut repeats = trials.iter().filter(|it| it.spec.cell == trial.spec.cell);
+        repeats.find_map(stated)
+    };
+    stated(trial).or_else(repeats)
+}
+
+/// A level, in words.
+pub(crate) fn word(isolation: Option<Isolation>) -> &'static str {
+    isolation.map_or(NOT_STATED, Isolation::name)
+}
+
+/// Whether the contenders of a ranking differ in it: then each row says its own.
+pub(crate) fn differs(cells: &[Cell]) -> bool {
+    cells
+        .windows(2)
+        .any(|pair| pair[0].isolation != pair[1].isolation)
+}
+
+/// What all contenders of a ranking state, in a sentence; `None` where they differ or state nothing.
+pub(crate) fn common(cells: &[Cell]) -> Option<String> {
+    let isolation = cells.first()?.isolation?;
+    let all = (!differs(cells)).then_some(isolation)?;
+    Some(format!("Isolation, as the drivers state it: {all}."))
+}
+
+/// The contenders behind the leader that proscribe what it permits.
+fn stronger(ranking: &Ranking) -> Vec<&Cell> {
+    let Some((leader, others)) = ranking.cells.split_first() else {
+        return Vec::new();
+    };
+    let is_stronger = |cell: &&Cell| lacking(leader, cell).next().is_some();
+    others.iter().filter(is_stronger).collect()
+}
+
+/// What one permits and the other proscribes, as far as both state anything.
+fn lacking(one: &Cell, other: &Cell) -> impl Iterator<Item = Phenomenon> {
+    let both = one.isolation.zip(other.isolation).into_iter();
+    both.flat_map(|(one, other)| one.lacks(other))
+}
+
+/// That the leader of a ranking permits what contenders behind it proscribe: their places are not
+/// earned by the same work. `None` where it does not.
+pub(crate) fn caution(ranking: &Ranking) -> Option<String> {
+    let stronger = stronger(ranking);
+    let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;
+    let permits = |phenomenon: &Phenomenon| {
+        let mut behind = stronger.iter();
+        behind.any(|cell| lacking(leader, cell).any(|lacking| lacking == *phenomenon))
+    };
+    let permits = Phenomenon::ALL.into_iter().filter(permits);
+    let permits: Vec<_> = permits.map(|one| one.name().to_owned()).collect();
+    let names: Vec<_> = stronger.iter().map(|cell| cell.name()).collect();
+    let verb = if names.len() == 1 {
+        "prevents"
+    } else {
+        "prevent"
+    };
+    Some(format!(
+        "Weaker isolation leads: {} is at {} and permits what {} {verb}: {}. \
+         --split-by isolation ranks each level by itself.",
+        leader.name(),
+        word(leader.isolation),
+        listed(&names),
+        listed(&permits),
+    ))
+}
+
+/// The same for a sentence that names the leader: nothing where there is nothing to say.
+pub(crate) fn clause(ranking: &Ranking) -> String {
+    let stronger = stronger(ranking);
+    let names: Vec<_> = stronger.iter().map(|cell| cell.name()).collect();
+    match ranking.cells.first() {
+        Some(leader) if !names.is_empty() => format!(
+            " Its isolation, {}, is weaker than that of {}.",
+            word(leader.isolation),
+            listed(&names)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Names with "and" before the last.
+fn listed(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}

@@ -6,7 +6,7 @@ use crate::document::{Block, Column, Table};
 use crate::inference::{Comparison, compare_together};
 use crate::rankings::Ranking;
 use crate::report::Report;
-use crate::units::{number, separate};
+use crate::units::number;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::Value;
 
@@ -92,7 +92,7 @@ impl Turn<'_> {
         let given = ranking.settings.iter().chain(&cell.knobs);
         let given = given.filter(|(name, _)| **name != self.knob);
         let mut all: BTreeMap<_, _> = given
-            .map(|(name, value)| (name.clone(), separate(&value.to_string())))
+            .map(|(name, value)| (name.clone(), value.to_string()))
             .collect();
         let conditions = cell.conditions.named();
         all.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
@@ -219,8 +219,8 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
         let mut row = vec![
             format!("{} {}", effect.engine, effect.knob),
             effect.ranking.clone(),
-            separate(&effect.value.to_string()),
-            separate(&effect.base.to_string()),
+            effect.value.to_string(),
+            effect.base.to_string(),
             times(effect.rate_ratio),
             effect.rate.verdict.words().to_owned(),
             times(effect.memory_ratio),

@@ -312,7 +312,8 @@ fn libraries(builds: &[EngineBuild]) -> impl Iterator<Item = String> {
 }
 
 fn settings(settings: &Settings) -> String {
-    let one = |(name, value): (&String, &Value)| format!("{name}={}", separate(&value.to_string()));
+    // Plain digits, for they are typed back behind --set, where a comma separates values.
+    let one = |(name, value): (&String, &Value)| format!("{name}={value}");
     let all: Vec<_> = settings.iter().map(one).collect();
     if all.is_empty() {
         "no settings".to_owned()

@@ -296,12 +296,12 @@ fn turns_of_a_knob_that_look_the_same_say_at_what_else_they_stood() {
         "{rows:#?}"
     );
     assert!(
-        global[1].contains("| journal_buffers=2,000 | 2.00 ×"),
+        global[1].contains("| journal_buffers=2000 | 2.00 ×"),
         "{rows:#?}"
     );
     let page = report(four.clone()).page();
     assert!(
-        page.contains("4 workers; journal_buffers=2,000"),
+        page.contains("4 workers; journal_buffers=2000"),
         "the chart tells them apart too"
     );
     // The control: where no other turn looks the same nothing is added.

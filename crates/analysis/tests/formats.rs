@@ -168,7 +168,7 @@ fn a_shorter_range_is_announced_at_its_table() {
     short.note = Some("a shorter range, because sync flushes at each commit".to_owned());
     let text = terminal(&report(vec![valid(short, 2_000.0)]), 200);
     assert!(text.contains("Note: a shorter range, because"), "{text}");
-    assert!(text.contains("finish=2,000"), "{text}");
+    assert!(text.contains("finish=2000,"), "{text}");
     assert!(
         text.contains("Fewer than 3 repeats count of lmdb"),
         "{text}"

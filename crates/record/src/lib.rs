@@ -18,6 +18,7 @@ pub mod host;
 pub mod isolation;
 pub mod ledger;
 mod lines;
+pub mod list;
 pub mod measurement;
 pub mod placement;
 pub mod plan;

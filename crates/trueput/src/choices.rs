@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use trueput_engine::secret;
 use trueput_record::folder::SplitBy;
 use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
-use trueput_record::{Durability, Value, VerifyLevel, WorkerKind};
+use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
 
 /// Where a run leaves its results and its databases, and how it tells what it does.
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ pub fn parse_setting(text: &str) -> Result<Setting, String> {
     match text.split_once('=') {
         Some((name, values)) if !name.is_empty() && !values.is_empty() => Ok(Setting {
             name: name.to_owned(),
-            values: without_repetition(&values.split(',').map(Value::parse).collect::<Vec<_>>()),
+            values: list::split(values)?.into_iter().map(Value::parse).collect(),
         }),
         _ => Err("write NAME=VALUE, as in finish=100000".to_owned()),
     }
@@ -84,8 +84,9 @@ pub fn parse_setting(text: &str) -> Result<Setting, String> {
 /// Reads `ENGINE.NAME=VALUE[,VALUE…]`.
 pub fn parse_knob(text: &str) -> Result<KnobSetting, String> {
     let wrong = || "write ENGINE.NAME=VALUE, as in lmdb.map_size=1GiB".to_owned();
-    let setting = parse_setting(text).map_err(|_| wrong())?;
-    let (engine, name) = setting.name.split_once('.').ok_or_else(wrong)?;
+    let (owner, _) = text.split_once('=').ok_or_else(wrong)?;
+    let (engine, name) = owner.split_once('.').ok_or_else(wrong)?;
+    let setting = parse_setting(text)?;
     let engine = engine.to_owned();
     Ok(KnobSetting {
         engine,
@@ -102,6 +103,11 @@ pub fn parse_workers(text: &str) -> Result<u32, String> {
         .parse()
         .map_err(|_| format!("'{text}' is not a whole number"))?;
     check_count("workers", number, MAX_WORKERS)
+}
+
+/// Reads numbers of workers.
+pub fn parse_workers_list(text: &str) -> Result<Vec<u32>, String> {
+    list::split(text)?.into_iter().map(parse_workers).collect()
 }
 
 /// Reads a number of repeats.
@@ -129,19 +135,19 @@ pub struct Choices {
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
     pub durability: Vec<Durability>,
     /// Numbers of workers
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_workers,
-        allow_negative_numbers = true)]
-    pub workers: Vec<u32>,
+    #[arg(long, value_name = "N", value_parser = parse_workers_list, allow_negative_numbers = true)]
+    pub workers: Vec<std::vec::Vec<u32>>,
     /// What a worker is [default: a process where the engine allows several]
     #[arg(long, value_name = "KIND", value_enum)]
     pub worker_kind: Option<Kind>,
     /// How often each cell is run
     #[arg(long, value_name = "N", value_parser = parse_repeat, allow_negative_numbers = true)]
     pub repeat: Option<u32>,
-    /// A setting of the workload; several values make a dimension (see 'trueput workloads')
+    /// A setting of the workload; several values, with commas between them or each with an option of
+    /// its own, make a dimension (see 'trueput workloads')
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub settings: Vec<Setting>,
-    /// A knob of an engine; several values make a dimension (see 'trueput knobs ENGINE')
+    /// A knob of an engine; several values make a dimension, too (see 'trueput knobs ENGINE')
     #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
     pub knobs: Vec<KnobSetting>,
     /// How much is verified after each trial: full, sample (a tenth), off
@@ -185,16 +191,15 @@ impl Choices {
             plan.origin.forget("durability");
         }
         if !self.workers.is_empty() {
-            plan.workers = without_repetition(&self.workers);
+            plan.workers = without_repetition(&self.workers.concat());
             plan.origin.forget("workers");
         }
         if let Some(kind) = self.worker_kind {
             plan.worker_kind = Some(kind.into());
             plan.origin.forget("worker_kind");
         }
-        for setting in &self.settings {
-            plan.settings
-                .insert(setting.name.clone(), setting.values.clone());
+        for setting in gathered(&self.settings) {
+            plan.settings.insert(setting.name.clone(), setting.values);
             plan.origin.forget("settings");
             plan.origin.forget(&format!("settings.{}", setting.name));
             for when in &mut plan.when {
@@ -216,13 +221,33 @@ impl Choices {
 
 /// Sets the knobs that were given in a plan.
 pub fn apply_knobs(knobs: &[KnobSetting], plan: &mut PlanFile) {
-    for KnobSetting { engine, setting } in knobs {
-        let of_engine = plan.knobs.entry(engine.clone()).or_default();
-        of_engine.insert(setting.name.clone(), setting.values.clone());
+    let engines: Vec<_> = knobs.iter().map(|knob| knob.engine.clone()).collect();
+    for engine in without_repetition(&engines) {
+        let of_engine = knobs.iter().filter(|knob| knob.engine == engine);
+        let settings: Vec<_> = of_engine.map(|knob| knob.setting.clone()).collect();
         plan.origin.forget(&format!("knobs.{engine}"));
-        plan.origin
-            .forget(&format!("knobs.{engine}.{}", setting.name));
+        for Setting { name, values } in gathered(&settings) {
+            plan.origin.forget(&format!("knobs.{engine}.{name}"));
+            let of_engine = plan.knobs.entry(engine.clone()).or_default();
+            of_engine.insert(name, values);
+        }
     }
+}
+
+/// Each setting once, with the values of all that were given of its name.
+fn gathered(given: &[Setting]) -> Vec<Setting> {
+    let mut gathered: Vec<Setting> = Vec::new();
+    for setting in given {
+        let values = setting.values.clone();
+        match gathered.iter_mut().find(|one| one.name == setting.name) {
+            Some(earlier) => earlier.values.extend(values),
+            None => gathered.push(setting.clone()),
+        }
+    }
+    for setting in &mut gathered {
+        setting.values = without_repetition(&setting.values);
+    }
+    gathered
 }
 
 /// Each of the values once, where it stands first.

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use clap::Args;
 use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds, parse_turn};
 use trueput_record::filesystem::{self, FileSystem, parse_image};
+use trueput_record::list;
 use trueput_record::plan::{PlanFile, check_rate, parse_cpus, parse_memory, parse_numa};
 
 /// Reads a rate.
@@ -14,6 +15,11 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
         .parse()
         .map_err(|_| format!("'{text}' is no rate per second"))?;
     check_rate(number)
+}
+
+/// Reads rates.
+pub fn parse_rates(text: &str) -> Result<Vec<f64>, String> {
+    list::split(text)?.into_iter().map(parse_rate).collect()
 }
 
 /// Options that say what surrounds the trials.
@@ -27,9 +33,8 @@ pub struct Surroundings {
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub warm_up: Option<f64>,
     /// Open loop: operations that become due per second, over all workers; 0 for a closed loop
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_rate,
-        allow_negative_numbers = true)]
-    pub rate: Vec<f64>,
+    #[arg(long, value_name = "N", value_parser = parse_rates, allow_negative_numbers = true)]
+    pub rate: Vec<std::vec::Vec<f64>>,
     /// When the operations of an open loop become due: constant, poisson
     #[arg(long, value_name = "HOW")]
     pub arrival: Option<Arrival>,
@@ -89,7 +94,7 @@ impl Surroundings {
             None => conditions.duration_s,
         };
         conditions.arrival = self.arrival.unwrap_or(conditions.arrival);
-        replace(&mut conditions.rate_per_s, &self.rate);
+        replace(&mut conditions.rate_per_s, &self.rate.concat());
         replace(&mut conditions.start, &self.start);
         replace(&mut conditions.allocator, &self.allocator);
         if let Some(list) = &self.cpus {

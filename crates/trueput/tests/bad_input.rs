@@ -150,6 +150,44 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn a_list_that_may_be_one_number_is_refused_with_both_ways_to_write_it() {
+    let bench = with_a_run();
+    let cases = [
+        ("--set", "finish=1,500", "write 1500 for the one"),
+        ("--set", "finish=100,000", "write 100000 for the one"),
+        ("--set", "block=100,200,400", "each of 100 and 200 and 400"),
+        ("--knob", "lmdb.map_size=1,024MiB", "write 1024MiB"),
+        ("--workers", "1,016", "write 1016"),
+        ("--rate", "5,000", "write 5000"),
+    ];
+    for (option, list, words) in cases {
+        for command in [&["run"][..], &["plan", "check"]] {
+            let rest = ["threen1", "--engine", "lmdb", option, list];
+            let arguments = [command, &rest].concat();
+            assert_refused(&bench, &[(&arguments, &[words, option])]);
+        }
+    }
+    // The controls: lists that can be nothing else, and the way to write one that could.
+    let trials = |options: &[&str]| {
+        let check = ["plan", "check", "threen1", "--engine", "lmdb", "--json"];
+        let output = bench.run(&[&check, options].concat());
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let trials = document["trials"].as_array().unwrap().clone();
+        let values = trials.iter().map(|trial| {
+            let finish = trial["settings"]["finish"].as_i64().unwrap();
+            (finish, trial["workers"].as_i64().unwrap())
+        });
+        values.collect::<Vec<_>>()
+    };
+    let both = vec![(1, 4), (500, 4)];
+    assert_eq!(trials(&["--set", "finish=1", "--set", "finish=500"]), both);
+    let reversed: Vec<_> = both.iter().rev().copied().collect();
+    assert_eq!(trials(&["--set", "finish=500,1"]), reversed);
+    let workers = ["--set", "finish=9", "--workers", "1,16", "--workers", "100"];
+    assert_eq!(trials(&workers), [(9, 1), (9, 16), (9, 100)]);
+}
+
+#[test]
 fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_made() {
     let cases: &[(&[&str], &str)] = &[
         (&["--set", "records=0"], "out of range (1 or more)"),

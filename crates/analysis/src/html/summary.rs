@@ -12,7 +12,7 @@ use crate::marks::explanations;
 use crate::narrate;
 use crate::rankings::{Ranking, Unranked};
 use crate::report::Report;
-use crate::units::{number, separate, thousands};
+use crate::units::{number, thousands};
 use trueput_record::{Outcome, Value};
 
 /// How many lines are told: a list that is longer would be folded.
@@ -162,7 +162,7 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
             .iter()
             .filter(|(name, value)| differs(name, value));
         let told: Vec<_> = differing
-            .map(|(name, value)| format!("{name}={}", separate(&value.to_string())))
+            .map(|(name, value)| format!("{name}={value}"))
             .collect();
         match told.is_empty() {
             true => heading,

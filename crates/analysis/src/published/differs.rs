@@ -2,7 +2,7 @@
 
 use super::trial::Trials;
 use crate::report::Report;
-use crate::units::{bytes, separate};
+use crate::units::bytes;
 use std::collections::BTreeMap;
 use trueput_record::published::{Column, Published, Setting};
 
@@ -85,10 +85,7 @@ fn otherwise(setting: &Setting, trials: &Trials<'_>) -> Option<String> {
     if setting.name == "filesystem" || here.iter().all(|value| there.contains(value)) {
         return None;
     }
-    let listed = |values: &[String]| {
-        let values: Vec<_> = values.iter().map(|value| separate(value)).collect();
-        values.join("; ")
-    };
+    let listed = |values: &[String]| values.join("; ");
     let name = setting.name.rsplit('.').next().unwrap_or(&setting.name);
     Some(format!(
         "{name}: here {}; there {}",

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
 use trueput_record::ledger::LedgerStep;
 use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
+use trueput_record::text::visible_lines;
 use trueput_record::trial::Settings;
 use trueput_record::{Outcome, TrialRecord};
 
@@ -363,10 +364,16 @@ fn named(
     names.into_iter().map(one).collect()
 }
 
+/// A cell as RFC 4180 has it. A text that a spreadsheet would take for a formula gets an apostrophe
+/// in front, as OWASP recommends; numbers stay as they are.
 pub(crate) fn quoted(cell: &str) -> String {
+    let mut cell = visible_lines(cell);
+    if cell.starts_with(['=', '+', '-', '@', '\t']) && cell.parse::<f64>().is_err() {
+        cell = format!("'{cell}").into();
+    }
     if cell.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {
-        cell.to_owned()
+        cell.into_owned()
     }
 }

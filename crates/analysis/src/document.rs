@@ -1,5 +1,7 @@
 //! What a report says, in blocks that each format writes in its own way.
 
+use trueput_record::text::{visible, visible_lines};
+
 /// One block of a report, top to bottom.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
@@ -36,6 +38,36 @@ pub struct Column {
     /// How readily it is left out where there is no room: the highest goes first, of equal ones the
     /// rightmost, and a column with 0 never.
     pub dispensable: u8,
+}
+
+impl Block {
+    /// The block with every hidden character of its texts shown by its number: what a record holds
+    /// is written by others.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        let text = |text: &String| visible_lines(text).into_owned();
+        let texts = |texts: &Vec<String>| texts.iter().map(text).collect();
+        // A line feed would begin a row of its own.
+        let cell = |cell: &String| visible(cell).into_owned();
+        match self {
+            Self::Heading(level, heading) => Self::Heading(*level, text(heading)),
+            Self::Text(paragraph) => Self::Text(text(paragraph)),
+            Self::Warnings(warnings) => Self::Warnings(texts(warnings)),
+            Self::List(points) => Self::List(texts(points)),
+            Self::Command(words) => Self::Command(words.iter().map(cell).collect()),
+            Self::Table(table) => {
+                let title = |column: &Column| Column {
+                    title: cell(&column.title),
+                    ..column.clone()
+                };
+                let rows = table.rows.iter();
+                Self::Table(Table {
+                    columns: table.columns.iter().map(title).collect(),
+                    rows: rows.map(|row| row.iter().map(cell).collect()).collect(),
+                })
+            }
+        }
+    }
 }
 
 impl Table {

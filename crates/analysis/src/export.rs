@@ -6,6 +6,7 @@ use crate::tpcc;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use trueput_record::text::visible_lines;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// A trial with the facts of its run, for one line.
@@ -173,7 +174,7 @@ fn labels(report: &Report, spec: &TrialSpec) -> String {
 }
 
 fn escaped(value: &str) -> String {
-    value
+    visible_lines(value)
         .replace('\\', r"\\")
         .replace('"', "\\\"")
         .replace('\n', r"\n")

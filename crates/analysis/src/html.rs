@@ -28,6 +28,7 @@ use chart::Chart;
 use naming::Names;
 use several::Of;
 use sha2::{Digest, Sha256};
+use trueput_record::text::visible_json;
 
 const MORE: &str = "Charts of time, latency, resources and what held it";
 
@@ -237,7 +238,7 @@ impl Page {
         }
         // In a script element only `</script` and `<!--` mean anything: no `<` is left.
         let data = serde_json::to_string(&self.charts).unwrap_or_default();
-        let data = data.replace('<', "\\u003c");
+        let data = visible_json(&data).replace('<', "\\u003c");
         let script = SCRIPT.concat();
         let hashes = [D3, PLOT, script.as_str()].map(integrity).join(" ");
         let title = escaped(title);

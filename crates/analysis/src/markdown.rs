@@ -4,7 +4,8 @@ use crate::document::{Block, Table};
 
 /// Writes the blocks, one empty line between two.
 pub fn render(blocks: &[Block]) -> String {
-    let parts: Vec<String> = blocks.iter().map(block).collect();
+    let shown = blocks.iter().map(Block::shown);
+    let parts: Vec<String> = shown.map(|shown| block(&shown)).collect();
     parts.join("\n\n") + "\n"
 }
 

@@ -30,8 +30,8 @@ pub fn render_with(blocks: &[Block], style: Style, every_column: &str) -> String
         false => line.to_owned(),
     };
     let mut parts = Vec::new();
-    for block in blocks {
-        let lines = match block {
+    for block in blocks.iter().map(Block::shown) {
+        let lines = match &block {
             Block::Heading(level, text) => {
                 let heading = wrap(text, prose, "");
                 let rule = if *level == 1 { "=" } else { "-" };

@@ -227,6 +227,34 @@ fn csv_gives_back_every_trial_as_plain_numbers() {
 }
 
 #[test]
+fn a_text_that_a_spreadsheet_would_calculate_is_a_text_in_csv_and_a_number_stays_one() {
+    let notes = [
+        "=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "-5", "+5", "a=b", "-",
+    ];
+    let trials = notes.iter().enumerate().map(|(cell, note)| {
+        let mut spec = spec(u32::try_from(cell).unwrap(), "lmdb", Durability::Sync, 1);
+        spec.note = Some((*note).to_owned());
+        valid(spec, 1_000.0)
+    });
+    let rows = parse_csv(&report(trials.collect()).render(Format::Csv, PLAIN));
+    let (header, rows) = rows.split_first().unwrap();
+    let column = header.iter().position(|title| title == "note").unwrap();
+    let cells: Vec<_> = rows.iter().map(|row| row[column].as_str()).collect();
+    let expected = [
+        "'=1+1",
+        "'+1+1",
+        "'-1+1",
+        "'@SUM(A1)",
+        "'\t=1+1",
+        "-5",
+        "+5",
+        "a=b",
+        "'-",
+    ];
+    assert_eq!(cells, expected);
+}
+
+#[test]
 fn csv_says_what_the_device_did_and_nothing_where_none_counted() {
     let mut trials = everything();
     let measured = trials[0].measurement.as_mut().unwrap();

@@ -26,6 +26,7 @@ pub mod published;
 pub mod recovery;
 pub mod regular;
 pub mod suggest;
+pub mod text;
 pub mod trial;
 pub mod value;
 

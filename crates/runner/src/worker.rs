@@ -44,7 +44,7 @@ pub fn main(registry: &Registry) -> ExitCode {
 }
 
 fn refuse(message: &str) -> ExitCode {
-    eprintln!("worker: {message}");
+    eprintln!("worker: {}", trueput_record::text::visible(message));
     ExitCode::FAILURE
 }
 

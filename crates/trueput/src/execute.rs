@@ -73,7 +73,8 @@ pub fn command_line() -> Vec<String> {
 /// Where the run folder cannot be read or written, or nobody reads standard output.
 pub fn report(folder: &RunFolder) -> Result<(), Failure> {
     let report = Report::load(folder.path())?;
-    output::write(&report.render(Format::Terminal, output::style()))?;
+    let document = report.render(Format::Terminal, output::style());
+    output::document(&document, Format::Terminal)?;
     output::line(&format!("run folder: {}", folder.path().display()))?;
     write_own_page(&report)
 }

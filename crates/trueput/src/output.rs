@@ -3,14 +3,43 @@
 use crate::failure::Failure;
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
-use trueput_analysis::Style;
 use trueput_analysis::charts::Charts;
+use trueput_analysis::{Format, Style};
+use trueput_record::text::{shortened, visible, visible_json, visible_lines};
 
-/// Writes text to standard output as it is.
+/// Writes text to standard output, every hidden character in it shown by its number.
 ///
 /// # Errors
 /// [`Failure::OutputClosed`] where nobody reads any more.
 pub fn write(text: &str) -> Result<(), Failure> {
+    as_it_is(&visible_lines(text))
+}
+
+/// Writes a document that the analysis made: its renderers have shown what is hidden in texts, and
+/// what else a terminal obeys are their own colours.
+///
+/// # Errors
+/// As [`write`].
+pub fn document(text: &str, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => as_it_is(&visible_json(text)),
+        _ => as_it_is(text),
+    }
+}
+
+/// Writes lines of JSON to standard output, in which hidden characters are JSON's own escapes.
+///
+/// # Errors
+/// As [`write`].
+pub fn json_lines(text: &str) -> Result<(), Failure> {
+    document(&format!("{}\n", text.trim_end_matches('\n')), Format::Json)
+}
+
+/// Writes text of our own to standard output as it is.
+///
+/// # Errors
+/// As [`write`].
+pub fn as_it_is(text: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     output.write_all(text.as_bytes())?;
     output.flush()?;
@@ -30,12 +59,14 @@ pub fn line(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`write`].
 pub fn json(value: &serde_json::Value) -> Result<(), Failure> {
-    line(&format!("{value:#}"))
+    json_lines(&format!("{value:#}"))
 }
 
-/// Writes one line to standard error. Nobody can be told where that fails.
+/// Writes one line to standard error, every hidden character in it shown by its number and long
+/// quotations cut. Nobody can be told where that fails.
 pub fn note(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", on_one_line(text));
+    let line = shortened(&on_one_line(text));
+    let _ = writeln!(std::io::stderr().lock(), "{}", visible(&line));
 }
 
 /// Writes one line that says what is wrong to standard error.

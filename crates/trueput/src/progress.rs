@@ -9,6 +9,7 @@ use pace::Pace;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use trueput_record::measurement::OperationSummary;
+use trueput_record::text::visible;
 use trueput_record::{Outcome, TrialRecord};
 use trueput_runner::{Event, Phase};
 
@@ -64,7 +65,7 @@ impl Progress {
         if matches!(self.manner, Manner::Json) {
             if let Ok(line) = serde_json::to_string(event) {
                 // Whoever read the events may have gone: the run and its folder matter more.
-                let _ = output::line(&line);
+                let _ = output::json_lines(&line);
             }
             return;
         }
@@ -132,7 +133,7 @@ impl Progress {
         match &self.manner {
             Manner::Bar(bar) => {
                 bar.set_position(0);
-                bar.set_message(name.to_owned());
+                bar.set_message(visible(name).into_owned());
             }
             Manner::Lines | Manner::Json => self.say(name),
         }
@@ -164,7 +165,7 @@ impl Progress {
         match &self.manner {
             Manner::Bar(bar) => {
                 bar.set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
-                bar.set_message(text);
+                bar.set_message(visible(&text).into_owned());
             }
             Manner::Lines if now.duration_since(self.told) >= LINE_EVERY => {
                 self.told = now;

@@ -1,9 +1,14 @@
 //! Plain tables of short texts, for the commands that list things.
 
+use trueput_record::text::visible;
+
 /// Aligns rows in columns, two spaces apart. The last column is not padded.
 pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
     let header = header.map(str::to_owned);
-    let all = || std::iter::once(&header).chain(rows);
+    // A line feed in a cell would begin a row of its own.
+    let shown = |row: &[String; N]| row.each_ref().map(|cell| visible(cell).into_owned());
+    let rows: Vec<_> = rows.iter().map(shown).collect();
+    let all = || std::iter::once(&header).chain(&rows);
     let mut widths = [0; N];
     for row in all() {
         for (width, cell) in widths.iter_mut().zip(row) {

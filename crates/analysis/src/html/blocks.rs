@@ -1,6 +1,7 @@
 //! Blocks of a report as HTML, every text escaped.
 
 use crate::document::{Block, Column, Table};
+use trueput_record::text::visible_lines;
 
 /// A column of figures as dispensable as this stays out of sight on a narrow page until it
 /// is asked for; one of words sooner: it is wider.
@@ -17,7 +18,7 @@ const SHORT: usize = 32;
 /// Text as HTML shows it, in elements and in quoted attributes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in visible_lines(text).chars() {
         match character {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),

@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (_, true) => Format::Markdown,
         _ => Format::Terminal,
     };
-    output::write(&render(&compared, format, output::style()))?;
+    output::document(&render(&compared, format, output::style()), format)?;
     match arguments.fail_if_slower {
         Some(part) => gate(&compared, part, arguments.allow_unsure),
         None => Ok(ExitCode::SUCCESS),

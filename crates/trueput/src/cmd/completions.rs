@@ -29,6 +29,6 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "trueput", &mut script);
-    output::write(&String::from_utf8_lossy(&script))?;
+    output::as_it_is(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -62,11 +62,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         reports.push(report);
     }
-    let text = match arguments.format {
-        Kind::Csv => merge::render(&reports, Format::Csv, Style::default()),
-        Kind::Jsonl => export::json_lines(&reports),
-        Kind::Openmetrics => export::open_metrics(&reports),
-    };
-    output::write(&text)?;
+    match arguments.format {
+        Kind::Csv => {
+            let text = merge::render(&reports, Format::Csv, Style::default());
+            output::document(&text, Format::Csv)?;
+        }
+        Kind::Jsonl => output::document(&export::json_lines(&reports), Format::Json)?,
+        Kind::Openmetrics => output::write(&export::open_metrics(&reports))?,
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -68,11 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         Format::Terminal
     };
-    output::write(&render(
-        &history,
-        format,
-        output::style_with(arguments.charts),
-    ))?;
+    let document = render(&history, format, output::style_with(arguments.charts));
+    output::document(&document, format)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,8 +12,8 @@ use crate::progress::Progress;
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
-use trueput_analysis::Report;
 use trueput_analysis::ledger::ledgers;
+use trueput_analysis::{Format, Report};
 use trueput_record::ledger::LedgerKind;
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
@@ -83,9 +83,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
     let report = Report::load(folder.path())?;
     match arguments.json {
-        true => output::line(&serde_json::json!({ "ledger": ledgers(&report) }).to_string())?,
+        true => {
+            let document = serde_json::json!({ "ledger": ledgers(&report) });
+            output::json_lines(&document.to_string())?;
+        }
         false => {
-            output::write(&report.render_ledger(output::style()))?;
+            let document = report.render_ledger(output::style());
+            output::document(&document, Format::Terminal)?;
             output::line(&format!("run folder: {}", folder.path().display()))?;
             write_own_page(&report)?;
         }

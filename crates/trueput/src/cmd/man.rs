@@ -24,6 +24,6 @@ pub fn run() -> Result<ExitCode, Failure> {
             Man::new(subcommand.clone()).render(&mut page)?;
         }
     }
-    output::write(&String::from_utf8_lossy(&page))?;
+    output::as_it_is(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             let workloads = registry.workloads.iter();
             let workloads: Vec<_> = workloads.map(|workload| workload.info().name).collect();
             let text = published::render(&published, &workloads, format, output::style());
-            output::write(&text)?;
+            output::document(&text, format)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -98,8 +98,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 several => write_html(&merge::page(several), file)?,
             }
         }
-        ([report], None) => output::write(&report.render(arguments.format, style))?,
-        (several, None) => output::write(&merge::render(several, arguments.format, style))?,
+        ([report], None) => {
+            output::document(&report.render(arguments.format, style), arguments.format)?;
+        }
+        (several, None) => {
+            let document = merge::render(several, arguments.format, style);
+            output::document(&document, arguments.format)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

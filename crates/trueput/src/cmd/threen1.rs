@@ -124,12 +124,11 @@ fn solved_before(folder: &RunFolder) -> Result<Vec<TrialRecord>, Failure> {
 /// The problem's line. A problem without answers (a failed trial, the null engine) has none: the
 /// progress on standard error says how it ended.
 fn tell(record: &TrialRecord, json: bool) -> Result<(), Failure> {
-    let line = if json {
-        Threen1Line::of(record).and_then(|line| serde_json::to_string(&line).ok())
-    } else {
-        threen1_line(record)
-    };
-    line.map_or(Ok(()), |line| output::line(&line))
+    if json {
+        let line = Threen1Line::of(record).and_then(|line| serde_json::to_string(&line).ok());
+        return line.map_or(Ok(()), |line| output::json_lines(&line));
+    }
+    threen1_line(record).map_or(Ok(()), |line| output::line(&line))
 }
 
 fn standard_input() -> Result<String, Failure> {

@@ -1,0 +1,217 @@
+//! Text of unknown origin, made fit to be shown: on a terminal, in a table, in a message.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// How many characters of one input a message quotes at most.
+pub const LONGEST_QUOTE: usize = 200;
+
+/// How long a message is at most, in characters, whatever it quotes.
+const LONGEST_MESSAGE: usize = 4_000;
+
+/// Whether a character does something other than to be seen: control characters, which a terminal
+/// obeys, and those that turn the direction of the text around them, break its lines or take no room.
+///
+/// The joiners that Indic and Persian words are written with are seen in their words and are not
+/// among these: see [`visible`].
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The zero-width non-joiner and joiner: hidden but behind a letter that is not ASCII.
+fn is_joiner(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}')
+}
+
+/// Text on one line in which every hidden character is shown by its number, as in `\u{1b}`.
+///
+/// ```
+/// use trueput_record::text::visible;
+/// assert_eq!(visible("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+/// assert_eq!(visible("வணக்கம்"), "வணக்கம்");
+/// ```
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    replaced(text, is_hidden, push_number)
+}
+
+/// As [`visible`], with line feeds and tabs left as they are.
+#[must_use]
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    let hidden = |character: char| is_hidden(character) && !matches!(character, '\n' | '\t');
+    replaced(text, hidden, push_number)
+}
+
+/// JSON in which every hidden character is written as JSON's own escape: any reader gets the same
+/// value from it. Line feeds are left between the values.
+#[must_use]
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    let hidden = |character: char| is_hidden(character) && character != '\n';
+    replaced(json, hidden, |into, character| {
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(into, "\\u{unit:04x}");
+        }
+    })
+}
+
+fn push_number(into: &mut String, character: char) {
+    let _ = write!(into, "\\u{{{:x}}}", u32::from(character));
+}
+
+fn replaced(
+    text: &str,
+    hidden: impl Fn(char) -> bool,
+    write: impl Fn(&mut String, char),
+) -> Cow<'_, str> {
+    if !text.chars().any(|c| hidden(c) || is_joiner(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut before = ' ';
+    for character in text.chars() {
+        let stray = is_joiner(character) && (before.is_ascii() || is_joiner(before));
+        match stray || hidden(character) {
+            true => write(&mut shown, character),
+            false => shown.push(character),
+        }
+        before = character;
+    }
+    Cow::Owned(shown)
+}
+
+/// A message in which nothing that it quotes, and no word, has more than [`LONGEST_QUOTE`]
+/// characters; where something was cut it says how much.
+#[must_use]
+pub fn shortened(message: &str) -> String {
+    if message.chars().count() <= LONGEST_QUOTE {
+        return message.to_owned();
+    }
+    let mut short = String::new();
+    let mut rest = message;
+    while let Some((before, quote, after)) = next_quote(rest) {
+        push_words(&mut short, before);
+        short.push('\'');
+        short.push_str(&cut(quote, LONGEST_QUOTE));
+        short.push('\'');
+        rest = after;
+    }
+    push_words(&mut short, rest);
+    cut(&short, LONGEST_MESSAGE).into_owned()
+}
+
+/// What stands before the next passage in single quotes, the passage, and what follows. A quote
+/// behind a letter is an apostrophe.
+fn next_quote(text: &str) -> Option<(&str, &str, &str)> {
+    let mut before = ' ';
+    for (at, character) in text.char_indices() {
+        if character == '\'' && !before.is_alphanumeric() {
+            let behind = &text[at + 1..];
+            let end = behind
+                .match_indices('\'')
+                .map(|(end, _)| end)
+                .find(|&end| {
+                    let next = behind[end + 1..].chars().next();
+                    !next.is_some_and(char::is_alphanumeric)
+                })?;
+            return Some((&text[..at], &behind[..end], &behind[end + 1..]));
+        }
+        before = character;
+    }
+    None
+}
+
+fn push_words(short: &mut String, text: &str) {
+    for word in text.split_inclusive(char::is_whitespace) {
+        short.push_str(&cut(word, LONGEST_QUOTE));
+    }
+}
+
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => {
+            let left_out = text[end..].chars().count();
+            Cow::Owned(format!("{}… ({left_out} more characters)", &text[..end]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_or_on_the_text_around_it_is_shown_by_its_number() {
+        for hidden in [
+            '\0',
+            '\u{7}',
+            '\u{8}',
+            '\r',
+            '\u{1b}',
+            '\u{7f}',
+            '\u{85}',
+            '\u{9b}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{feff}',
+            '\u{e0041}',
+        ] {
+            let text = format!("a{hidden}b");
+            let expected = format!("a\\u{{{:x}}}b", u32::from(hidden));
+            assert_eq!(visible(&text), expected);
+            assert_eq!(visible_lines(&text), expected);
+            let json = serde_json::to_string(&text).unwrap();
+            let shown = visible_json(&json);
+            assert!(!shown.chars().any(is_hidden), "{shown}");
+            assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        }
+        assert_eq!(visible("a\n\tb"), "a\\u{a}\\u{9}b");
+        assert_eq!(visible_lines("a\n\tb"), "a\n\tb");
+        assert_eq!(visible("pay\u{200d}pal"), "pay\\u{200d}pal");
+    }
+
+    #[test]
+    fn words_of_every_script_are_left_as_they_are() {
+        for word in [
+            "வணக்கம்",
+            "١٢٣",
+            "نمی\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "日本",
+            "é µs × – …",
+        ] {
+            assert_eq!(visible(word), word);
+            assert_eq!(visible_json(word), word);
+        }
+    }
+
+    #[test]
+    fn a_message_quotes_so_much_of_an_input_and_says_what_it_left_out() {
+        let input = "word ".repeat(100);
+        let message = format!("the engine's '{input}' is no number; write '7', as in the plan's");
+        let short = shortened(&message);
+        let expected = format!(
+            "the engine's '{}… (300 more characters)' is no number; write '7', as in the plan's",
+            &input[..200]
+        );
+        assert_eq!(short, expected);
+        let word = "x".repeat(300);
+        assert!(shortened(&word).ends_with("x… (100 more characters)"));
+        // The control: a long message of our own words stays whole.
+        let own = "keys are name, about, workload; ".repeat(20);
+        assert_eq!(shortened(&own), own);
+    }
+}

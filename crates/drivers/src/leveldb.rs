@@ -13,8 +13,8 @@ use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, OpenSpec,
-    Promise, Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Installable, Isolation, Knob,
+    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "LevelDB";
@@ -22,6 +22,23 @@ const SEARCH: Search = Search {
     installed: &["leveldb", "hyperleveldb", "basho-leveldb"],
     system: "libleveldb.so",
 };
+const INSTALLABLE: &[Installable] = &[
+    Installable {
+        title: TITLE,
+        path: "/libleveldb.so",
+        install: "make engines",
+    },
+    Installable {
+        title: "HyperLevelDB",
+        path: "/hyperleveldb-",
+        install: "make engines-all",
+    },
+    Installable {
+        title: "Basho's LevelDB",
+        path: "/basho-leveldb-",
+        install: "make engines-all",
+    },
+];
 const SOURCE: &str = "https://github.com/google/leveldb/blob/1.23/doc/index.md, Synchronous Writes";
 
 /// The log's record lengths are 32 bits wide, and a batch is one record.
@@ -102,6 +119,10 @@ impl Engine for LevelDb {
             library: Some(path),
             assertions,
         })
+    }
+
+    fn installable(&self) -> &'static [Installable] {
+        INSTALLABLE
     }
 
     library::found_and_named!();

@@ -14,11 +14,16 @@ use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind, Knob,
-    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Installable, Isolation, Kind,
+    Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The system's own LMDB, which can be named; the one that is compiled in is the default.
+const INSTALLABLE: &[Installable] = &[Installable {
+    title: "LMDB of the distribution",
+    path: "/liblmdb.so",
+    install: "make engines",
+}];
 const SEARCH: Search = Search {
     installed: &[],
     system: "liblmdb.so",
@@ -118,6 +123,10 @@ impl Engine for Lmdb {
             library: self.named.as_ref().map(|(path, _)| path.clone()),
             assertions: build.assertions,
         })
+    }
+
+    fn installable(&self) -> &'static [Installable] {
+        INSTALLABLE
     }
 
     fn found(&self) -> Vec<PathBuf> {

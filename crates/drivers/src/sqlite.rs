@@ -22,10 +22,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, CacheCount, CacheScope, Capabilities, Database, Dialect, Durability, Engine, Info,
-    Isolation, Kind, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Installable, Isolation, Kind, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session,
+    Value, Window,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
+const INSTALLABLE: &[Installable] = &[Installable {
+    title: "SQLite of the distribution",
+    path: "/libsqlite3.so",
+    install: "make engines",
+}];
 const SEARCH: Search = Search {
     installed: &[],
     system: "libsqlite3.so",
@@ -170,6 +176,10 @@ impl Engine for Sqlite {
             library: self.named.as_ref().map(|(path, _)| path.clone()),
             assertions: Some(build.has_assertions()),
         })
+    }
+
+    fn installable(&self) -> &'static [Installable] {
+        INSTALLABLE
     }
 
     fn found(&self) -> Vec<PathBuf> {

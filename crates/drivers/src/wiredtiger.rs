@@ -17,8 +17,8 @@ use shim::Api;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, Observer,
-    OpenSpec, Promise, Resolved, Result, Window,
+    Build, Capabilities, Database, Durability, Engine, Error, Info, Installable, Isolation, Knob,
+    Observer, OpenSpec, Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -26,6 +26,18 @@ const SEARCH: Search = Search {
     installed: &["wiredtiger"],
     system: "libwiredtiger.so",
 };
+const INSTALLABLE: &[Installable] = &[
+    Installable {
+        title: "WiredTiger 3.2",
+        path: "/libwiredtiger.so.0",
+        install: "make engines",
+    },
+    Installable {
+        title: "WiredTiger 11.3",
+        path: "/wiredtiger-11.",
+        install: "make engines-all",
+    },
+];
 const SOURCE: &str = "src/docs/tune-durability.dox of WiredTiger 11.3.1";
 
 /// A key, a value and what the log adds are one log record, whose length has 32 bits.
@@ -65,6 +77,10 @@ impl Engine for WiredTiger {
             assertions: Some(api.is_diagnostic),
             library: Some(path),
         })
+    }
+
+    fn installable(&self) -> &'static [Installable] {
+        INSTALLABLE
     }
 
     library::found_and_named!();

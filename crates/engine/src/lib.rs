@@ -57,6 +57,12 @@ pub trait Engine: Send + Sync {
         false
     }
 
+    /// The builds of this engine that this program installs, where they are several: those that are
+    /// not here are listed with what installs them.
+    fn installable(&self) -> &'static [Installable] {
+        &[]
+    }
+
     /// The library files of this engine that are on this machine, each to be given to
     /// [`Engine::at`]. The default build is the first of them, unless one is compiled in.
     fn found(&self) -> Vec<PathBuf> {
@@ -217,6 +223,17 @@ pub struct Info {
     /// Where its documentation is.
     pub homepage: &'static str,
     /// How to get it, one line; `compiled in` where nothing has to be installed.
+    pub install: &'static str,
+}
+
+/// A build of an engine that can be installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Installable {
+    /// Its name for people: `HyperLevelDB`.
+    pub title: &'static str,
+    /// What the path of its library has in it.
+    pub path: &'static str,
+    /// What installs it.
     pub install: &'static str,
 }
 

@@ -46,6 +46,51 @@ fn the_engines_are_listed_with_their_levels() {
 }
 
 #[test]
+fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
+    // Nothing is installed for a user whose home is empty.
+    let bench = Bench::new();
+    let engines = |json: &[&str]| {
+        let mut command = bench.command(&[&["engines"][..], json].concat());
+        let home = command
+            .env("HOME", bench.path())
+            .env_remove("XDG_DATA_HOME");
+        stdout(&home.output().unwrap())
+    };
+    let table = engines(&[]);
+    let document: serde_json::Value = serde_json::from_str(&engines(&["--json"])).unwrap();
+    let to_install = |name: &str| {
+        let mut all = document.as_array().unwrap().iter();
+        let engine = all.find(|one| one["name"] == name).unwrap();
+        let builds = engine["to_install"].as_array().unwrap().iter();
+        let titles = builds.map(|one| one["title"].as_str().unwrap().to_owned());
+        titles.collect::<Vec<_>>()
+    };
+    let relatives = ["HyperLevelDB", "Basho's LevelDB"];
+    for (title, engine, install) in [
+        (relatives[0], "leveldb", "make engines-all"),
+        (relatives[1], "leveldb", "make engines-all"),
+        ("WiredTiger 11.3", "wiredtiger", "make engines-all"),
+    ] {
+        let lines: Vec<_> = table.lines().filter(|line| line.contains(title)).collect();
+        // A build that lies in a system-wide folder is here, whatever the home.
+        match to_install(engine).iter().any(|one| one == title) {
+            true => {
+                assert_eq!(lines.len(), 1, "{title}: {table}");
+                assert!(lines[0].starts_with(engine), "{table}");
+                assert!(
+                    lines[0].ends_with(&format!("{title}: {install}")),
+                    "{table}"
+                );
+            }
+            false => assert_eq!(lines.len(), 0, "{title}: {table}"),
+        }
+    }
+    // The control: what is compiled in is not to be installed.
+    assert_eq!(to_install("redb"), Vec::<String>::new());
+    assert!(!table.contains("to install: "), "{table}");
+}
+
+#[test]
 fn workloads_and_knobs_are_listed_with_defaults_and_ranges() {
     assert!(told(&["workloads"]).contains("per-store, per-start, per-block"));
     assert!(told(&["knobs", "lmdb"]).contains("map_size"));

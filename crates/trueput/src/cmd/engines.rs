@@ -49,11 +49,6 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         "from",
     ];
     output::write(&table::align(header, &rows))?;
-    let mut gap = "\n";
-    for line in listed.iter().filter_map(to_install) {
-        output::line(&format!("{gap}{line}"))?;
-        gap = "";
-    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -104,7 +99,27 @@ impl Listed {
     }
 }
 
-/// A row for each build; an engine that is not there has one, too.
+impl Listed {
+    /// The builds that are not here, and what installs each: of an engine that comes in one, itself.
+    fn to_install(&self) -> Vec<(&'static str, &'static str)> {
+        let info = self.engine.info();
+        let known = self.engine.installable();
+        if known.is_empty() {
+            let absent = self.builds.is_empty().then_some((info.title, info.install));
+            return absent.into_iter().collect();
+        }
+        let libraries: Vec<_> = self
+            .builds
+            .iter()
+            .filter_map(|found| Some(found.library.as_ref()?.to_string_lossy()))
+            .collect();
+        let here = |path: &str| libraries.iter().any(|library| library.contains(path));
+        let absent = known.iter().filter(|build| !here(build.path));
+        absent.map(|build| (build.title, build.install)).collect()
+    }
+}
+
+/// A row for each build that is here, and for each that could be installed.
 fn rows(listed: &Listed) -> Vec<[String; 6]> {
     let engine = listed.engine;
     let row = |version: &str, from: String| {
@@ -122,9 +137,6 @@ fn rows(listed: &Listed) -> Vec<[String; 6]> {
             from,
         ]
     };
-    if listed.builds.is_empty() {
-        return vec![row("not there", "see below".to_owned())];
-    }
     let of_build = |found: &Found| {
         let library = found.library.as_ref().map(|path| path.display());
         let from = library.map_or_else(|| "compiled in".to_owned(), |path| path.to_string());
@@ -137,15 +149,14 @@ fn rows(listed: &Listed) -> Vec<[String; 6]> {
             Err(why) => row("unusable", why.clone()),
         }
     };
-    listed.builds.iter().map(of_build).collect()
-}
-
-/// How to get an engine that is not there.
-fn to_install(listed: &Listed) -> Option<String> {
-    let info = listed.engine.info();
-    let why = listed.missing.as_ref()?;
-    let (name, install) = (info.name, info.install);
-    Some(format!("{name}: {why}; to install: {install}"))
+    let mut rows: Vec<_> = listed.builds.iter().map(of_build).collect();
+    rows.extend(
+        listed
+            .to_install()
+            .into_iter()
+            .map(|(title, install)| row("not here", format!("{title}: {install}"))),
+    );
+    rows
 }
 
 /// The number in a version that comes with a date or a source id; JSON has it whole.
@@ -187,6 +198,11 @@ fn described(listed: &Listed) -> Value {
         "present": listed.builds.iter().any(|found| found.build.is_ok()),
         "builds": listed.builds.iter().map(described_build).collect::<Vec<_>>(),
         "missing": listed.missing,
+        "to_install": listed
+            .to_install()
+            .into_iter()
+            .map(|(title, install)| json!({ "title": title, "install": install }))
+            .collect::<Vec<_>>(),
         "license": info.license,
         "homepage": info.homepage,
         "install": info.install,

@@ -1,6 +1,7 @@
 //! A trial's names and settings, bound to the engine and the workload that they mean.
 
 use crate::Registry;
+use crate::disk_space::DiskSpace;
 use crate::host::placement;
 use trueput_engine::{Engine, Native, Resolved, Storage, knob, storage};
 use trueput_record::plan::{MAX_WORKERS, check_count};
@@ -43,6 +44,11 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
+    /// The room on disk that the trial needs.
+    pub fn disk_space(&self, spec: &TrialSpec, factor: f64) -> DiskSpace {
+        DiskSpace::of_job(&*self.job, &*self.engine, spec.workers, factor)
+    }
+
     /// What the trial's transactions never show each other, as the driver states it.
     pub fn isolation(&self) -> Option<Isolation> {
         match self.job.uses_sql() {

@@ -1,5 +1,6 @@
 //! Why a run cannot begin or go on. A trial that fails is no error: it is recorded.
 
+use crate::disk_space::DiskSpace;
 use std::path::PathBuf;
 use trueput_record::value::format_bytes;
 
@@ -35,15 +36,18 @@ pub enum Error {
     },
     /// The file system of the work folder has too little room.
     #[error(
-        "work folder {path}: {} needed, {} free; free some or name another folder",
-        format_bytes(*needed_bytes),
+        "work folder {path}: {}, {} free; free some, name another folder, or give --disk-factor where \
+         the engines take less",
+        space.explained(*factor),
         format_bytes(*free_bytes)
     )]
     NoRoom {
         /// The folder.
         path: PathBuf,
         /// What the largest trial may need.
-        needed_bytes: u64,
+        space: DiskSpace,
+        /// How many times what is expected must be free.
+        factor: f64,
         /// What is free for this user.
         free_bytes: u64,
     },

@@ -8,6 +8,7 @@ mod ceiling;
 mod conformance;
 mod context;
 mod crash;
+pub mod disk_space;
 pub mod error;
 pub mod event;
 mod events;
@@ -128,6 +129,9 @@ pub struct Options {
     /// Continue an unfinished trial in its database where that is still there, and run failed trials
     /// again. Otherwise such a database is removed and its trial starts afresh.
     pub resume_databases: bool,
+    /// How many times a database's expected size must be free before it is made; see
+    /// [`disk_space::DISK_FACTOR`].
+    pub disk_factor: f64,
     /// Measure what the machine could do at most, once for each file system, number of workers and
     /// size of a commit; it takes about two seconds each time.
     pub ceilings: bool,

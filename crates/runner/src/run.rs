@@ -2,9 +2,10 @@
 
 use crate::bind::bind;
 use crate::context::{Context, Held};
+use crate::disk_space::{DiskSpace, RunSpace};
 use crate::repeats::RepeatRule;
 use crate::round::{round_key, rounds, run_round};
-use crate::trial::{Trial, load_key, needed_bytes, outcome, run_trial};
+use crate::trial::{Trial, load_key, outcome, run_trial};
 use crate::work_folder::{RunArea, WorkFolder};
 use crate::{Error, Event, Options, Registry, conformance, host};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -47,12 +48,14 @@ pub fn create_run(
     registry: &Registry,
     command: Vec<String>,
 ) -> Result<(RunFolder, RunManifest), Error> {
-    let needed_bytes = check_trials(&trials, results, options, registry)?;
+    let space = check_trials(&trials, results, options, registry)?;
     let place = check_places(results, options)?;
-    if let Some(free_bytes) = host::free_bytes(&place).filter(|&free| free < needed_bytes) {
+    let free_bytes = host::free_bytes(&place);
+    if let Some(free_bytes) = free_bytes.filter(|&free| free < space.needed_bytes) {
         return Err(Error::NoRoom {
             path: place,
-            needed_bytes,
+            space,
+            factor: options.disk_factor,
             free_bytes,
         });
     }
@@ -78,18 +81,16 @@ pub fn create_run(
     Ok((folder, manifest))
 }
 
-/// Checks every trial and returns how many bytes must be free for the largest one, or for all where
-/// their databases are kept.
+/// Checks every trial and returns how much must be free for the largest one, or for all where their
+/// databases are kept.
 fn check_trials(
     trials: &[TrialSpec],
     results: &Path,
     options: &Options,
     registry: &Registry,
-) -> Result<u64, Error> {
+) -> Result<DiskSpace, Error> {
     let mut ids = HashSet::new();
-    let mut needed: u64 = 0;
-    // The databases of a round are there at once.
-    let mut of_rounds: HashMap<String, u64> = HashMap::new();
+    let mut space = RunSpace::new(options.keep_databases);
     let mut limits = HashSet::new();
     for spec in trials {
         let refuse = |message| Error::Trial {
@@ -109,26 +110,12 @@ fn check_trials(
             host::service::check_place(&*service, &host::nearest_existing(place))
                 .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
         }
-        let bytes = needed_bytes(&*bound.job, spec.workers);
-        let bytes = host::filesystem::taken_bytes(&spec.conditions, bytes);
-        let bytes = match round_key(spec).filter(|_| !options.keep_databases) {
-            Some(key) => {
-                let sum = of_rounds.entry(key).or_default();
-                *sum = sum.saturating_add(bytes);
-                *sum
-            }
-            None => bytes,
-        };
-        needed = if options.keep_databases {
-            needed.saturating_add(bytes)
-        } else {
-            needed.max(bytes)
-        };
+        space.add(spec, bound.disk_space(spec, options.disk_factor));
     }
     if ids.is_empty() {
         Err(Error::NoTrials)
     } else {
-        Ok(needed)
+        Ok(space.total)
     }
 }
 

@@ -24,23 +24,6 @@ use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
-use trueput_workloads::Job;
-
-/// How many times a frugal engine's size must be free before a trial: engines that copy on write or
-/// compact in the background hold several versions of a page or a level at once. Some outgrow even
-/// that (LMDB under long-lived readers has no bound); their trial then fails with the engine's words.
-const DISK_FACTOR: u64 = 4;
-
-/// What a file system has beyond files that a workload lays out itself: their directory, metadata.
-const SPARE_BYTES: u64 = 16 << 20;
-
-/// Bytes that must be free for a job of so many workers.
-pub(crate) fn needed_bytes(job: &dyn Job, workers: u32) -> u64 {
-    match job.own_files_bytes(workers) {
-        Some(bytes) => bytes.saturating_add(SPARE_BYTES),
-        None => job.expected_bytes().saturating_mul(DISK_FACTOR),
-    }
-}
 
 /// A trial that has ended: its line, and its latencies by kind where there are any.
 pub(crate) struct Trial {
@@ -107,6 +90,8 @@ pub(crate) struct Place {
     left: Left,
     /// What can be counted of the storage below; `None` where that says nothing.
     countable: Option<Countable>,
+    /// What must be free where its database is made.
+    needed_bytes: u64,
 }
 
 impl Place {
@@ -124,16 +109,18 @@ impl Place {
         let (directory, left) = database_folder(context, spec, &bound, trial)?;
         trial.record.resumed = left == Left::Unfinished;
         if left == Left::Nothing {
-            check_room(spec, &bound, &directory)?;
+            check_room(context, spec, &bound, &directory)?;
         }
         if left != Left::Unfinished {
             trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
         }
+        let needed_bytes = needed_bytes(context, spec, &bound);
         Ok(Self {
             countable: flush_evidence::countable(spec, &bound, &directory),
             bound,
             directory,
             left,
+            needed_bytes,
         })
     }
 
@@ -153,7 +140,7 @@ impl Place {
     /// a file system of its own.
     pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
         match self.left == Left::Nothing && spec.conditions.file_system.is_none() {
-            true => needed_bytes(&*self.bound.job, spec.workers),
+            true => self.needed_bytes,
             false => 0,
         }
     }
@@ -455,7 +442,7 @@ fn database_folder(
         context.area.remove(&spec.id)?;
     }
     let (directory, _) = context.area.trial(&spec.id)?;
-    let needed = needed_bytes(&*bound.job, spec.workers);
+    let needed = needed_bytes(context, spec, bound);
     let ground = filesystem::make(&directory, conditions, needed)?;
     Ok((stand_on(ground, trial), Left::Nothing))
 }
@@ -467,13 +454,24 @@ fn stand_on(ground: Ground, trial: &mut Trial) -> PathBuf {
     ground.database
 }
 
-fn check_room(spec: &TrialSpec, bound: &Bound, directory: &Path) -> Result<(), String> {
-    let needed = needed_bytes(&*bound.job, spec.workers);
+fn needed_bytes(context: &Context<'_>, spec: &TrialSpec, bound: &Bound) -> u64 {
+    let factor = context.options.disk_factor;
+    bound.disk_space(spec, factor).needed_bytes
+}
+
+fn check_room(
+    context: &Context<'_>,
+    spec: &TrialSpec,
+    bound: &Bound,
+    directory: &Path,
+) -> Result<(), String> {
+    let factor = context.options.disk_factor;
+    let space = bound.disk_space(spec, factor);
     match host::free_bytes(directory) {
-        Some(free) if free < needed => Err(format!(
-            "too little room in {}: {} needed, {} free",
+        Some(free) if free < space.needed_bytes => Err(format!(
+            "too little room in {}: {}, {} free",
             directory.display(),
-            format_bytes(needed),
+            space.explained(factor),
             format_bytes(free)
         )),
         _ => Ok(()),

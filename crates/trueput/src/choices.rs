@@ -8,6 +8,7 @@ use trueput_engine::secret;
 use trueput_record::folder::SplitBy;
 use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
+use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
 
 /// Where a run leaves its results and its databases, and how it tells what it does.
 #[derive(Debug, Args)]
@@ -22,9 +23,21 @@ pub struct Places {
     /// Leave each trial's database where it is
     #[arg(long)]
     pub keep_databases: bool,
+    #[command(flatten)]
+    pub disk: Disk,
     /// Do not measure what the machine could do at most (about two seconds per run)
     #[arg(long)]
     pub no_ceilings: bool,
+}
+
+/// How much room on disk is wanted.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Disk {
+    /// How many times a database's expected size must be free: engines that copy pages or compact
+    /// keep several versions of them
+    #[arg(long = "disk-factor", value_name = "N", value_parser = parse_factor,
+        default_value_t = DISK_FACTOR, allow_negative_numbers = true)]
+    pub factor: f64,
 }
 
 impl Places {

@@ -25,6 +25,7 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
         keep_databases: places.keep_databases,
         keep_unfinished: false,
         resume_databases: false,
+        disk_factor: places.disk.factor,
         ceilings: !places.no_ceilings,
         until: None,
         include_assertions: false,

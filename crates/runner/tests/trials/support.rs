@@ -101,6 +101,7 @@ impl Bench {
             keep_databases: false,
             keep_unfinished: false,
             resume_databases: false,
+            disk_factor: trueput_runner::disk_space::DISK_FACTOR,
             ceilings: false,
             stop: Arc::new(AtomicBool::new(false)),
         };

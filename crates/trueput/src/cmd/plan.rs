@@ -1,16 +1,17 @@
 //! `trueput plan check`: expands a plan and shows its trials, without running any.
 
-use crate::choices::Choices;
+use crate::choices::{Choices, Disk};
 use crate::failure::Failure;
 use crate::published_plan::{self, parse_scale};
 use crate::{output, table};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::process::ExitCode;
-use trueput_engine::knob::resolve;
 use trueput_record::TrialSpec;
+use trueput_record::text::visible;
 use trueput_record::value::format_bytes;
 use trueput_runner::Registry;
+use trueput_runner::disk_space::DiskSpace;
 use trueput_runner::matrix::{self, Builds, Matrix};
 
 const EXAMPLES: &str = "\
@@ -48,6 +49,8 @@ struct CheckArguments {
     json: bool,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    disk: Disk,
 }
 
 /// Shows the trials.
@@ -61,30 +64,33 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     arguments.choices.apply(&mut plan)?;
     let mut matrix = matrix::expand_with(&plan, registry, Builds::Unopened)?;
     matrix.left_out.extend(left_out);
+    let factor = arguments.disk.factor;
     if arguments.json {
+        let DiskSpace {
+            expected_bytes,
+            needed_bytes,
+        } = DiskSpace::of_plan(&matrix.trials, registry, factor);
+        let disk = json!({
+            "expected_bytes": expected_bytes,
+            "needed_bytes": needed_bytes,
+            "factor": factor,
+        });
         output::json(&json!({
             "trials": matrix.trials,
             "left_out": matrix.left_out,
             "not_opened": matrix.not_opened,
+            "disk": disk,
         }))?;
     } else {
-        output::write(&described(&matrix, registry))?;
+        output::write(&described(&matrix, factor, registry))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(matrix: &Matrix, registry: &Registry) -> String {
-    let sizes: Vec<_> = matrix
-        .trials
-        .iter()
-        .map(|spec| expected_bytes(spec, registry))
-        .collect();
-    let rows: Vec<_> = matrix
-        .trials
-        .iter()
-        .zip(&sizes)
-        .map(|(spec, &size)| row(spec, size))
-        .collect();
+fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
+    let expected = |spec| DiskSpace::of_trial(spec, registry, factor).expected_bytes;
+    let trials = matrix.trials.iter();
+    let rows: Vec<_> = trials.map(|spec| row(spec, expected(spec))).collect();
     let header = [
         "trial",
         "contender",
@@ -97,17 +103,23 @@ fn described(matrix: &Matrix, registry: &Registry) -> String {
     ];
     let mut text = table::align(header, &rows);
     for reason in &matrix.left_out {
-        text.push_str(&format!("left out: {reason}\n"));
+        text.push_str(&format!("left out: {}\n", visible(reason)));
     }
     for sentence in &matrix.not_opened {
-        text.push_str(&format!("{sentence}\n"));
+        text.push_str(&format!("{}\n", visible(sentence)));
     }
-    let largest = sizes.iter().max().copied().unwrap_or_default();
-    let trials = rows.len();
-    let size = format_bytes(largest);
+    let space = DiskSpace::of_plan(&matrix.trials, registry, factor);
+    let (trials, size) = (rows.len(), format_bytes(space.expected_bytes));
     text.push_str(&format!(
         "{trials} trials; databases take about {size} at most at a time\n"
     ));
+    if space.needed_bytes > 0 {
+        text.push_str(&format!(
+            "{} at the start of a run: engines that copy pages or compact keep several versions of \
+             them (--disk-factor changes that)\n",
+            space.explained(factor)
+        ));
+    }
     text
 }
 
@@ -128,22 +140,4 @@ fn row(spec: &TrialSpec, size: u64) -> [String; 8] {
         spec.conditions.special(),
         spec.note.clone().unwrap_or_default(),
     ]
-}
-
-/// What the workload expects of a frugal engine; nothing where the engine keeps nothing.
-fn expected_bytes(spec: &TrialSpec, registry: &Registry) -> u64 {
-    let retains = registry
-        .engine(&spec.engine)
-        .map(|engine| engine.capabilities().retains_data);
-    let Ok(workload) = registry.workload(&spec.workload) else {
-        return 0;
-    };
-    let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
-    let job = settings.and_then(|settings| workload.job(&settings, &spec.conditions));
-    match (retains, job) {
-        (Ok(true), Ok(job)) => job
-            .own_files_bytes(spec.workers)
-            .unwrap_or_else(|| job.expected_bytes()),
-        _ => 0,
-    }
 }

@@ -1,0 +1,179 @@
+//! How much room on disk trials need: the one estimate by which plans are shown and runs are refused.
+
+use crate::round::round_key;
+use crate::{Registry, host};
+use std::collections::HashMap;
+use trueput_engine::Engine;
+use trueput_engine::knob::resolve;
+use trueput_record::TrialSpec;
+use trueput_record::value::format_bytes;
+use trueput_workloads::Job;
+
+/// How many times a frugal engine's size must be free before a trial, unless the user says otherwise:
+/// engines that copy on write or compact in the background hold several versions of a page or a level
+/// at once. Some outgrow even that (LMDB under long-lived readers has no bound); their trial then
+/// fails with the engine's words.
+pub const DISK_FACTOR: f64 = 4.0;
+
+/// What a file system has beyond files that a workload lays out itself: their directory, metadata.
+const SPARE_BYTES: u64 = 16 << 20;
+
+/// Reads a factor in the place of [`DISK_FACTOR`].
+///
+/// # Errors
+/// One sentence.
+pub fn parse_factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse::<f64>().ok();
+    factor
+        .filter(|factor| (0.01..=100.0).contains(factor))
+        .ok_or_else(|| format!("'{text}' is no factor; write a number from 0.01 to 100, as in 1.5"))
+}
+
+/// The room that a trial or a run needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// What the databases of a frugal engine take.
+    pub expected_bytes: u64,
+    /// What must be free before they are made.
+    pub needed_bytes: u64,
+}
+
+impl DiskSpace {
+    /// What a job takes on an engine; nothing where the engine keeps nothing.
+    pub(crate) fn of_job(job: &dyn Job, engine: &dyn Engine, workers: u32, factor: f64) -> Self {
+        if let Some(bytes) = job.own_files_bytes(workers) {
+            return Self {
+                expected_bytes: bytes,
+                needed_bytes: bytes.saturating_add(SPARE_BYTES),
+            };
+        }
+        if !engine.capabilities().retains_data {
+            return Self::default();
+        }
+        let expected_bytes = job.expected_bytes();
+        Self {
+            expected_bytes,
+            needed_bytes: (expected_bytes as f64 * factor) as u64,
+        }
+    }
+
+    /// What a trial of a plan takes; nothing for one that cannot be run, which is refused elsewhere.
+    #[must_use]
+    pub fn of_trial(spec: &TrialSpec, registry: &Registry, factor: f64) -> Self {
+        let Ok(workload) = registry.workload(&spec.workload) else {
+            return Self::default();
+        };
+        let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
+        let job = settings.and_then(|settings| workload.job(&settings, &spec.conditions));
+        let storage: &dyn Engine = &trueput_engine::Storage;
+        let engine = registry.engine(&spec.engine);
+        job.map_or_else(
+            |_| Self::default(),
+            |job| Self::of_job(&*job, engine.unwrap_or(storage), spec.workers, factor),
+        )
+    }
+
+    /// What all trials of a plan need at a time, by the rule of [`RunSpace`].
+    #[must_use]
+    pub fn of_plan(trials: &[TrialSpec], registry: &Registry, factor: f64) -> Self {
+        let mut run = RunSpace::new(false);
+        for spec in trials {
+            run.add(spec, Self::of_trial(spec, registry, factor));
+        }
+        run.total
+    }
+
+    /// What must be free, and how that comes of what is expected.
+    #[must_use]
+    pub fn explained(&self, factor: f64) -> String {
+        let needed = format_bytes(self.needed_bytes);
+        let expected = format_bytes(self.expected_bytes);
+        match self.needed_bytes == (self.expected_bytes as f64 * factor) as u64 {
+            true => format!("{needed} needed ({factor} times the {expected} that databases take)"),
+            false => format!("{needed} needed"),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            expected_bytes: self.expected_bytes.saturating_add(other.expected_bytes),
+            needed_bytes: self.needed_bytes.saturating_add(other.needed_bytes),
+        }
+    }
+
+    fn or_more(self, other: Self) -> Self {
+        Self {
+            expected_bytes: self.expected_bytes.max(other.expected_bytes),
+            needed_bytes: self.needed_bytes.max(other.needed_bytes),
+        }
+    }
+}
+
+/// Adds up what the trials of a run need at a time: the largest of them, all where their databases
+/// are kept, and those together that take turns.
+pub(crate) struct RunSpace {
+    keep_databases: bool,
+    of_rounds: HashMap<String, DiskSpace>,
+    /// What all that were added need.
+    pub total: DiskSpace,
+}
+
+impl RunSpace {
+    pub(crate) fn new(keep_databases: bool) -> Self {
+        Self {
+            keep_databases,
+            of_rounds: HashMap::new(),
+            total: DiskSpace::default(),
+        }
+    }
+
+    /// Adds a trial, on the file systems that its conditions make.
+    pub(crate) fn add(&mut self, spec: &TrialSpec, space: DiskSpace) {
+        let taken = |bytes| host::filesystem::taken_bytes(&spec.conditions, bytes);
+        let space = DiskSpace {
+            needed_bytes: taken(space.needed_bytes),
+            ..space
+        };
+        if self.keep_databases {
+            self.total = self.total.plus(space);
+            return;
+        }
+        // The databases of a round are there at once.
+        let together = match round_key(spec) {
+            Some(key) => {
+                let sum = self.of_rounds.entry(key).or_default();
+                *sum = sum.plus(space);
+                *sum
+            }
+            None => space,
+        };
+        self.total = self.total.or_more(together);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_is_a_number_of_some_size() {
+        assert_eq!(parse_factor("1.5"), Ok(1.5));
+        for wrong in ["0", "-1", "NaN", "inf", "many", "1000"] {
+            assert!(parse_factor(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_must_be_free_is_explained_where_the_factor_made_it() {
+        let space = |expected_bytes: u64, needed_bytes| DiskSpace {
+            expected_bytes,
+            needed_bytes,
+        };
+        let explained = space(1 << 30, 4 << 30).explained(4.0);
+        assert_eq!(
+            explained,
+            "4 GiB needed (4 times the 1 GiB that databases take)"
+        );
+        assert_eq!(space(1 << 30, 5 << 30).explained(4.0), "5 GiB needed");
+    }
+}

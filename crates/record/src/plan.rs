@@ -49,7 +49,7 @@ pub use conditions::{ConditionLists, check_rate, parse_cpus, parse_memory, parse
 
 use crate::trial::Settings;
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -209,6 +209,8 @@ impl When {
 pub struct Origin {
     path: Option<PathBuf>,
     lines: BTreeMap<String, usize>,
+    /// The keys that an option of the command line set.
+    options: BTreeSet<String>,
 }
 
 /// A line of a plan file, for messages: `plans/x.toml:7`.
@@ -238,6 +240,18 @@ impl Origin {
     /// Says that a key no longer comes from the file, because the command line overrode it.
     pub fn forget(&mut self, key: &str) {
         self.lines.remove(key);
+    }
+
+    /// Says that an option of the command line set a key, whatever the file says of it.
+    pub fn set_by_option(&mut self, key: &str) {
+        self.forget(key);
+        self.options.insert(key.to_owned());
+    }
+
+    /// Whether an option of the command line set a key.
+    #[must_use]
+    pub fn is_option(&self, key: &str) -> bool {
+        self.options.contains(key)
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
 
+mod ineffective;
 mod reach;
 mod steps;
 mod turns;
@@ -208,6 +209,7 @@ impl<'a> Expansion<'a> {
             conditions: plan.conditions.combinations(),
         };
         expansion.check_names()?;
+        expansion.check_effects()?;
         expansion.check_steps()?;
         expansion.check_conditions()?;
         Ok(expansion)
@@ -312,7 +314,7 @@ impl<'a> Expansion<'a> {
         Err(self.wrong("turns", message.to_owned()))
     }
 
-    /// Knobs and exceptions may name engines that do not compete, but none that is not there.
+    /// Knobs and exceptions name engines, settings and knobs that there are.
     fn check_names(&self) -> Result<(), Error> {
         let owner = self.plan.workload.as_str();
         self.check_each(

@@ -240,7 +240,7 @@ pub fn apply_knobs(knobs: &[KnobSetting], plan: &mut PlanFile) {
         let settings: Vec<_> = of_engine.map(|knob| knob.setting.clone()).collect();
         plan.origin.forget(&format!("knobs.{engine}"));
         for Setting { name, values } in gathered(&settings) {
-            plan.origin.forget(&format!("knobs.{engine}.{name}"));
+            plan.origin.set_by_option(&format!("knobs.{engine}.{name}"));
             let of_engine = plan.knobs.entry(engine.clone()).or_default();
             of_engine.insert(name, values);
         }

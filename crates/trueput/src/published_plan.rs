@@ -150,6 +150,8 @@ fn nearest(
         .collect();
     plan.engines
         .retain(|one| absent(&one.engine, registry, builds).is_none());
+    // The plan's knobs of engines that are not here are left over, and no mistake.
+    plan.origin.forget("engines");
     for key in &experiment.scales {
         rescale(key, scale, &mut plan);
     }

@@ -16,6 +16,10 @@ use trueput_runner::{Registry, RepeatRule};
 /// Repeats of each cell at the most, where neither their number nor a budget is named.
 const MOST_REPEATS: u32 = 30;
 
+/// The narrowest half of an interval that may be asked for: clocks and page caches alone differ by
+/// more between two runs of one binary.
+const LEAST_HALF_WIDTH: f64 = 0.000_1;
+
 /// Reads a part of one: `3%` or `0.03`.
 pub fn parse_part(text: &str) -> Result<f64, String> {
     let number = |digits: &str| digits.trim().parse::<f64>().ok();
@@ -27,16 +31,38 @@ pub fn parse_part(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is no part; write 3% or 0.03, from 0 to less than 100%"))
 }
 
+/// Reads how narrow an interval is to be.
+fn parse_half_width(text: &str) -> Result<f64, String> {
+    let half_width = parse_part(text)?;
+    let fits = half_width >= LEAST_HALF_WIDTH;
+    fits.then_some(half_width).ok_or_else(|| {
+        format!(
+            "no number of repeats makes an interval as narrow as '{text}'; write {}% or more",
+            LEAST_HALF_WIDTH * 100.0
+        )
+    })
+}
+
+/// Reads how long repeats may go on.
+fn parse_budget(text: &str) -> Result<f64, String> {
+    let budget_s = parse_seconds(text)?;
+    let fits = budget_s > 0.0;
+    fits.then_some(budget_s)
+        .ok_or_else(|| format!("a budget of {text} is none; write a time, as in 10m"))
+}
+
 /// Options for repeats that go on until enough is known.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "How often")]
 pub struct Repeats {
     /// Repeat until half of the 95 % interval of every contender's rate (at --rate: of its worst
-    /// response time's 99th percentile) is within this part of it, as in 2%; --repeat is the most then [default: 30, or 1000 where there is a --budget]
-    #[arg(long, value_name = "PART", value_parser = parse_part)]
+    /// response time's 99th percentile) is within this part of it, as in 2%;
+    /// --repeat is the most then [default: 30, or 1000 where there is a --budget]
+    #[arg(long, value_name = "PART", value_parser = parse_half_width,
+        allow_negative_numbers = true)]
     pub until: Option<f64>,
     /// Repeat until this time is spent, as in 10m; with --until, whichever comes first
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     pub budget: Option<f64>,
 }
 
@@ -138,5 +164,19 @@ mod tests {
         for wrong in ["3", "-1%", "100%", "much", "%"] {
             assert!(parse_part(wrong).unwrap_err().contains(wrong), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_interval_that_no_repeats_reach_is_refused() {
+        assert_eq!(parse_half_width("2%"), Ok(0.02));
+        assert_eq!(parse_half_width("0.01%"), Ok(0.000_1));
+        for wrong in ["0%", "0", "-1%", "NaN", "inf", "100%", "0.001%", "1e-9"] {
+            assert!(
+                parse_half_width(wrong).unwrap_err().contains(wrong),
+                "{wrong}"
+            );
+        }
+        assert!(parse_budget("0").is_err() && parse_budget("0s").is_err());
+        assert_eq!(parse_budget("10m"), Ok(600.0));
     }
 }

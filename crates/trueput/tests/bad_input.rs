@@ -188,6 +188,138 @@ fn a_list_that_may_be_one_number_is_refused_with_both_ways_to_write_it() {
 }
 
 #[test]
+fn what_would_change_nothing_is_refused_and_never_passed_over() {
+    let bench = with_a_run();
+    let micro = ["run", "micro", "--engine", "lmdb,redb"];
+    let page = "sqlite.page_size=4096";
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["--knob", page],
+            &["the run has no sqlite; its engines are lmdb, redb"],
+        ),
+        (
+            &["--set", "size=1MiB", "--set", "records=10"],
+            &["size and records both", "size=0"],
+        ),
+        (
+            &["--set", "update_percent=50"],
+            &["update_percent is a setting of test=mix"],
+        ),
+        (&["--until", "0%"], &["'0%'", "0.01% or more"]),
+        (&["--until", "0.001%"], &["as narrow as '0.001%'"]),
+        (&["--until", "NaN"], &["'NaN' is no part"]),
+        (&["--until", "100%"], &["'100%' is no part"]),
+        (&["--budget", "0"], &["a budget of 0 is none"]),
+        (&["--disk-factor", "0"], &["'0' is no factor"]),
+    ];
+    for (given, words) in cases {
+        let arguments = [&micro, *given].concat();
+        assert_refused(&bench, &[(&arguments, words)]);
+    }
+    let storage = ["run", "log-flush", "--knob", page];
+    assert_refused(&bench, &[(&storage, &["log-flush runs on no engine"])]);
+    let step = ["ledger", "micro", "--engine", "lmdb", "--step", page];
+    assert_refused(&bench, &[(&step, &["the run has no sqlite"])]);
+    let plan = |name: &str, rest: &str| {
+        let head = "workload = \"micro\"\nengines = [\"lmdb\"]\ndurability = [\"sync\"]\n";
+        bench.write(&format!("{name}.toml"), &format!("{head}{rest}"));
+    };
+    plan("knob", "knobs.sqlite.page_size = 4096\n");
+    plan(
+        "twice",
+        "[knobs]\n\"lmdb.map_size\" = 1\nlmdb.map_size = 2\n",
+    );
+    plan(
+        "when",
+        "[[when]]\nengines = [\"sqlite\"]\nsettings = {records = 5}\nnote = \"n\"\n",
+    );
+    plan(
+        "size",
+        "settings.size = \"1MiB\"\n[[when]]\nsettings = {records = 5}\nnote = \"n\"\n",
+    );
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "knob.toml"],
+            &["knob.toml:4: sqlite.page_size: the run has no sqlite"],
+        ),
+        (
+            &["plan", "check", "twice.toml"],
+            &["twice.toml:", "lmdb.map_size is set twice"],
+        ),
+        (&["run", "when.toml"], &["when.toml:4: ", "is for nobody"]),
+        (
+            &["run", "size.toml"],
+            &["size.toml:5: ", "size and records"],
+        ),
+    ];
+    assert_refused(&bench, cases);
+}
+
+#[test]
+fn knobs_of_engines_that_the_command_line_or_the_machine_leaves_out_are_no_mistake() {
+    let bench = Bench::new();
+    let text = "workload = \"micro\"\nengines = [\"lmdb\", \"sqlite\"]\n\
+        knobs.sqlite.page_size = 4096\n";
+    bench.write("plan.toml", text);
+    bench.write(
+        "present.toml",
+        &text.replace("\"lmdb\", \"sqlite\"", "\"present\""),
+    );
+    let check = |arguments: &[&str]| {
+        let output = bench.run(&[&["plan", "check"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    };
+    check(&["plan.toml", "--engine", "lmdb"]);
+    check(&["plan.toml"]);
+    check(&["present.toml", "--knob", "rocksdb.write_buffer_size=1MiB"]);
+    check(&[
+        "micro",
+        "--engine",
+        "lmdb",
+        "--set",
+        "size=0",
+        "--set",
+        "records=10",
+    ]);
+}
+
+#[test]
+fn a_run_and_the_check_of_its_plan_need_the_same_room() {
+    let bench = with_a_run();
+    let plan = [
+        "micro",
+        "--engine",
+        "lmdb",
+        "--set",
+        "records=100000000000000",
+    ];
+    let room = |factor: &str| {
+        let options = ["--disk-factor", factor];
+        let shown = stdout(&bench.run(&[&["plan", "check"], &plan[..], &options].concat()));
+        let line = shown
+            .lines()
+            .find(|line| line.contains(" needed ("))
+            .unwrap();
+        let (needed, _) = line.split_once(" at the start of a run").unwrap();
+        let refused = refusal(&bench.run(&[&["run"], &plan[..], &options].concat()));
+        assert!(
+            refused.contains(&format!(": {needed}, ")),
+            "{refused}\n{shown}"
+        );
+        assert!(
+            needed.contains(&format!("({factor} times the ")),
+            "{needed}"
+        );
+        needed.to_owned()
+    };
+    assert_ne!(room("4"), room("1.5"));
+    let json = bench.run(&[&["plan", "check", "--json"], &plan[..]].concat());
+    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let bytes = |name: &str| document["disk"][name].as_f64().unwrap();
+    assert_eq!(bytes("needed_bytes"), 4.0 * bytes("expected_bytes"));
+}
+
+#[test]
 fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_made() {
     let cases: &[(&[&str], &str)] = &[
         (&["--set", "records=0"], "out of range (1 or more)"),

@@ -19,6 +19,7 @@ use trueput_engine::{
     Value,
 };
 use trueput_record::measurement::{Check, Measurement};
+use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
 
 /// Every workload.
@@ -57,6 +58,15 @@ pub trait Workload: Send + Sync {
     /// Its settings, described like an engine's knobs.
     fn settings(&self) -> &'static [Knob];
 
+    /// Whether each of the settings that a plan gives can have an effect beside the others, `given`
+    /// being all that it gives with every value.
+    ///
+    /// # Errors
+    /// The first that has none.
+    fn check_given(&self, _given: &Dimensions) -> Result<(), IneffectiveSetting> {
+        Ok(())
+    }
+
     /// Binds it to settings that were resolved with [`trueput_engine::knob::resolve`], and to the
     /// conditions under which it will run.
     ///
@@ -64,6 +74,15 @@ pub trait Workload: Send + Sync {
     /// One sentence, where the settings do not go together (a reversed range, say) or not with the
     /// conditions (a duration for what ends by itself): what was given and what would be right.
     fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String>;
+}
+
+/// A setting that a plan gives and that changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IneffectiveSetting {
+    /// The setting.
+    pub name: &'static str,
+    /// Why it changes nothing, and what would be right.
+    pub message: String,
 }
 
 /// What a workload is.

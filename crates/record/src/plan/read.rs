@@ -234,21 +234,29 @@ impl Reader<'_> {
             if let Some((engine, knob)) = name.split_once('.') {
                 origin.lines.insert(format!("knobs.{engine}.{knob}"), line);
                 let values = self.some(item, |one| self.value(one))?;
-                knobs
-                    .entry(engine.to_owned())
-                    .or_default()
-                    .insert(knob.to_owned(), values);
+                let of_engine = knobs.entry(engine.to_owned()).or_default();
+                if of_engine.insert(knob.to_owned(), values).is_some() {
+                    return Err(self.twice(key.span(), engine, knob));
+                }
             } else if item.get_ref().is_table() {
                 origin.lines.insert(format!("knobs.{name}"), line);
                 let owner = format!("knobs.{name}");
-                let of_engine = self.dimensions(item, &owner, origin)?;
-                knobs.entry(name).or_default().extend(of_engine);
+                let given = self.dimensions(item, &owner, origin)?;
+                let of_engine = knobs.entry(name.clone()).or_default();
+                if let Some(knob) = given.keys().find(|knob| of_engine.contains_key(*knob)) {
+                    return Err(self.twice(key.span(), &name, knob));
+                }
+                of_engine.extend(given);
             } else {
                 let message = format!("knob '{name}' names no engine; write \"ENGINE.{name}\"");
                 return Err(self.wrong(key.span(), message));
             }
         }
         Ok(knobs)
+    }
+
+    fn twice(&self, at: Range<usize>, engine: &str, knob: &str) -> Error {
+        self.wrong(at, format!("{engine}.{knob} is set twice; leave one out"))
     }
 
     fn exceptions(&self, item: &Item<'_>, origin: &mut Origin) -> Result<Vec<When>, Error> {
@@ -518,6 +526,14 @@ note = "shorter"
             "a number, a text in quotes, true or false is wanted",
         ),
         ("knobs.map_size = 3", "names no engine"),
+        (
+            "knobs = {\"lmdb.map_size\" = 1, lmdb = {map_size = 2}}",
+            "lmdb.map_size is set twice",
+        ),
+        (
+            "knobs = {lmdb = {map_size = 2}, \"lmdb.map_size\" = 1}",
+            "lmdb.map_size is set twice",
+        ),
         ("when = 3", "[[when]]"),
         ("duration = \"soon\"", "is no span of time"),
         ("rate = -5", "must be between 0"),

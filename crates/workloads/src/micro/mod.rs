@@ -18,7 +18,8 @@ mod verify;
 
 use crate::generate::value::Values;
 use crate::{
-    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Volume, Workload,
+    Conclusion, Ended, Error, Findings, IneffectiveSetting, Info, Job, Load, Remains, Target, Task,
+    Volume, Workload,
 };
 use problem::{Problem, Test};
 use settings::SETTINGS;
@@ -26,6 +27,7 @@ use std::sync::OnceLock;
 use track::{Sample, Table};
 use trueput_engine::{Capabilities, Knob, Resolved};
 use trueput_record::measurement::Measurement;
+use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
 
 /// The workload.
@@ -44,6 +46,10 @@ impl Workload for Micro {
 
     fn settings(&self) -> &'static [Knob] {
         SETTINGS
+    }
+
+    fn check_given(&self, given: &Dimensions) -> Result<(), IneffectiveSetting> {
+        settings::check_given(given)
     }
 
     fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {

@@ -1,8 +1,11 @@
 //! What can be set, for people and for the command line.
 
+use crate::IneffectiveSetting;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
 use crate::generate::value::MIN_VALUE_BYTES;
 use trueput_engine::{Kind, Knob};
+use trueput_record::Value;
+use trueput_record::plan::Dimensions;
 
 const TESTS: &[&str] = &[
     "fill-sequential",
@@ -143,6 +146,46 @@ pub(super) const SETTINGS: &[Knob] = &[
     percent("delete_percent", "Records taken out in a mix."),
     percent("scan_percent", "Scans of nexts and one record in a mix."),
 ];
+
+/// Settings that only a mix looks at.
+const OF_A_MIX: [&str; 4] = [
+    "update_percent",
+    "insert_percent",
+    "delete_percent",
+    "scan_percent",
+];
+
+/// Whether each setting that a plan gives can have an effect: a size stands in the place of records,
+/// and only a mix has percentages.
+pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> {
+    let is_default = |value: &Value| matches!(value, Value::Integer(0));
+    let sized = given
+        .get("size")
+        .is_some_and(|sizes| !sizes.iter().all(is_default));
+    if sized && given.contains_key("records") {
+        return Err(IneffectiveSetting {
+            name: "records",
+            message: "size and records both say how much is loaded, and size is what would count: \
+                      leave one of them out, or give size=0"
+                .to_owned(),
+        });
+    }
+    let is_mix = |value: &Value| *value == Value::from("mix");
+    let mixed = given
+        .get("test")
+        .is_some_and(|tests| tests.iter().any(is_mix));
+    let unused = OF_A_MIX.into_iter().find(|name| {
+        let values = given.get(*name);
+        values.is_some_and(|values| !values.iter().all(is_default))
+    });
+    match unused.filter(|_| !mixed) {
+        None => Ok(()),
+        Some(name) => Err(IneffectiveSetting {
+            name,
+            message: format!("{name} is a setting of test=mix, which is not among the tests"),
+        }),
+    }
+}
 
 /// What a value must have room for, in a sentence's words.
 pub(super) fn too_short_a_value(value_bytes: usize) -> String {

@@ -106,6 +106,13 @@ fn setting(
         }
         Some((engine, knob)) => {
             registry.engine(engine)?;
+            let run = engines(plan, registry);
+            if !run.iter().any(|one| one == engine) {
+                return Err(format!(
+                    "the run has no {engine}; its engines are {}",
+                    run.join(", ")
+                ));
+            }
             turn(engine, knob, value);
             return Ok(());
         }

@@ -1,0 +1,118 @@
+//! What a plan or the command line gives and what would change nothing: refused, never passed over.
+
+use super::{Error, Expansion};
+use trueput_record::plan::{Dimensions, PRESENT_ENGINES, When};
+use trueput_workloads::Subject;
+
+impl Expansion<'_> {
+    /// Refuses knobs of engines that do not compete, exceptions that are for nobody, and settings
+    /// that others override.
+    pub(super) fn check_effects(&self) -> Result<(), Error> {
+        self.check_knobs_have_engines()?;
+        for (index, when) in self.plan.when.iter().enumerate() {
+            self.check_exception(&format!("when.{index}"), when)?;
+        }
+        let plan = &self.plan.settings;
+        self.check_settings(plan, |name| format!("settings.{name}"))?;
+        for (index, when) in self.plan.when.iter().enumerate() {
+            let given = with(plan, &when.settings);
+            self.check_settings(&given, |_| format!("when.{index}"))?;
+        }
+        for (index, step) in self.plan.steps.iter().enumerate() {
+            let given = with(plan, &step.settings);
+            self.check_settings(&given, |_| format!("step.{index}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_settings(
+        &self,
+        given: &Dimensions,
+        key: impl Fn(&str) -> String,
+    ) -> Result<(), Error> {
+        self.workload.check_given(given).map_err(|ineffective| {
+            let owner = &self.plan.workload;
+            let message = format!("{owner}: {}", ineffective.message);
+            self.wrong(&key(ineffective.name), message)
+        })
+    }
+
+    /// A plan's knobs may be for engines that the command line leaves out, and for engines that are
+    /// not installed; what names no engine of the run at all is a mistake.
+    fn check_knobs_have_engines(&self) -> Result<(), Error> {
+        for (engine, knobs) in &self.plan.knobs {
+            if self.competes(engine) {
+                continue;
+            }
+            for knob in knobs.keys() {
+                let owner = format!("knobs.{engine}");
+                let key = format!("{owner}.{knob}");
+                let origin = &self.plan.origin;
+                let in_file = origin.of(&key).or_else(|| origin.of(&owner)).is_some();
+                // Where an option chose the engines, the plan's knobs of others are left over.
+                let chosen_here = origin.of("engines").is_some();
+                if origin.is_option(&key) || in_file && chosen_here {
+                    let message = format!("{engine}.{knob}: {}", self.not_in_the_run(engine));
+                    return Err(self.wrong(&key, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An exception is for some engine and some level of its plan.
+    fn check_exception(&self, key: &str, when: &When) -> Result<(), Error> {
+        let origin = &self.plan.origin;
+        let nobody = !when.engines.is_empty() && !when.engines.iter().any(|one| self.competes(one));
+        if nobody && origin.of("engines").is_some() {
+            let why = self.not_in_the_run(&when.engines.join(" and no "));
+            return Err(self.wrong(key, format!("this exception is for nobody: {why}")));
+        }
+        let levels = &self.plan.durability;
+        let never = !when.durability.is_empty()
+            && !when.durability.iter().any(|level| levels.contains(level));
+        if never && origin.of("durability").is_some() {
+            let levels: Vec<_> = levels.iter().map(ToString::to_string).collect();
+            let message = format!(
+                "this exception is for no level of the plan, which has {}",
+                levels.join(", ")
+            );
+            return Err(self.wrong(key, message));
+        }
+        Ok(())
+    }
+
+    /// Whether the plan names the engine, or every one that is there.
+    fn competes(&self, engine: &str) -> bool {
+        let named = |name: &str| name == engine || name == PRESENT_ENGINES;
+        let on_engines = self.workload.subject() == Subject::Engine;
+        on_engines && self.plan.engines.iter().any(|one| named(&one.engine))
+    }
+
+    fn not_in_the_run(&self, engine: &str) -> String {
+        if self.workload.subject() == Subject::Storage {
+            return format!("{} runs on no engine", self.plan.workload);
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for one in &self.plan.engines {
+            if !names.contains(&one.engine.as_str()) {
+                names.push(&one.engine);
+            }
+        }
+        match names.is_empty() {
+            true => "the plan names no engine; see 'trueput engines'".to_owned(),
+            false => format!(
+                "the run has no {engine}; its engines are {}",
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+/// A plan's settings with some in their place.
+fn with(plan: &Dimensions, instead: &trueput_record::trial::Settings) -> Dimensions {
+    let mut given = plan.clone();
+    let instead = instead.iter();
+    given.extend(instead.map(|(name, value)| (name.clone(), vec![value.clone()])));
+    given
+}

@@ -14,6 +14,7 @@ mod trial;
 pub use beside::{ComparedColumn, ComparedRow, Comparison, Role, comparison, comparisons};
 pub(crate) use differs::of_report as what_differs;
 pub use ratios::{RatioRow, RatioTable};
+pub use scale::Sizes;
 pub(crate) use section::blocks;
 pub(crate) use steps::{changes, given_up};
 pub(crate) use trial::{is_transaction, transactions_per_minute};

@@ -1,6 +1,7 @@
 //! What the `tpcc` trials of a run came to, under the names that their rates may have.
 
 use crate::document::{Block, Column, Table};
+use crate::marks::{marked, marks};
 use crate::statistics::median;
 use crate::units::number;
 use trueput_record::measurement::Measurement;
@@ -97,7 +98,7 @@ impl Row<'_> {
         let rate = RATES.into_iter().find(|name| self.median(name).is_some());
         let rate = rate.unwrap_or_default();
         vec![
-            spec.contender(),
+            marked(&spec.contender(), &marks(self.first)),
             spec.durability.to_string(),
             self.word("store"),
             self.word("warehouses"),

@@ -9,8 +9,8 @@
 mod support;
 
 use support::{report, spec, terminal, valid};
-use trueput_analysis::Format;
 use trueput_analysis::published::{Comparison, RatioTable, comparison, comparisons};
+use trueput_analysis::{Format, Style};
 use trueput_record::ceiling::{Ceilings, FlushCeiling};
 use trueput_record::ledger::{LedgerKind, LedgerStep};
 use trueput_record::measurement::OperationSummary;
@@ -595,5 +595,67 @@ fn the_report_has_a_section_for_each_document_and_says_what_differs() {
         serde_json::from_str::<serde_json::Value>(&other.render(Format::Json, Default::default()))
             .unwrap()["published"],
         serde_json::json!([])
+    );
+}
+
+/// The tables of a report's first section beside a document: the heading of each, and its rows.
+fn drawn(trials: Vec<TrialRecord>) -> Vec<(String, Vec<String>)> {
+    let text = report(trials).render(Format::Markdown, Style::default());
+    let section = &text[text.find("## Beside").unwrap()..];
+    let end = section[3..]
+        .find("\n## ")
+        .map_or(section.len(), |at| at + 3);
+    let mut tables: Vec<(String, Vec<String>)> = Vec::new();
+    let mut inside = false;
+    for line in section[..end].lines() {
+        let is_row = line.starts_with('|');
+        match (is_row, inside) {
+            (true, false) => tables.push((line.to_owned(), Vec::new())),
+            (true, true) => tables.last_mut().unwrap().1.push(line.to_owned()),
+            (false, _) => {}
+        }
+        inside = is_row;
+    }
+    tables
+}
+
+#[test]
+fn figures_of_two_sizes_never_share_a_column_and_ratios_come_first() {
+    let tables = drawn(at_sizes(&["10000", "100000", "200000", "400000"]));
+    let (ratios, _) = &tables[0];
+    let here = "here at finish 10,000 to 400,000";
+    let there = "at finish 1,000,000 to 40,000,000";
+    assert!(
+        ratios.contains(here) && ratios.contains(&format!("2010 {there}")),
+        "{ratios}"
+    );
+    let set = |row: &String| (row.contains("here: "), row.starts_with("| 2010"));
+    for (heading, rows) in &tables {
+        let ours = rows.iter().any(|row| set(row).0);
+        let theirs = rows.iter().any(|row| set(row).1);
+        assert!(!(ours && theirs), "{heading}: {rows:#?}");
+        if ours || theirs {
+            let size = if ours {
+                "_s at finish 10,000 to 400,000"
+            } else {
+                there
+            };
+            assert!(heading.replace('\\', "").contains(size), "{heading}");
+        }
+    }
+    // The control: of the document's own size they stand together, and no heading tells one.
+    let mut same = at_sizes(&["1000000"]);
+    for trial in &mut same {
+        let block = Value::Integer(50_000);
+        trial.spec.settings.insert("block".to_owned(), block);
+    }
+    let tables = drawn(same);
+    let both =
+        |rows: &Vec<String>| rows.iter().any(|row| set(row).0) && rows.iter().any(|row| set(row).1);
+    assert!(tables.iter().any(|(_, rows)| both(rows)), "{tables:#?}");
+    assert!(
+        tables
+            .iter()
+            .all(|(heading, _)| !heading.contains(" at finish"))
     );
 }

@@ -90,11 +90,12 @@ fn the_notice_stands_in_comparisons_and_histories_of_tpcc() {
             };
             (1..=3).map(record).collect()
         };
-        let side = |per_s| {
-            let selector = Selector::default();
-            Side::new("run", report(trials(per_s)), selector).unwrap()
+        let side = |label: &str, per_s| {
+            let mut run = report(trials(per_s));
+            run.shown_as = label.into();
+            Side::new(label, run, Selector::default()).unwrap()
         };
-        let compared = compare_sides(&side(100.0), &[side(110.0)]).unwrap();
+        let compared = compare_sides(&side("a", 100.0), &[side("b", 110.0)]).unwrap();
         let text = compare::render(&compared, Format::Markdown, style);
         assert_eq!(text.contains(NOTICE), is_told, "{text}");
         let (place, _run) = folder(&trials(100.0));

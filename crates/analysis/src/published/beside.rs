@@ -5,7 +5,7 @@
 
 use super::derived;
 use super::ratios::{self, RatioTable};
-use super::scale;
+use super::scale::{self, Sizes};
 use super::steps::{Steps, is_one_at_a_time};
 use super::trial::{Trials, written, yielded};
 use crate::report::Report;
@@ -29,6 +29,9 @@ pub struct Comparison {
     pub columns: Vec<ComparedColumn>,
     /// The rows: each of ours above the published one with its keys, where there is one.
     pub rows: Vec<ComparedRow>,
+    /// How large each set's problem was, where that is not the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
     /// The ratios inside each set.
     pub ratios: Vec<RatioTable>,
     /// What is not the same here and there, a point each.
@@ -117,6 +120,7 @@ pub fn comparison(published: &Published, report: &Report) -> Option<Comparison> 
     let on_base_alone = specs.any(is_one_at_a_time);
     derived::fill(published, beside, &columns, &mut ours, on_base_alone);
     let ratios = ratios::tables(beside, &columns, &ours, &theirs);
+    let sizes = scale::sizes(published, &columns, &ours, &theirs, &trials);
     Some(Comparison {
         id: published.id.clone(),
         title: published.title.clone(),
@@ -128,6 +132,7 @@ pub fn comparison(published: &Published, report: &Report) -> Option<Comparison> 
         differs: super::differs::differs(published, report, &trials, &scaled),
         rows: interleaved(&columns, ours, theirs),
         columns,
+        sizes,
         ratios,
     })
 }
@@ -211,7 +216,7 @@ fn set_scales(
 }
 
 /// What rows have in a column, each once.
-fn distinct(rows: &[ComparedRow], place: usize) -> Vec<Cell> {
+pub(super) fn distinct(rows: &[ComparedRow], place: usize) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for cell in rows.iter().map(|row| &row.cells[place]) {
         if !cells.contains(cell) {

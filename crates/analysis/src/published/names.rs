@@ -1,6 +1,7 @@
 //! What our rows are called beside a published table.
 
 use super::trial::Trials;
+use crate::marks::{marked, marks};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::{Durability, TrialRecord};
 
@@ -44,8 +45,9 @@ impl Names {
     /// The name of a trial's contender: `gtm, buffered, access_method=MM`.
     pub(super) fn name(&self, trials: &Trials<'_>, trial: &TrialRecord) -> String {
         let (engine, durability) = contender(trial);
+        let marks = marks(trial);
         if self.steps {
-            return engine;
+            return marked(&engine, &marks);
         }
         let level = durability.to_string();
         let mut words = vec![engine.clone(), level];
@@ -55,7 +57,7 @@ impl Names {
             let value = trials.given(trial, dimension).unwrap_or_default();
             format!("{name}={value}")
         }));
-        words.join(", ")
+        marked(&words.join(", "), &marks)
     }
 }
 

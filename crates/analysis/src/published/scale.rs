@@ -1,8 +1,9 @@
 //! At what part of a document's size ours ran, so that what stands at the same place of its scale
 //! stands side by side.
 
-use super::beside::ComparedColumn;
+use super::beside::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
+use serde::Serialize;
 use trueput_record::published::{Cell, Published};
 
 /// Fewest sizes that must agree on a scale that nothing else tells.
@@ -36,6 +37,74 @@ pub(super) fn found(
     });
     let (matches, agrees, scale) = best?;
     (matches >= FEWEST || agrees).then_some(scale)
+}
+
+/// How large the problem was here and there, in words: `finish 100,000`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sizes {
+    /// Ours.
+    pub here: String,
+    /// The document's.
+    pub there: String,
+}
+
+/// The sizes of ours and theirs; `None` where both are the same, or each of
+/// ours is one of theirs, by which the rows stand together.
+pub(super) fn sizes(
+    published: &Published,
+    columns: &[ComparedColumn],
+    ours: &[ComparedRow],
+    theirs: &[ComparedRow],
+    trials: &Trials<'_>,
+) -> Option<Sizes> {
+    let experiment = &published.experiment;
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    for name in &experiment.scales {
+        let mut stated = published.columns.iter();
+        let place = stated.position(|column| column.ours.as_ref() == Some(name));
+        let (one, other) = match place {
+            Some(place) => {
+                let (here, there) = (distinct(ours, place), distinct(theirs, place));
+                let is_theirs =
+                    |size: &Cell| there.iter().any(|other| other.figure() == size.figure());
+                if columns[place].role == Role::Key && here.iter().all(is_theirs) {
+                    continue;
+                }
+                (here, there)
+            }
+            None => {
+                let setting = experiment.settings.iter().find(|one| one.name == *name);
+                let values = setting.into_iter().flat_map(|one| &one.values);
+                let theirs = values.map(|value| super::trial::written(&value.to_string()));
+                let ours = trials.values(name);
+                let ours = ours.iter().map(|value| super::trial::written(value));
+                (ours.collect(), theirs.collect())
+            }
+        };
+        let (one, other) = (spanned(&one), spanned(&other));
+        if let (Some(one), Some(other)) = (one, other)
+            && one != other
+        {
+            let name = name.rsplit('.').next().unwrap_or(name);
+            here.push(format!("{name} {one}"));
+            there.push(format!("{name} {other}"));
+        }
+    }
+    (!here.is_empty()).then(|| Sizes {
+        here: here.join(", "),
+        there: there.join(", "),
+    })
+}
+
+/// Sizes in words: the one that there is, or the first and the last of several.
+fn spanned(sizes: &[Cell]) -> Option<String> {
+    let known = sizes.iter().filter(|size| !matches!(size, Cell::Missing));
+    let known: Vec<_> = known.map(super::shown).collect();
+    match known.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        [first, .., last] => Some(format!("{first} to {last}")),
+    }
 }
 
 /// Whether a size of theirs comes to ours at a scale, as plans are scaled: to whole numbers.

@@ -1,6 +1,6 @@
 //! The sections of a report that set published tables beside ours.
 
-use super::beside::{Comparison, comparisons};
+use super::beside::{ComparedRow, Comparison, Role, comparisons};
 use super::ratios::RatioTable;
 use super::shown;
 use crate::document::{Block, Column, Table};
@@ -50,17 +50,17 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
     ];
     for comparison in comparisons {
         blocks.push(Block::Heading(3, comparison.title.clone()));
-        blocks.push(Block::Table(table(comparison)));
         for ratios in &comparison.ratios {
             blocks.push(Block::Text(format!(
                 "{}, inside each set:",
                 capitalised(&ratios.title)
             )));
-            blocks.push(Block::Table(ratio_table(ratios, &comparison.year)));
+            blocks.push(Block::Table(ratio_table(ratios, comparison)));
             if !ratios.note.is_empty() {
                 blocks.push(Block::Text(ratios.note.clone()));
             }
         }
+        blocks.extend(figures(comparison));
         blocks.push(Block::Text(format!(
             "'trueput published {}' tells how it was measured and what to know before relying on \
              it.",
@@ -70,15 +70,47 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
     blocks
 }
 
-/// The table in the document's layout, with whose row each is before it.
-fn table(comparison: &Comparison) -> Table {
+/// The figures: in one table where both sets are of one size. Else each set has a table of its own,
+/// whose columns say at what size it was measured.
+fn figures(comparison: &Comparison) -> Vec<Block> {
+    let Some(sizes) = &comparison.sizes else {
+        let rows: Vec<_> = comparison.rows.iter().collect();
+        return vec![Block::Table(table(comparison, &rows, ""))];
+    };
+    let set = |ours: bool, size: &str, whose: &str| {
+        let rows = comparison.rows.iter().filter(|row| row.ours == ours);
+        let rows: Vec<_> = rows.collect();
+        [
+            Block::Text(format!("The figures of {whose}, at {size}:")),
+            Block::Table(table(comparison, &rows, size)),
+        ]
+    };
+    let here = set(true, &sizes.here, HERE);
+    let there = set(false, &sizes.there, &comparison.year);
+    here.into_iter().chain(there).collect()
+}
+
+/// A heading with the size that its figures were measured at, where that is to be told.
+fn at_size(title: &str, size: &str) -> String {
+    match size.is_empty() {
+        true => title.to_owned(),
+        false => format!("{title} at {size}"),
+    }
+}
+
+/// Rows in the document's layout, with whose each is before it.
+fn table(comparison: &Comparison, rows: &[&ComparedRow], size: &str) -> Table {
     let mut columns = vec![column("from", false)];
     let named = comparison.columns.iter().enumerate();
     columns.extend(named.map(|(place, one)| {
         let mut cells = comparison.rows.iter().map(|row| &row.cells[place]);
-        column(&one.name, cells.all(|cell| !matches!(cell, Cell::Text(_))))
+        let title = match one.role {
+            Role::Figure => at_size(&one.name, size),
+            Role::Key | Role::Size => one.name.clone(),
+        };
+        column(&title, cells.all(|cell| !matches!(cell, Cell::Text(_))))
     }));
-    let rows = comparison.rows.iter().map(|row| {
+    let rows = rows.iter().map(|row| {
         let mut cells = vec![match row.ours {
             true => format!("{HERE}: {}", row.who),
             false => comparison.year.clone(),
@@ -95,13 +127,20 @@ fn table(comparison: &Comparison) -> Table {
     }
 }
 
-fn ratio_table(ratios: &RatioTable, year: &str) -> Table {
+fn ratio_table(ratios: &RatioTable, comparison: &Comparison) -> Table {
     let several = ratios.rows.iter().any(|row| row.who != ratios.rows[0].who);
     let mut columns: Vec<_> = ratios.keys.iter().map(|key| column(key, false)).collect();
     if several {
         columns.insert(0, column("contender", false));
     }
-    columns.extend([column(HERE, true), column(year, true)]);
+    let (here, there) = match &comparison.sizes {
+        None => ("", ""),
+        Some(sizes) => (sizes.here.as_str(), sizes.there.as_str()),
+    };
+    columns.extend([
+        column(&at_size(HERE, here), true),
+        column(&at_size(&comparison.year, there), true),
+    ]);
     let told = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), number);
     let rows = ratios.rows.iter().map(|row| {
         let mut cells = row.keys.clone();

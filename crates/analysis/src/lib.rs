@@ -7,6 +7,7 @@
 pub mod at_rate;
 pub mod bottleneck;
 pub mod builds;
+mod ceilings;
 pub mod cells;
 mod certainty;
 pub mod charts;

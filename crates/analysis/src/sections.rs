@@ -1,6 +1,7 @@
 //! What stands beside the rankings: open loops, ceilings, bottlenecks, scaling, published rows.
 
 use crate::bottleneck::Stretch;
+use crate::ceilings;
 use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::held;
@@ -10,9 +11,8 @@ use crate::report::Report;
 use crate::scaling;
 use crate::symas;
 use crate::units::{counted, nanoseconds, number, per_cent, seconds};
-use trueput_record::ceiling::{Ceilings, share_of};
+use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
-use trueput_record::{Durability, TrialRecord};
 
 /// The sections that have something to say, in the order in which a reader wants them.
 pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
@@ -35,7 +35,7 @@ pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
     section(
         "Beside the ceilings",
         CEILINGS,
-        ceilings(&one_of_each, &names),
+        ceilings::blocks(&one_of_each, &names),
     );
     let cores = report.manifest.host.cores;
     section(
@@ -163,68 +163,6 @@ fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Vec<Block> {
         true => Vec::new(),
         false => vec![Block::Table(Table { columns, rows })],
     }
-}
-
-fn ceilings(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
-    let rows = measured.iter().filter_map(|(trial, measurement)| {
-        let ceilings = trial.ceilings.as_ref()?;
-        Some(ceiling_row(trial, measurement, ceilings, names))
-    });
-    let columns = vec![
-        column("contender", false, 0),
-        column("level", false, 0),
-        column("workers", true, 0),
-        column("commits/s", true, 0),
-        column("of flushes alone", true, 0),
-        column("of grouped flushes", true, 0),
-        column("reads/s", true, 0),
-        column("of memory", true, 0),
-        column("flush alone/s", true, 3),
-        column("flush grouped/s", true, 2),
-        column("memory reads/s", true, 4),
-    ];
-    table(columns, rows.collect())
-}
-
-fn ceiling_row(
-    trial: &TrialRecord,
-    measurement: &Measurement,
-    ceilings: &Ceilings,
-    names: &ContenderNames,
-) -> Vec<String> {
-    let dash = || "–".to_owned();
-    let share = |per_s: Option<f64>, ceiling: Option<f64>| {
-        let share = per_s
-            .zip(ceiling)
-            .and_then(|(per_s, ceiling)| share_of(per_s, ceiling));
-        share.map_or_else(dash, per_cent)
-    };
-    let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
-    // The workload that needs no engine counts its commits as its operation.
-    let of_operation = || measurement.operation("commit").map(|commits| commits.count);
-    let commits = measurement.commits.or_else(of_operation);
-    let commits = commits.filter(|commits| *commits > 0);
-    let commits_per_s = commits.map(|commits| commits as f64 / measurement.elapsed_s.max(1e-9));
-    // Only a level that waits for its flush can be held by one.
-    let durable = commits_per_s.filter(|_| trial.spec.durability == Durability::Sync);
-    let reads_per_s = measurement
-        .operation("read")
-        .map(|reads| reads.per_s)
-        .filter(|per_s| *per_s > 0.0);
-    let flush = ceilings.flush;
-    vec![
-        format!("{} r{}", names.marked(trial), trial.spec.repeat),
-        trial.spec.durability.name().to_owned(),
-        trial.spec.workers.to_string(),
-        rate(commits_per_s),
-        share(durable, flush.map(|flush| flush.alone_per_s)),
-        share(durable, flush.map(|flush| flush.grouped_per_s)),
-        rate(reads_per_s),
-        share(reads_per_s, Some(ceilings.memory.dependent_reads_per_s)),
-        rate(flush.map(|flush| flush.alone_per_s)),
-        rate(flush.map(|flush| flush.grouped_per_s)),
-        rate(Some(ceilings.memory.dependent_reads_per_s)),
-    ]
 }
 
 fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Block> {

@@ -8,6 +8,7 @@
 mod support;
 
 use std::path::Path;
+use support::copies::set_every_rate;
 use support::{ALL_WELL, Bench, stderr, stdout};
 use trueput_record::folder::{Enough, RunEnd, Until};
 use trueput_record::measurement::Outcome;
@@ -42,9 +43,7 @@ fn cut_short(bench: &Bench, factors: [f64; ENDED as usize]) -> String {
     let ended = folder.trials().unwrap().trials.into_iter();
     for (mut trial, factor) in ended.zip(factors) {
         trial.outcome = Outcome::Valid;
-        for operation in &mut trial.measurement.as_mut().unwrap().operations {
-            operation.per_s = 1_000.0 * factor;
-        }
+        set_every_rate(&mut trial, 1_000.0 * factor);
         made.append(&trial).unwrap();
     }
     made.path().to_str().unwrap().to_owned()

@@ -53,10 +53,14 @@ pub fn set_rate(trial: &mut TrialRecord, factor: f64) {
         500.0
     };
     let rate = level * factor * SCATTER[trial.spec.repeat as usize % 5];
+    set_every_rate(trial, rate);
+}
+
+/// Sets the rates of a trial's operations, in all parts of its record.
+pub fn set_every_rate(trial: &mut TrialRecord, rate: f64) {
     let measured = trial.measurement.as_mut().unwrap();
     let (count, kinds) = (1_000_000, measured.operations.len());
     measured.elapsed_s = count as f64 / rate;
-    // All parts of the record say the same.
     for operation in &mut measured.operations {
         operation.count = count;
         operation.per_s = count as f64 / measured.elapsed_s;

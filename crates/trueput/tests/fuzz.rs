@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::{Bench, stderr};
+use trueput_record::{Outcome, RunFolder};
 
 /// Cases where no time is given.
 const CASES: u64 = 60;
@@ -236,6 +237,7 @@ fn corpus(bench: &Bench) -> Corpus {
     let results = std::fs::read_dir(bench.path().join("results")).unwrap();
     let runs: Vec<PathBuf> = results.flatten().map(|entry| entry.path()).collect();
     assert_eq!(runs.len(), 2);
+    runs.iter().for_each(|run| make_valid(run));
     let bundles = runs.iter().map(|run| {
         let output = bench.run(&["bundle", run.to_str().unwrap(), "--output", "seed.tar.gz"]);
         assert!(output.status.success(), "{}", stderr(&output));
@@ -248,6 +250,18 @@ fn corpus(bench: &Bench) -> Corpus {
         plans: plans.collect(),
         bundles: bundles.collect(),
         runs,
+    }
+}
+
+/// Makes a run's trials valid, which in a debug build they are not: what ranks and compares them is to
+/// be reached.
+fn make_valid(run: &Path) {
+    let (folder, _) = RunFolder::open(run).unwrap();
+    let mut trials = folder.trials().unwrap().trials;
+    std::fs::write(run.join("trials.jsonl"), "").unwrap();
+    for trial in &mut trials {
+        trial.outcome = Outcome::Valid;
+        folder.append(trial).unwrap();
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod assertions;
 mod known;
+mod password_file;
 mod search;
 
 pub(crate) use assertions::assertions;
 pub use known::is_in_known_place;
+pub(crate) use password_file::{first_line, read_secret};
 pub(crate) use search::Search;
 
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};

@@ -7,6 +7,7 @@ mod install;
 mod instance;
 mod knobs;
 mod owned;
+mod passfile;
 mod session;
 mod sql;
 mod value;

@@ -63,9 +63,18 @@ fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
 /// The build as it may be shown: of an address the password is taken out and remembered.
 #[must_use]
 pub fn keep(build: &Path) -> PathBuf {
-    let Some((shown, secret)) = build.to_str().and_then(split) else {
+    let Some(text) = build.to_str() else {
         return build.to_owned();
     };
+    let Some((shown, secret)) = split(text) else {
+        let hidden = match build.exists() {
+            true => None,
+            false => torn(text).or_else(|| masked(text)),
+        };
+        return hidden.map_or_else(|| build.to_owned(), PathBuf::from);
+    };
+    // What was taken for an option or a user may itself hold a part of a password.
+    let shown = masked(&shown).unwrap_or(shown);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.insert(shown.clone(), secret);
     PathBuf::from(shown)
@@ -151,6 +160,40 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
+/// A word that may be a wrong address, as it may be shown.
+#[must_use]
+pub fn shown(word: &str) -> String {
+    let hidden = hidden(word);
+    masked(&hidden).unwrap_or(hidden)
+}
+
+/// A message without the passwords that words of the command line hold, should it repeat one.
+#[must_use]
+pub fn scrubbed(message: &str, words: &[String]) -> String {
+    let behind = |text: &'_ str, sign| text.find(sign).map_or(0, |at| at + 1);
+    let mut pairs = Vec::new();
+    for word in words.iter().filter(|word| hidden(word) != **word) {
+        pairs.push((word.as_str(), hidden(word)));
+        // A message may have a part of the word: that between commas, behind an equals sign or an @.
+        for part in list(word) {
+            let value = &part[behind(part, '=')..];
+            let builds = [&part[behind(part, '@')..], &value[behind(value, '@')..]];
+            let wholes = [part, value].into_iter().chain(builds);
+            pairs.extend(wholes.map(|whole| (whole, shown(whole))));
+        }
+    }
+    // The longest first: what is replaced within a longer one would no longer be found as that.
+    pairs.sort_by_key(|(whole, _)| std::cmp::Reverse(whole.len()));
+    pairs
+        .iter()
+        .fold(message.to_owned(), |text, (whole, safe)| {
+            match whole == safe || whole.is_empty() {
+                true => text,
+                false => text.replace(whole, safe),
+            }
+        })
+}
+
 /// A word of a command line as it may be recorded.
 #[must_use]
 pub fn hidden(word: &str) -> String {
@@ -166,28 +209,57 @@ pub fn hidden(word: &str) -> String {
             true => split(part).map(|(shown, _)| shown).or_else(|| torn(part)),
             false => split_attributes(address).map(|(shown, _)| format!("{name}{shown}")),
         };
-        shown.unwrap_or_else(|| part.to_owned())
+        let shown = shown.unwrap_or_else(|| part.to_owned());
+        // What is no address, but has something before an @ or behind a secret's name, was to be one.
+        let (name, address) = shown.split_at(start.min(shown.len()));
+        let was_meant = address.contains('@') || address.contains("://");
+        let scheme = address.split_once(':').map(|(scheme, _)| scheme);
+        let was_meant = was_meant
+            || secret_name(address).is_some()
+            || scheme.is_some_and(|scheme| SCHEMES.contains(&scheme));
+        match masked(address).filter(|_| was_meant) {
+            Some(masked) => format!("{name}{masked}"),
+            None => shown,
+        }
     };
-    parts(word, ',').map(shown).collect::<Vec<_>>().join(",")
+    list(word)
+        .into_iter()
+        .map(shown)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// A list of engines, each perhaps with its build; a comma in the braces of a connection string
 /// separates nothing.
 #[must_use]
 pub fn list(text: &str) -> Vec<&str> {
-    parts(text, ',').collect()
+    let mut found: Vec<&str> = Vec::new();
+    let mut start = 0;
+    let mut end = 0;
+    for part in parts(text, ',') {
+        end += part.len() + usize::from(end > 0);
+        // A comma within a password that was not escaped separates nothing either.
+        let is_within = torn(&text[start..end]).is_some() && end < text.len();
+        if !is_within {
+            found.push(&text[start..end]);
+            start = end + 1;
+        }
+    }
+    found
 }
 
 /// An address without what is secret in it, and that.
 fn split(text: &str) -> Option<(String, Secret)> {
-    match text.contains("://") {
-        true => split_url(text),
-        false if is_connection_string(text) => {
+    match text.split_once("://") {
+        // An address has a scheme that is known, perhaps behind an option's and an engine's name.
+        Some((scheme, _)) if is_scheme(scheme) => split_url(text),
+        Some(_) => None,
+        None if is_connection_string(text) => {
             let (shown, password) = split_attributes(text)?;
             let options = String::new();
             Some((shown, Secret { password, options }))
         }
-        false => None,
+        None => None,
     }
 }
 
@@ -231,12 +303,14 @@ fn is_port(text: &str) -> bool {
 fn split_password(text: &str) -> Option<(String, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    // A password may hold an @ or a / that was not escaped; of a port neither can come.
-    let odd = || match rest[..end].split_once(':') {
-        Some((_, port)) if !is_port(port) => rest.rfind('@'),
-        _ => None,
+    // A password may hold an @, a / or a ? that was not escaped.
+    let odd = || rest[..end].contains(':').then(|| rest.rfind('@')).flatten();
+    let at = match rest[..end].rfind('@') {
+        // Of several, the last one stands before the host, whatever stands between them.
+        Some(at) if rest[..at].contains(':') => rest.rfind('@').unwrap_or(at),
+        Some(at) => at,
+        None => odd()?,
     };
-    let at = rest[..end].rfind('@').or_else(odd)?;
     let (user, password) = rest[..at].split_once(':')?;
     Some((format!("{scheme}://{user}{}", &rest[at..]), password))
 }
@@ -260,11 +334,96 @@ fn split_options(text: &str) -> Option<(String, String)> {
 
 /// The beginning of an address that ends within its password, without that.
 fn torn(text: &str) -> Option<String> {
-    let (scheme, rest) = text.split_once("://")?;
+    let (scheme, rest) = text
+        .split_once("://")
+        .filter(|(scheme, _)| is_scheme(scheme))?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (user, password) = rest[..end].split_once(':')?;
     let is_torn = !is_port(password) && !rest.contains('@') && !rest.starts_with('[');
     is_torn.then(|| format!("{scheme}://{user}"))
+}
+
+/// What schemes of addresses are called.
+const SCHEMES: [&str; 5] = ["postgres", "postgresql", "mysql", "mariadb", "odbc"];
+
+/// Whether what stands before `://` ends with the name of a scheme; it may begin with an option's name
+/// and an engine's.
+fn is_scheme(text: &str) -> bool {
+    !text.contains(':') && SCHEMES.iter().any(|known| text.ends_with(known))
+}
+
+/// Where the value of a secret's name begins: behind `password=`.
+fn secret_name(text: &str) -> Option<usize> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find('=') {
+        let at = from + at;
+        let letters = |letter: char| letter.is_ascii_alphanumeric() || "_ %".contains(letter);
+        let name = text[..at]
+            .trim_end()
+            .rsplit(|letter| !letters(letter))
+            .next();
+        if name.is_some_and(is_secret) {
+            return Some(at + 1);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// A text that was to be an address, without whatever in it could be a password; `None` where nothing
+/// could. It hides too much rather than too little.
+fn masked(text: &str) -> Option<String> {
+    match secret_name(text) {
+        Some(value) => {
+            let before = &text[..value];
+            let before = without_user(before).unwrap_or_else(|| before.to_owned());
+            Some(format!("{before}…"))
+        }
+        None => without_user(text),
+    }
+}
+
+/// A text without what stands between a user's colon and an @, or behind the colon to the end.
+fn without_user(text: &str) -> Option<String> {
+    if let Some((scheme, rest)) = text.split_once("://")
+        && SCHEMES.contains(&scheme)
+    {
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        // A user without a password: what follows is a database's name.
+        if authority.contains('@') && !authority.contains(':') {
+            return None;
+        }
+    }
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+    let is_scheme = scheme.is_some_and(|scheme| SCHEMES.contains(&scheme));
+    let start = match scheme {
+        Some(scheme) if is_scheme => {
+            let rest = &text[scheme.len() + 1..];
+            text.len() - rest.trim_start_matches('/').len()
+        }
+        _ => 0,
+    };
+    let rest = &text[start..];
+    let at = rest.rfind('@');
+    let colon = rest[..at.unwrap_or(rest.len())].find(':');
+    let (from, to) = match (colon, at) {
+        (Some(colon), Some(at)) => (colon + 1, at),
+        // `mysql:PASSWORD@host` has no user.
+        (None, Some(at)) if is_scheme && !text[..start].ends_with('/') => (0, at),
+        (Some(colon), None) => {
+            let value = &rest[colon + 1..];
+            let port = value.split(['/', '?']).next().unwrap_or_default();
+            let is_path = start == 0 && rest[..colon].contains(['/', '\\']);
+            if is_path || is_port(port) || rest.starts_with('[') {
+                return None;
+            }
+            (colon + 1, rest.len())
+        }
+        _ => return None,
+    };
+    let hidden = &rest[from..to];
+    let is_hidden = hidden == "…" || hidden.is_empty();
+    (!is_hidden).then(|| format!("{}{}…{}", &text[..start], &rest[..from], &rest[to..]))
 }
 
 #[cfg(test)]
@@ -303,7 +462,7 @@ mod tests {
         let word = "lmdb,postgresql@postgres://me:secret@host/db";
         assert_eq!(hidden(word), "lmdb,postgresql@postgres://me@host/db");
         assert_eq!(hidden("--engine"), "--engine");
-        assert_eq!(hidden("p://me:a/b@host/db"), "p://me@host/db");
+        assert_eq!(hidden("mysql://me:a/b@host/db"), "mysql://me@host/db");
         assert_eq!(
             hidden("--engine=postgresql@postgres://me:se@cret@host"),
             "--engine=postgresql@postgres://me@host"
@@ -324,7 +483,7 @@ mod tests {
             hidden(&format!("--engine=mariadb@{given}")),
             format!("--engine=mariadb@{shown}")
         );
-        assert_eq!(hidden("p://me:a@h/d?sslpassword=b"), "p://me@h/d");
+        assert_eq!(hidden("mysql://me:a@h/d?sslpassword=b"), "mysql://me@h/d");
         let plain = "postgres://me@host/db?sslmode=disable";
         assert_eq!(keep(Path::new(plain)), Path::new(plain));
     }
@@ -369,6 +528,42 @@ mod tests {
     }
 
     #[test]
+    fn what_was_to_be_an_address_is_shown_without_what_could_be_a_password() {
+        for (given, expected) in [
+            ("postgres:/u:hush@host/db", "postgres:/u:…@host/db"),
+            ("mysql:u:hush@host", "mysql:u:…@host"),
+            ("mysql:hush@host", "mysql:…@host"),
+            ("user:hush@host/db", "user:…@host/db"),
+            ("host=h user=u password=hush x", "host=h user=u password=…"),
+            ("postgres://u:hu@sh@host/db", "postgres://u@host/db"),
+            ("postgres://u:12/hu@host/db", "postgres://u@host/db"),
+            ("postgres://u:hu/a@b@host/db", "postgres://u@host/db"),
+            ("postgres://u:hush", "postgres://u"),
+            ("u:hush", "u:…"),
+        ] {
+            assert_eq!(keep(Path::new(given)), Path::new(expected), "{given}");
+            assert_eq!(shown(given), expected);
+        }
+        for plain in ["/opt/a:b/librocksdb.so", "libs/a:b.so", "ext4", "host:5432"] {
+            assert_eq!(keep(Path::new(plain)), Path::new(plain));
+        }
+        for recorded in ["--filesystem=ext4:mkfs=-O", "folder:/mnt/x", "--set=a:b"] {
+            assert_eq!(hidden(recorded), recorded);
+        }
+        let words = ["postgresql@postgres:/u:hush@h".to_owned()];
+        let message = "cannot read postgres:/u:hush@h or postgresql@postgres:/u:hush@h";
+        assert!(!scrubbed(message, &words).contains("hush"));
+    }
+
+    #[test]
+    fn a_comma_in_a_password_does_not_part_an_address() {
+        let given = "lmdb,postgresql@postgres://u:hu,sh@host/db,sqlite";
+        let expected = ["lmdb", "postgresql@postgres://u:hu,sh@host/db", "sqlite"];
+        assert_eq!(list(given), expected);
+        assert_eq!(list("lmdb,p@postgres://u:hu,sh").len(), 2);
+    }
+
+    #[test]
     fn a_connection_string_is_shown_without_what_is_secret_in_it() {
         let given = "Driver={My Driver};Server=h;PWD={a;b=c,d}};e};SSLKeyPassword=x;Database=d";
         let shown = "Driver={My Driver};Server=h;Database=d";
@@ -391,6 +586,56 @@ mod tests {
         );
         for plain in ["DSN=mine", "finish=1000", "lmdb.map_size=1GiB"] {
             assert_eq!(hidden(plain), plain);
+        }
+    }
+
+    /// Forms of addresses, right and wrong, with `{}` for the password.
+    const FORMS: [&str; 16] = [
+        "postgres://me:{}@host/db",
+        "postgres:/me:{}@host/db",
+        "postgres:me:{}@host",
+        "postgresql://me:{}@host:5432/db?sslmode=disable",
+        "postgres://me:{}",
+        "postgres://host/db?password={}",
+        "postgres://host/db&password={}",
+        "mysql:me:{}@host",
+        "mysql:/me:{}@host/trueput",
+        "mysql://me:{}@host:many/trueput",
+        "me:{}@host/db",
+        "host=h user=me password={}",
+        "password={} host=h",
+        "Server=h;UID=me;PWD={}",
+        "Server=h;password = {}",
+        "me@home:{}@host",
+    ];
+
+    /// Whether a text has four letters of the password in a row.
+    fn tells(text: &str, password: &str) -> bool {
+        let letters: Vec<char> = password.chars().collect();
+        letters
+            .windows(4)
+            .any(|part| text.contains(&part.iter().collect::<String>()))
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_form_of_an_address_shows_its_password(
+            form in 0..FORMS.len(),
+            // No part of it stands in a form; digits alone would be a port.
+            password in "[XYZ@:/?#&%+!*]{0,6}[XYZ]{4,8}[XYZ0-9@:/?#&%+!*]{0,6}",
+        ) {
+            // Without a host, what follows an @ could be one, and what begins with / a database.
+            let is_torn = FORMS[form].ends_with("://me:{}");
+            proptest::prop_assume!(!is_torn || (!password.contains('@') && password.starts_with(['X', 'Y', 'Z'])));
+            let address = FORMS[form].replace("{}", &password);
+            let kept = keep(Path::new(&address)).display().to_string();
+            proptest::prop_assert!(!tells(&kept, &password), "{address}: keep: {kept}");
+            let said = shown(&address);
+            proptest::prop_assert!(!tells(&said, &password), "{address}: shown: {said}");
+            let word = format!("--engine=lmdb,postgresql@{address}");
+            let message = format!("cannot read {address}, of {word}");
+            let said = scrubbed(&message, &[word]);
+            proptest::prop_assert!(!tells(&said, &password), "{address}: {said}");
         }
     }
 }

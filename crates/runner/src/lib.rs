@@ -44,7 +44,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trueput_engine::Engine;
-use trueput_engine::secret::hidden;
+use trueput_engine::secret::shown;
 use trueput_record::folder::SplitBy;
 use trueput_record::suggest::did_you_mean;
 use trueput_workloads::Workload;
@@ -86,7 +86,7 @@ impl Registry {
             };
             format!(
                 "no engine '{}'{hint}; the engines are {}",
-                hidden(name),
+                shown(name),
                 names.join(", ")
             )
         })

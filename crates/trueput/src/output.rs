@@ -5,6 +5,7 @@ use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
 use trueput_analysis::charts::Charts;
 use trueput_analysis::{Format, Style};
+use trueput_engine::secret;
 use trueput_record::text::{shortened, visible, visible_json, visible_lines};
 
 /// Writes text to standard output, every hidden character in it shown by its number.
@@ -71,7 +72,10 @@ pub fn note(text: &str) {
 
 /// Writes one line that says what is wrong to standard error.
 pub fn complain(text: &str) {
-    note(&format!("trueput: {text}"));
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    note(&format!("trueput: {}", secret::scrubbed(text, &words)));
 }
 
 fn on_one_line(text: &str) -> String {

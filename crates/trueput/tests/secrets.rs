@@ -98,3 +98,103 @@ fn no_worker_has_a_password_in_its_environment_or_arguments() {
         assert!(is_database || !tells(&content), "{}", path.display());
     }
 }
+
+/// Addresses that are wrong in some way, and passwords with every letter that means something.
+#[test]
+fn no_malformed_address_repeats_its_password() {
+    let forms = [
+        "postgresql@postgres:/u:{}@h/db",
+        "postgresql@mysql:u:{}@h",
+        "postgresql@u:{}@h/db",
+        "postgresql@host=h password={}",
+        "mariadb@mysql:u:{}@h",
+        "mariadb@mysql://u:{}@h:many/trueput",
+        "mariadb@mysql://u:{}@h/accounts",
+        "odbc@Server=h;PWD={}",
+        "odbc@Driver=none;UID=u;password = {}",
+        "rocksdb@u:{}@h",
+        "postgres://u:{}@h/db",
+        "u:{}@h/db",
+        "mysql:u:{}",
+    ];
+    let passwords = [
+        "Zq9xWv7k",
+        "Zq9x@Wv7k",
+        "Zq9x/Wv7k?Jp3m",
+        "Zq9x#Wv:7kJ%",
+        "Zq9x&W=v7k",
+    ];
+    let bench = Bench::new();
+    for (form, password) in forms
+        .iter()
+        .flat_map(|form| passwords.map(|password| (form, password)))
+    {
+        // Without a host, what follows an @ could be one.
+        if form.ends_with("u:{}") && password.contains('@') {
+            continue;
+        }
+        let engine = form.replace("{}", password);
+        let plan = format!("workload = \"threen1\"\nengines = [{engine:?}]\n");
+        bench.write("plan.toml", &plan);
+        let word = format!("--engine={engine}");
+        for arguments in [
+            &["run", "threen1", "--engine", &engine][..],
+            &["run", "threen1", "--json", &word],
+            &["run", &engine],
+            &["engines", &engine],
+            &["threen1", &word, "--bad"],
+            &["check", &engine],
+            &["run", "plan.toml"],
+            &["run", "plan.toml", "--trust-plan"],
+            &["plan", "check", "plan.toml"],
+        ] {
+            let output = bench.run(arguments);
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            let letters: Vec<char> = password.chars().collect();
+            let told = letters
+                .windows(4)
+                .find(|part| said.contains(&part.iter().collect::<String>()));
+            assert_eq!(told, None, "{arguments:?}: {said}");
+        }
+        assert!(!bench.path().join("results").exists(), "{engine}");
+    }
+}
+
+#[test]
+fn a_private_server_s_log_is_for_its_user_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    let run = [
+        "run",
+        "micro",
+        "--engine",
+        "postgresql",
+        "--durability",
+        "sync",
+    ];
+    let small = [
+        "--set",
+        "test=overwrite",
+        "--set",
+        "records=200",
+        "--keep-databases",
+    ];
+    let rest = ["--duration", "1", "--workers", "1"];
+    let output = bench.run(&[&run[..], &small, &rest].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("cannot be used") || said.contains("pass") && output.status.code() == Some(2) {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    let files = bench.snapshot();
+    let logs: Vec<_> = files
+        .keys()
+        .filter(|path| path.ends_with("server.log"))
+        .collect();
+    assert!(!logs.is_empty(), "{said}");
+    for log in logs {
+        let mode = std::fs::metadata(log).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}: {mode:o}", log.display());
+    }
+}

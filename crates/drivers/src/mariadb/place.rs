@@ -1,5 +1,6 @@
 //! Where a database lies: in a private server's folder, or in a schema of a user's server.
 
+use crate::library;
 use mysql::{Conn, Opts, OptsBuilder};
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -18,6 +19,8 @@ pub(super) const SOCKET: &str = "server.sock";
 /// How long an address of a host may be silent, where the URL does not say it
 /// (`tcp_connect_timeout_ms`): one that drops what it is sent would be waited for for two minutes.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// The variable by which MariaDB's own clients are given a password.
+const PASSWORD: &str = "MYSQL_PWD";
 /// The schema that is ours, on every server.
 pub(super) const SCHEMA: &str = "trueput";
 
@@ -60,18 +63,22 @@ impl UsersServer {
         let unread = || refused(&format!("'{shown}' cannot be read"));
         let address = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| unread())?;
         let schema = address.get_db_name().unwrap_or(SCHEMA).to_owned();
-        let mut escaped = secret::of(&shown);
+        let (mut escaped, mut file) = (secret::of(&shown), None);
         for option in secret::options_of(&shown).unwrap_or_default().split('&') {
             match option.split_once('=') {
                 Some(("password", text)) => escaped = Some(text.to_owned()),
+                Some(("password_file", path)) => {
+                    file = Some(unescaped(path).ok_or_else(unread)?);
+                }
                 Some((name, _)) => return Err(unknown(&shown, &format!("'{name}'"))),
                 None if option.is_empty() => {}
                 None => return Err(unknown(&shown, "without a value")),
             }
         }
-        let password = match escaped {
-            Some(escaped) => Some(unescaped(&escaped).ok_or_else(unread)?),
-            None => None,
+        let password = match (escaped, file) {
+            (Some(escaped), _) => Some(unescaped(&escaped).ok_or_else(unread)?),
+            (None, Some(file)) => Some(library::first_line(Path::new(&file))?),
+            (None, None) => std::env::var(PASSWORD).ok(),
         };
         // Whatever the URL says: nothing hides the password on its way.
         let patience = address.get_tcp_connect_timeout().unwrap_or(PATIENCE);

@@ -1,5 +1,7 @@
 //! Where a server is and who asks: the private instance's socket, or a user's URL.
 
+use super::passfile;
+use crate::library;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use trueput_engine::{Error, Result, secret};
@@ -10,6 +12,8 @@ const PORT: u16 = 5432;
 const SOCKETS: &str = "/var/run/postgresql";
 /// The variable by which PostgreSQL's own clients are given a password.
 const PASSWORD: &str = "PGPASSWORD";
+/// The option that names a file whose first line is the password.
+const PASSWORD_FILE: &str = "password_file";
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,14 +114,28 @@ impl Address {
         })
     }
 
-    /// The password to answer with: the URL's, else that of the environment.
-    pub fn password(&self) -> Option<String> {
+    /// The password to answer with: the URL's, else that of the file that it names, else that of
+    /// the environment, else that of PostgreSQL's password file.
+    ///
+    /// # Errors
+    /// One line, where a file that is to hold it cannot be read, or others can read it, too.
+    pub fn password(&self) -> Result<Option<String>> {
         let given = secret::of(&self.shown).and_then(|password| plain(&password));
         let options = secret::options_of(&self.shown).unwrap_or_default();
-        let mut options = options.split('&');
-        let option = options.find_map(|option| option.strip_prefix("password="));
-        let given = given.or_else(|| option.and_then(plain));
-        given.or_else(|| std::env::var(PASSWORD).ok())
+        let option = |name: &str| {
+            let mut options = options.split('&');
+            options.find_map(|option| plain(option.strip_prefix(name)?.strip_prefix('=')?))
+        };
+        if let Some(password) = given.or_else(|| option("password")) {
+            return Ok(Some(password));
+        }
+        if let Some(file) = option(PASSWORD_FILE) {
+            return library::first_line(Path::new(&file)).map(Some);
+        }
+        match std::env::var(PASSWORD) {
+            Ok(password) => Ok(Some(password)),
+            Err(_) => passfile::password(self),
+        }
     }
 }
 
@@ -138,7 +156,7 @@ fn folder_of<'a>(
             Some(("sslmode", "disable" | "allow" | "prefer")) => {}
             Some(("sslmode", _)) => return Err("wants TLS, which is not spoken here".to_owned()),
             // It is asked for when the server wants it.
-            Some(("password", _)) => {}
+            Some(("password" | PASSWORD_FILE, _)) => {}
             // What stands behind a name may be secret.
             Some((name, _)) => return Err(format!("has the option '{name}', which is not known")),
             None => return Err("has an option without a value".to_owned()),
@@ -225,11 +243,11 @@ mod tests {
     fn the_password_of_an_address_is_found_again() {
         let shown = secret::keep(Path::new("postgres://it:s%20p@host/addressed"));
         let address = parsed(shown.to_str().unwrap());
-        assert_eq!(address.password().as_deref(), Some("s p"));
+        assert_eq!(address.password().unwrap().as_deref(), Some("s p"));
         assert_eq!(address.to_string(), "postgres://it@host/addressed");
         let shown = secret::keep(Path::new("postgres://it@host/option?password=hu%20sh"));
         let address = parsed(shown.to_str().unwrap());
-        assert_eq!(address.password().as_deref(), Some("hu sh"));
+        assert_eq!(address.password().unwrap().as_deref(), Some("hu sh"));
         assert_eq!(address.to_string(), "postgres://it@host/option");
         let shown = secret::keep(Path::new("postgres://it@host/unknown?sslpassword=hush"));
         let refused = Address::parse(shown.to_str().unwrap()).unwrap_err();

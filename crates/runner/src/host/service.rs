@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -332,7 +333,12 @@ fn prepared(
     death_signal: Signal,
 ) -> std::io::Result<Command> {
     let path = site.service.log(site.spec);
-    let log = OpenOptions::new().create(true).append(true).open(path)?;
+    // A server may log statements, addresses and users: they are nobody else's.
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)?;
     command
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)

@@ -15,9 +15,10 @@ impl Connection {
             .first_chunk()
             .map_or(-1, |kind| i32::from_be_bytes(*kind));
         let password = || {
-            address.password().ok_or_else(|| {
+            address.password()?.ok_or_else(|| {
                 Error::engine(format!(
-                    "{address} wants a password: give it in the environment variable PGPASSWORD"
+                    "{address} wants a password: give it in ~/.pgpass, in the environment variable \
+                     PGPASSWORD, or as the option password_file=PATH"
                 ))
             })
         };

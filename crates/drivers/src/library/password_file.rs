@@ -1,0 +1,70 @@
+//! Files that hold a password, which nobody else may read.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use trueput_engine::{Error, Result};
+
+/// More than any file of passwords has, bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Reads a file that holds passwords.
+///
+/// # Errors
+/// One line, where it cannot be read, is no file, or others can read it.
+pub(crate) fn read_secret(path: &Path) -> Result<String> {
+    let shown = path.display();
+    let cannot = |why: &dyn std::fmt::Display| {
+        Error::engine(format!("cannot read the password file {shown}: {why}"))
+    };
+    let metadata = std::fs::metadata(path).map_err(|error| cannot(&error))?;
+    if !metadata.is_file() {
+        return Err(cannot(&"it is not a file"));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        return Err(Error::engine(format!(
+            "the password file {shown} can be read by others: `chmod 600` it"
+        )));
+    }
+    let file = File::open(path).map_err(|error| cannot(&error))?;
+    let mut text = String::new();
+    let read = file.take(MOST_BYTES).read_to_string(&mut text);
+    read.map(|_| text).map_err(|error| cannot(&error))
+}
+
+/// The password that is the first line of a file.
+///
+/// # Errors
+/// As [`read_secret`].
+pub(crate) fn first_line(path: &Path) -> Result<String> {
+    let text = read_secret(path)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_password_file_that_others_can_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        std::fs::write(&path, "hush hush\nmore\n").unwrap();
+        let set = |mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(0o600);
+        assert_eq!(first_line(&path).as_deref(), Ok("hush hush"));
+        for mode in [0o640, 0o604] {
+            set(mode);
+            let why = first_line(&path).unwrap_err().to_string();
+            assert!(
+                why.contains("chmod 600") && !why.contains("hush hush"),
+                "{why}"
+            );
+        }
+        assert!(first_line(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,97 @@
+//! PostgreSQL's own password file.
+
+use super::address::{Address, Place};
+use std::path::PathBuf;
+use trueput_engine::Result;
+
+/// The variable that names PostgreSQL's password file.
+const PASSFILE: &str = "PGPASSFILE";
+/// Where it is without that variable, in the user's home.
+const USUAL: &str = ".pgpass";
+
+/// What PostgreSQL's password file says for an address: of `PGPASSFILE`, or of `~/.pgpass`.
+///
+/// # Errors
+/// One line, where the file is there and others can read it, or it cannot be read.
+pub(super) fn password(address: &Address) -> Result<Option<String>> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = || Some(PathBuf::from(set("HOME")?).join(USUAL));
+    let Some(path) = set(PASSFILE).map(PathBuf::from).or_else(home) else {
+        return Ok(None);
+    };
+    match path.exists() {
+        true => Ok(entry(&crate::library::read_secret(&path)?, address)),
+        false => Ok(None),
+    }
+}
+
+/// The password of the first line that is for the address.
+fn entry(text: &str, address: &Address) -> Option<String> {
+    let (hosts, port) = match &address.place {
+        Place::Host { host, port } => (vec![host.clone()], port),
+        // libpq calls a socket in its usual folder localhost.
+        Place::Folder { folder, port } => {
+            let folder = folder.to_string_lossy().into_owned();
+            (vec!["localhost".to_owned(), folder], port)
+        }
+    };
+    let port = port.to_string();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(fields).find_map(|fields| {
+        let [host, line_port, database, user, password] = fields.as_slice() else {
+            return None;
+        };
+        let is = |field: &String, value: &str| field == "*" || field == value;
+        let is_for = hosts.iter().any(|name| is(host, name))
+            && is(line_port, &port)
+            && is(database, &address.database)
+            && is(user, &address.user);
+        is_for.then(|| password.clone())
+    })
+}
+
+/// A line's five fields, `\:` and `\\` undone.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        let plain = match letter {
+            '\\' => letters.next(),
+            ':' if fields.len() < 5 => {
+                fields.push(String::new());
+                continue;
+            }
+            letter => Some(letter),
+        };
+        if let Some(last) = fields.last_mut() {
+            last.extend(plain);
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_for_an_address_counts() {
+        let file = "# host:port:database:user:password\n\
+                    other:*:*:*:wrong\n\
+                    db.example:5432:shop:me:co\\:lon\\\\and:rest\n\
+                    *:*:*:me:any\n\
+                    localhost:*:*:*:near\n\
+                    /run/pg:*:*:*:folder\n";
+        let told = |url: &str| entry(file, &Address::parse(url).unwrap());
+        assert_eq!(
+            told("postgres://me@db.example/shop").as_deref(),
+            Some("co:lon\\and:rest")
+        );
+        assert_eq!(
+            told("postgres://me@db.example/else").as_deref(),
+            Some("any")
+        );
+        assert_eq!(told("postgres://you@db.example/shop"), None);
+        assert_eq!(told("postgres://you@/shop").as_deref(), Some("near"));
+    }
+}

@@ -137,17 +137,14 @@ fn responses(ranking: &Ranking) -> Vec<Filled<'_>> {
         false => format!("no: backlog {}", separate(&one.backlog.to_string())),
     };
     let is_late = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
-    let mut columns = match at_rate::has_several_kinds(ranking) {
-        false => vec![figure("response p99", 0, told(p99))],
-        true => vec![
-            figure("worst response p99", 0, told(p99)),
-            text("which is of", 0, told(|one| one.worst_kind.clone())),
-        ],
-    };
+    let mut columns = vec![figure("response p99", 0, told(p99))];
+    if at_rate::has_several_kinds(ranking) {
+        columns.push(text("worst kind", 2, told(|one| one.worst_kind.clone())));
+    }
     let kinds = at_rate::kinds(ranking).into_iter();
     let kinds = kinds.filter(|_| at_rate::has_several_kinds(ranking));
     columns.extend(kinds.map(|kind| {
-        figure(&format!("{kind} response p99"), 3, move |_, cell| {
+        figure(&format!("{kind} response p99"), 5, move |_, cell| {
             let mut all = cell.at_rate.iter().flat_map(|one| &one.responses);
             let response = all.find(|response| response.kind == kind);
             response.map_or_else(String::new, |one| nanoseconds(one.p99_ns.median))

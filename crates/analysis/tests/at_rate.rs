@@ -186,8 +186,7 @@ fn the_kind_that_users_wait_longest_for_orders_a_ranking_and_each_is_shown() {
     assert_eq!(order(&report), ["lmdb", "redb", "sqlite"]);
     let text = terminal(&report, 300);
     for part in [
-        "worst response p99",
-        "which is of",
+        "worst kind",
         "update response p99",
         "commit response p99",
         "response time of the kind of operation that its users waited longest for",

@@ -1,7 +1,7 @@
 //! The isolation that contenders state: how rankings show it, and are split by it.
 
 use crate::cells::Cell;
-use crate::rankings::Ranking;
+use crate::rankings::{HARNESS_ENGINE, Ranking};
 use trueput_record::{Isolation, Phenomenon, TrialRecord};
 
 /// What stands where nothing is stated.
@@ -15,6 +15,15 @@ pub(crate) fn of_trial(trial: &TrialRecord, trials: &[TrialRecord]) -> Option<Is
         repeats.find_map(stated)
     };
     stated(trial).or_else(repeats)
+}
+
+/// What the engines of all these trials state, those that never opened theirs aside; `None` where
+/// they differ or one states nothing.
+pub(crate) fn of_all(trials: &[&TrialRecord]) -> Option<Isolation> {
+    let contenders = trials.iter().filter(|it| it.spec.engine != HARNESS_ENGINE);
+    let mut stated = contenders.filter_map(|trial| Some(trial.engine.as_ref()?.isolation));
+    let first = stated.next()??;
+    stated.all(|other| other == Some(first)).then_some(first)
 }
 
 /// A level, in words.

@@ -203,10 +203,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         workers: spec.workers,
         durability: spec.durability,
         in_memory: volatile::breaks_its_level(trials[0], &manifest.host.file_system),
-        isolation: cells
-            .first()
-            .and_then(|cell| cell.isolation)
-            .filter(|_| !isolation::differs(&cells)),
+        isolation: isolation::of_all(trials),
         is_split: manifest.split_by.is_some(),
         notes: notes.into_iter().collect(),
         headline,

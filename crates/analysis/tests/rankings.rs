@@ -494,4 +494,16 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
     let text = flat(&split);
     assert!(text.contains("4 workers, isolation serializable"), "{text}");
     assert!(!text.contains("Weaker isolation"), "{text}");
+    // Where no trial counts, the heading still says of which they would be.
+    for trial in &mut split.trials {
+        trial.outcome = Outcome::Invalid {
+            reasons: vec!["disturbed".to_owned()],
+        };
+    }
+    let text = flat(&split);
+    assert!(
+        text.contains("4 workers, isolation read-committed"),
+        "{text}"
+    );
+    assert!(!text.contains("isolation not stated"), "{text}");
 }

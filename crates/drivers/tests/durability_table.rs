@@ -1,6 +1,7 @@
-//! docs/DURABILITY.md says what the drivers say.
+//! docs/DURABILITY.md and docs/ISOLATION.md say what the drivers say.
 
-use trueput_engine::{Durability, Engine, Window};
+use trueput_engine::{Durability, Engine, Isolation, Window, isolation, knob};
+use trueput_record::trial::Settings;
 
 const TABLE: &str = include_str!("../../../docs/DURABILITY.md");
 
@@ -98,4 +99,47 @@ fn the_levels_survive_what_the_table_says() {
             "docs/DURABILITY.md lacks {row}"
         );
     }
+}
+
+const ISOLATION: &str = include_str!("../../../docs/ISOLATION.md");
+
+/// The beginnings of the rows that the table of docs/ISOLATION.md must have for an engine, but for its
+/// version: settings, and what is stated with them.
+fn isolation_rows(engine: &dyn Engine) -> Vec<[String; 3]> {
+    let name = engine.info().name;
+    let first = Durability::ALL
+        .into_iter()
+        .find(|level| engine.promise(*level).is_some());
+    let row = |settings: Settings| {
+        let knobs = knob::resolve(name, engine.knobs(), &settings).ok()?;
+        engine.promise_with(first?, &knobs).ok()?;
+        let words: Vec<_> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let stated = engine.isolation(&knobs).map_or("nothing", Isolation::name);
+        Some([name.to_owned(), words.join("<br>"), stated.to_owned()])
+    };
+    isolation::settings(engine)
+        .into_iter()
+        .filter_map(row)
+        .collect()
+}
+
+#[test]
+fn the_table_of_isolation_has_every_engine_with_what_it_states() {
+    let observed = ISOLATION.split("\n## What the suite observed").nth(1);
+    let rows = observed.unwrap_or_default().lines();
+    let rows = rows.filter(|line| line.starts_with("| ")).skip(1);
+    let found: Vec<[String; 3]> = rows
+        .map(|row| {
+            let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+            [0, 2, 3].map(|index| cells.get(index).copied().unwrap_or_default().to_owned())
+        })
+        .collect();
+    let engines = trueput_drivers::registry().iter();
+    // What is behind a data source is known only where one is named.
+    let engines = engines.filter(|engine| !engine.must_be_named());
+    let expected: Vec<_> = engines.flat_map(|engine| isolation_rows(*engine)).collect();
+    let missing: Vec<_> = expected.iter().filter(|row| !found.contains(row)).collect();
+    assert!(missing.is_empty(), "not in docs/ISOLATION.md: {missing:#?}");
+    let unknown: Vec<_> = found.iter().filter(|row| !expected.contains(row)).collect();
+    assert!(unknown.is_empty(), "no driver states it: {unknown:#?}");
 }

@@ -519,3 +519,74 @@ fn a_plan_s_options_of_mkfs_that_name_devices_are_asked_for() {
         "{line}"
     );
 }
+
+/// The sources of LMDB that this program compiles in.
+fn lmdb_sources() -> PathBuf {
+    // The packages of other platforms need not be here.
+    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let metadata = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["--filter-platform", &platform])
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let mut packages = metadata["packages"].as_array().unwrap().iter();
+    let package = packages.find(|package| package["name"] == "lmdb-master-sys");
+    let manifest = package.unwrap()["manifest_path"].as_str().unwrap();
+    PathBuf::from(manifest).with_file_name("lmdb/libraries/liblmdb")
+}
+
+/// LMDB as a shared library, compiled with these definitions.
+fn compiled_lmdb(bench: &Bench, name: &str, definitions: &[&str]) -> String {
+    let (library, sources) = (bench.path().join(name), lmdb_sources());
+    let status = std::process::Command::new("cc")
+        .args(["-O2", "-w", "-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .args(["mdb.c", "midl.c"].map(|file| sources.join(file)))
+        .args(definitions)
+        .arg("-lpthread")
+        .status();
+    assert!(status.unwrap().success());
+    library.to_str().unwrap().to_owned()
+}
+
+/// A build that opens nothing with O_DSYNC and skips each fdatasync and msync keeps every record of
+/// every trial, and the check of its data has nothing to find.
+#[test]
+fn a_build_that_skips_every_flush_is_invalid_at_sync_and_an_honest_one_is_not() {
+    let bench = Bench::new();
+    let skips = [
+        "-DMDB_DSYNC=0",
+        "-DMDB_FDATASYNC_WORKS",
+        "-DMDB_FDATASYNC(file)=((void)(file),0)",
+        "-DMDB_MSYNC(at,bytes,flags)=((void)(at),0)",
+    ];
+    let liar = compiled_lmdb(&bench, "liblmdb-liar.so", &skips);
+    let honest = compiled_lmdb(&bench, "liblmdb-honest.so", &[]);
+    let engines = format!("lmdb@{liar},lmdb@{honest}");
+    let arguments = ["run", "threen1", "--trust-plan", "--engine", &engines];
+    let small = [
+        "--set",
+        "finish=400",
+        "--workers",
+        "1",
+        "--durability",
+        "sync",
+    ];
+    let output = bench.run(&[&arguments[..], &small].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let records = bench.trials();
+    assert_eq!(records.len(), 2, "{}", stderr(&output));
+    for (record, is_liar) in records.iter().zip([true, false]) {
+        assert!(record.verification.as_ref().unwrap().passed);
+        let measured = record.measurement.as_ref().unwrap();
+        let evidence = measured.flush_evidence.as_ref().unwrap();
+        if let Some(reason) = &evidence.reason {
+            eprintln!("passed over: flushes are not counted here: {reason}");
+            return;
+        }
+        let outcome = format!("{:?}", record.outcome);
+        let accused = outcome.contains("flushes cannot explain its commits");
+        assert_eq!(accused, is_liar, "{outcome} {evidence:?}");
+    }
+}

@@ -5,7 +5,7 @@
 mod support;
 
 use std::path::Path;
-use support::{crash, get, keeps_the_contract, open, read, write};
+use support::{crash, get, is_isolated_as_stated, keeps_the_contract, open, read, write};
 use trueput_drivers::LevelDb;
 use trueput_engine::{Durability, Engine, Mode, Value};
 
@@ -26,6 +26,13 @@ fn every_build_keeps_the_contract_at_every_level() {
         for level in [Durability::Sync, Durability::Async] {
             keeps_the_contract(engine.as_ref(), level, &[]);
         }
+    }
+}
+
+#[test]
+fn every_build_is_isolated_as_stated() {
+    for engine in builds() {
+        is_isolated_as_stated(engine.as_ref(), Durability::Async);
     }
 }
 

@@ -7,7 +7,9 @@ mod support;
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use support::{CRASH_COMMITS, crash_told, keeps_the_contract, open, read, write};
+use support::{
+    CRASH_COMMITS, crash_told, is_isolated_as_stated, keeps_the_contract, open, read, write,
+};
 use trueput_drivers::{Lmdb, Sqlite};
 use trueput_engine::{Durability, Engine, Error};
 
@@ -43,6 +45,7 @@ fn every_other_build_keeps_the_contract_at_every_level() {
         for level in levels(other.as_ref()) {
             keeps_the_contract(other.as_ref(), level, &[]);
         }
+        is_isolated_as_stated(other.as_ref(), Durability::Process);
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use trueput_engine::{
     Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value,
-    conformance, knob,
+    conformance, isolation, knob,
 };
 use trueput_record::Conditions;
 use trueput_runner::host::service::{Server, Site};
@@ -112,6 +112,16 @@ pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[
     let place = Place::of(engine, durability, given);
     let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
     let checks = conformance::run(engine, place.path(), durability, &knobs);
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+}
+
+/// No anomaly occurs that the isolation which the engine states proscribes, with its default knobs.
+pub fn is_isolated_as_stated(engine: &dyn Engine, durability: Durability) {
+    let place = Place::of(engine, durability, &[]);
+    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
+    let report = isolation::observe(engine, place.path(), durability, &knobs);
+    let checks = report.checks();
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
     assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
 }

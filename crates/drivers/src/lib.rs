@@ -26,7 +26,7 @@ pub use self::redb::Redb;
 pub use berkeleydb::BerkeleyDb;
 pub use gtm::Gtm;
 pub use leveldb::LevelDb;
-pub use library::is_in_known_place;
+pub use library::{is_in_known_place, passed_over};
 pub use lmdb::Lmdb;
 pub use mariadb::MariaDb;
 pub use mdbx::Mdbx;

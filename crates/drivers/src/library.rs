@@ -4,11 +4,13 @@
 //! anywhere. Each is loaded with its symbols to itself: several of them define the same names.
 
 mod assertions;
+mod folders;
 mod known;
 mod password_file;
 mod search;
 
 pub(crate) use assertions::assertions;
+pub use folders::passed_over;
 pub use known::is_in_known_place;
 pub(crate) use password_file::{first_line, read_secret};
 pub(crate) use search::Search;
@@ -177,6 +179,11 @@ macro_rules! found_and_named {
             };
             engine.library()?;
             Ok(Box::new(engine))
+        }
+
+        fn caution(&self) -> Option<String> {
+            let is_default = self.origin.named.is_none();
+            is_default.then(|| self.origin.search.caution()).flatten()
         }
 
         fn unopened(

@@ -88,6 +88,12 @@ pub trait Engine: Send + Sync {
         Err(takes_no_library(self.info().name, library))
     }
 
+    /// What is to be said of its default build, in a line: that it is a lesser one, because a better
+    /// one was not found.
+    fn caution(&self) -> Option<String> {
+        None
+    }
+
     /// Why its default build is not on this machine, told by looking for its files alone; `None`
     /// where they are there, whether or not they can be used.
     fn missing(&self) -> Option<Error> {

@@ -5,6 +5,7 @@ use crate::cmd::report::write_own_page;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
 use crate::{output, repeats, signals};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report};
 use trueput_record::{RunFolder, RunManifest};
@@ -46,6 +47,7 @@ pub fn carry_out(
     registry: &Registry,
     json: bool,
 ) -> Result<ExitCode, Failure> {
+    caution(manifest, registry);
     let mut progress = if json {
         Progress::json()
     } else {
@@ -58,6 +60,18 @@ pub fn carry_out(
         repeats::tell(folder)?;
     }
     Ok(exit_code(&summary))
+}
+
+/// Says where a lesser build of an engine is used because a better one was not found, and which
+/// folders of engines are passed over.
+pub fn caution(manifest: &RunManifest, registry: &Registry) {
+    let defaults = manifest.trials.iter().filter(|spec| spec.build.is_none());
+    let names: BTreeSet<_> = defaults.map(|spec| spec.engine.as_str()).collect();
+    let engines = names.iter().filter_map(|name| registry.engine(name).ok());
+    let cautions = engines.filter_map(|engine| engine.caution());
+    for line in trueput_drivers::passed_over().into_iter().chain(cautions) {
+        output::note(&line);
+    }
 }
 
 /// The command line as it was typed.

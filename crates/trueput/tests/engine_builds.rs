@@ -218,12 +218,12 @@ fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
     // Nothing that was installed for this user is found; what the system has still is.
     let said = |arguments: &[&str]| {
         let mut command = bench.command(arguments);
-        let output = command.env("XDG_DATA_HOME", &nowhere).output().unwrap();
+        let output = command.env("TRUEPUT_ENGINES", &nowhere).output().unwrap();
         stdout(&output)
     };
     let missing: Vec<String> = {
         let mut command = bench.command(&["engines", "--json"]);
-        let output = command.env("XDG_DATA_HOME", &nowhere).output().unwrap();
+        let output = command.env("TRUEPUT_ENGINES", &nowhere).output().unwrap();
         let engines: Value = serde_json::from_slice(&output.stdout).unwrap();
         let all = engines.as_array().unwrap().iter();
         all.filter(|engine| engine["present"] == false)
@@ -250,7 +250,7 @@ fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
         }
         let refused = format!("lmdb,{engine}");
         let mut command = bench.command(&short_run(&refused));
-        let line = refusal(&command.env("XDG_DATA_HOME", &nowhere).output().unwrap());
+        let line = refusal(&command.env("TRUEPUT_ENGINES", &nowhere).output().unwrap());
         assert!(
             line.contains(&format!("{engine} cannot be used: ")),
             "{line}"
@@ -589,4 +589,62 @@ fn a_build_that_skips_every_flush_is_invalid_at_sync_and_an_honest_one_is_not() 
         let accused = outcome.contains("flushes cannot explain its commits");
         assert_eq!(accused, is_liar, "{outcome} {evidence:?}");
     }
+}
+
+#[test]
+fn a_changed_home_changes_no_engine_and_a_lesser_build_is_told() {
+    let bench = Bench::new();
+    let said = |variables: &[(&str, &str)]| {
+        let mut command = bench.command(&["engines", "--json"]);
+        command
+            .env_remove("TRUEPUT_ENGINES")
+            .env_remove("XDG_DATA_HOME");
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let engines: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let builds = |one: &Value| (one["name"].clone(), one["builds"].clone());
+        engines
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(builds)
+            .collect::<Vec<_>>()
+    };
+    let elsewhere = bench.path().to_str().unwrap();
+    assert_eq!(said(&[]), said(&[("HOME", elsewhere)]));
+    let nowhere = bench.path().join("nowhere");
+    let mut command = bench.command(&["engines"]);
+    let output = command.env("TRUEPUT_ENGINES", &nowhere).output().unwrap();
+    let table = stdout(&output);
+    let mut rows = table.lines();
+    let is_lesser = rows.any(|row| row.starts_with("rocksdb") && row.contains("assertions"));
+    let line = stderr(&output);
+    assert_eq!(
+        is_lesser,
+        line.contains("rocksdb: ") && line.contains("nowhere"),
+        "{line}"
+    );
+}
+
+#[test]
+fn engines_in_a_folder_that_others_write_to_are_passed_over_and_that_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let trap = Trap::new();
+    trap.library("open/rocksdb-99.0.0/librocksdb.so");
+    let open = trap.bench.path().join("open");
+    let said = |mode| {
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = trap.bench.command(&["engines"]);
+        stderr(&command.env("TRUEPUT_ENGINES", &open).output().unwrap())
+    };
+    let line = said(0o777);
+    assert!(
+        line.contains("are not used") && line.contains("others may write"),
+        "{line}"
+    );
+    assert!(!trap.has_sprung());
+    said(0o755);
+    assert!(
+        trap.has_sprung(),
+        "the control: it is used where only the user writes"
+    );
 }

@@ -4,7 +4,7 @@
 //! What a plan or a run folder names outside them is somebody else's word, and is not loaded or run
 //! before the user has agreed.
 
-use super::search::engine_folders;
+use super::folders::engine_folders;
 use nix::unistd::{Uid, geteuid};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;

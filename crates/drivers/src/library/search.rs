@@ -1,5 +1,6 @@
 //! Where engines' libraries are looked for.
 
+use super::folders::engine_folders;
 use std::cmp::Ordering;
 use std::env::{consts::ARCH, split_paths, var_os};
 use std::fs::read_dir;
@@ -43,6 +44,29 @@ impl Search {
         found
     }
 
+    /// What is said where a build of the system's is used that is no fair baseline, and the one that
+    /// `make engines` installs was not found.
+    pub(crate) fn caution(&self) -> Option<String> {
+        let preferred = self.installed.first()?;
+        let folders = engine_folders();
+        if !builds(&folders, preferred).is_empty() {
+            return None;
+        }
+        let used = self.run().into_iter().next()?;
+        (super::assertions(&used) == Some(true)).then(|| {
+            let looked: Vec<_> = folders
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect();
+            format!(
+                "{preferred}: {} is used, which was compiled with assertions; none that `make \
+                 engines` installs is in {}",
+                used.display(),
+                looked.join(", ")
+            )
+        })
+    }
+
     /// The folders in which the system keeps libraries, the user's own first.
     pub(crate) fn system_folders() -> Vec<PathBuf> {
         let own = var_os("LD_LIBRARY_PATH").map_or_else(Vec::new, |paths| {
@@ -63,19 +87,6 @@ impl Search {
     }
 }
 
-/// Where `make engines` installs: `$XDG_DATA_HOME/trueput/engines`.
-pub(super) fn engine_folders() -> Vec<PathBuf> {
-    let set = |name| {
-        var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
-    data.into_iter()
-        .map(|data| data.join("trueput/engines"))
-        .collect()
-}
-
 /// The libraries in the folders `NAME-VERSION` of any of the folders of engines, newest version
 /// first.
 fn builds(engines: &[PathBuf], name: &str) -> Vec<PathBuf> {
@@ -90,6 +101,8 @@ fn builds(engines: &[PathBuf], name: &str) -> Vec<PathBuf> {
         })
         .collect();
     versions.sort_by(|(a, _), (b, _)| newer_first(a, b));
+    // A version that was installed in two places is the same build: the first place's counts.
+    versions.dedup_by(|(b, _), (a, _)| a == b);
     let inside = |(_, folder): (String, PathBuf)| libraries(&folder, |_| true);
     versions.into_iter().flat_map(inside).collect()
 }

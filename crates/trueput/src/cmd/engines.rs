@@ -49,6 +49,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         "from",
     ];
     output::write(&table::align(header, &rows))?;
+    let cautions = registry
+        .engines
+        .iter()
+        .filter_map(|engine| engine.caution());
+    for line in trueput_drivers::passed_over().into_iter().chain(cautions) {
+        output::note(&line);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -75,6 +75,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         .trust
         .check_plan(&arguments.what, &plan, &arguments.choices, registry)?;
     let (folder, manifest) = create(&plan, arguments, &options, registry)?;
+    execute::caution(&manifest, registry);
     let mut progress = match arguments.json {
         true => Progress::json(),
         false => Progress::for_people(),

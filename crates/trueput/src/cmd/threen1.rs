@@ -96,6 +96,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     for record in solved_before(&folder)? {
         tell(&record, arguments.json)?;
     }
+    execute::caution(&manifest, registry);
     let mut progress = Progress::for_people();
     let observer = &mut |event: &Event| {
         progress.observe(event);

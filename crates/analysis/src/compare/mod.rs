@@ -28,7 +28,7 @@ use crate::{at_rate, disturbance, markdown, terminal};
 use matching::{Matched, matched};
 use serde::Serialize;
 use side::SideCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Measurement, TrialRecord};
@@ -366,19 +366,18 @@ fn require_different(first: &Side, others: &[Side]) -> Result<(), Error> {
             one.require_one_contender()?;
             other.require_one_contender()?;
             if one.ids() == other.ids() {
-                return Err(itself(one, other, &one.cells()));
+                return Err(itself(one, other, one.contenders()));
             }
         }
     }
     Ok(())
 }
 
-fn itself(first: &Side, second: &Side, cells: &[SideCell<'_>]) -> Error {
-    let contenders: BTreeSet<_> = cells.iter().map(|cell| cell.name.clone()).collect();
+fn itself(first: &Side, second: &Side, contender: String) -> Error {
     Error::Itself {
         first: first.label.clone(),
         second: second.label.clone(),
-        contender: contenders.into_iter().collect::<Vec<_>>().join(", "),
+        contender,
     }
 }
 
@@ -392,7 +391,7 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared
     } = matched(first, second)?;
     let one_run = same_folder(first, second);
     if let Some((cell, _)) = pairs.iter().find(|pair| one_run && is_one(pair)) {
-        return Err(itself(first, second, std::slice::from_ref(cell)));
+        return Err(itself(first, second, cell.name.clone()));
     }
     let names = |cells: Vec<SideCell<'_>>| {
         let name = |cell: &SideCell<'_>| {

@@ -7,6 +7,7 @@ use crate::contender::ContenderNames;
 use crate::marks::{Mark, marked, marks_of};
 use crate::rankings::{headline, superseded, why_unranked};
 use crate::report::Report;
+use std::collections::BTreeSet;
 use std::path::Path;
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -128,6 +129,13 @@ impl Side {
     pub(super) fn ids(&self) -> Vec<&str> {
         let chosen = self.chosen().into_iter();
         chosen.map(|trial| trial.spec.id.as_str()).collect()
+    }
+
+    /// The contenders of its trials, whether these count or not, with commas between them.
+    pub(super) fn contenders(&self) -> String {
+        let chosen = self.chosen().into_iter();
+        let names: BTreeSet<_> = chosen.map(|trial| trial.spec.contender()).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
     }
 
     fn chosen(&self) -> Vec<&TrialRecord> {

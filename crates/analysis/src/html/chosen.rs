@@ -53,7 +53,8 @@ impl Chosen<'_> {
     }
 }
 
-/// The chosen trials of a ranking, in its order, those without a place last; of the harness where no contender is ranked.
+/// The chosen trials of a ranking, in its order, those without a place last;
+/// of the harness where no contender is ranked.
 pub(crate) fn chosen<'a>(report: &'a Report, ranking: &'a Ranking) -> Vec<Chosen<'a>> {
     let mut cells: Vec<&Cell> = ranking.contenders().collect();
     if cells.is_empty() {

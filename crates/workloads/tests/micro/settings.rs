@@ -1,7 +1,9 @@
 //! What is refused, in which words.
 
 use crate::harness::{Bench, job_under, timed};
-use trueput_record::Conditions;
+use trueput_record::measurement::{Measurement, OperationSummary};
+use trueput_record::trial::Settings;
+use trueput_record::{Conditions, Durability, TrialSpec, VerifyLevel, WorkerKind};
 
 fn refused(given: &[(&str, &str)]) -> String {
     job_under(given, &Conditions::default()).err().unwrap()
@@ -159,4 +161,66 @@ fn what_is_there_and_how_often_it_was_committed_follows_from_the_counts() {
     assert_eq!(told(&mix, &[80, 11, 9]), (Some(1_011 * 116), Some(20)));
     let mix = [("test", "mix"), ("delete_percent", "10")];
     assert_eq!(told(&mix, &[90, 10]), (None, Some(10)));
+}
+
+/// A trial of these workers, as far as its commits are concerned.
+fn trial(workers: u32, worker_kind: WorkerKind) -> TrialSpec {
+    TrialSpec {
+        id: "a".to_owned(),
+        cell: 0,
+        repeat: 1,
+        workload: "micro".to_owned(),
+        settings: Settings::new(),
+        engine: "any".to_owned(),
+        build: None,
+        durability: Durability::Sync,
+        knobs: Settings::new(),
+        workers,
+        worker_kind,
+        verify: VerifyLevel::Full,
+        seed: 1,
+        conditions: Conditions::default(),
+        note: None,
+        step: None,
+    }
+}
+
+#[test]
+fn only_commits_that_change_something_for_certain_need_storage() {
+    let changing = |given: &[(&str, &str)], kind, counts: &[u64]| {
+        let given = [given, &[("records", "1000")]].concat();
+        let job = job_under(&given, &Conditions::default()).unwrap();
+        let operations = counts.iter().map(|&count| OperationSummary {
+            count,
+            ..OperationSummary::default()
+        });
+        let measurement = Measurement {
+            operations: operations.collect(),
+            ..Measurement::default()
+        };
+        job.changing_commits(&trial(4, kind), &measurement)
+    };
+    let (threads, processes) = (WorkerKind::Threads, WorkerKind::Processes);
+    let overwrite = [("test", "overwrite")];
+    assert_eq!(changing(&overwrite, threads, &[400]), Some(400));
+    // Each process numbers its writes of a record by itself: four may write one value.
+    assert_eq!(changing(&overwrite, processes, &[400]), Some(100));
+    let fill = [("test", "fill-batch"), ("batch", "10")];
+    assert_eq!(changing(&fill, processes, &[990, 99]), Some(99));
+    assert_eq!(
+        changing(&[("test", "delete-random")], threads, &[400]),
+        Some(400)
+    );
+    // Of a mix nobody knows whether a record was there to be deleted.
+    let mix = [
+        ("test", "mix"),
+        ("delete_percent", "10"),
+        ("insert_percent", "10"),
+    ];
+    assert_eq!(changing(&mix, threads, &[80, 11, 9]), Some(11));
+    assert_eq!(
+        changing(&[], threads, &[5]),
+        Some(0),
+        "reads change nothing"
+    );
 }

@@ -84,10 +84,10 @@ fn replaced(
     Cow::Owned(shown)
 }
 
-/// A message in which nothing that it quotes, and no word, has more than [`LONGEST_QUOTE`]
-/// characters; where something was cut it says how much.
+/// A message in which nothing that it quotes, no word and none of the inputs has more than
+/// [`LONGEST_QUOTE`] characters; where something was cut it says how much.
 #[must_use]
-pub fn shortened(message: &str) -> String {
+pub fn shortened(message: &str, inputs: &[String]) -> String {
     if message.chars().count() <= LONGEST_QUOTE {
         return message.to_owned();
     }
@@ -101,6 +101,12 @@ pub fn shortened(message: &str) -> String {
         rest = after;
     }
     push_words(&mut short, rest);
+    // An input may stand in a message without quotes, as a path does.
+    for input in inputs.iter().map(|input| input.trim()) {
+        if input.chars().count() > LONGEST_QUOTE {
+            short = short.replace(input, &cut(input, LONGEST_QUOTE));
+        }
+    }
     cut(&short, LONGEST_MESSAGE).into_owned()
 }
 
@@ -202,16 +208,19 @@ mod tests {
     fn a_message_quotes_so_much_of_an_input_and_says_what_it_left_out() {
         let input = "word ".repeat(100);
         let message = format!("the engine's '{input}' is no number; write '7', as in the plan's");
-        let short = shortened(&message);
+        let short = shortened(&message, &[]);
         let expected = format!(
             "the engine's '{}… (300 more characters)' is no number; write '7', as in the plan's",
             &input[..200]
         );
         assert_eq!(short, expected);
         let word = "x".repeat(300);
-        assert!(shortened(&word).ends_with("x… (100 more characters)"));
+        assert!(shortened(&word, &[]).ends_with("x… (100 more characters)"));
+        let path = format!("{}: no such file", input.trim());
+        let expected = format!("{}… (299 more characters): no such file", &input[..200]);
+        assert_eq!(shortened(&path, std::slice::from_ref(&input)), expected);
         // The control: a long message of our own words stays whole.
         let own = "keys are name, about, workload; ".repeat(20);
-        assert_eq!(shortened(&own), own);
+        assert_eq!(shortened(&own, &[]), own);
     }
 }

@@ -66,7 +66,11 @@ pub fn json(value: &serde_json::Value) -> Result<(), Failure> {
 /// Writes one line to standard error, every hidden character in it shown by its number and long
 /// quotations cut. Nobody can be told where that fails.
 pub fn note(text: &str) {
-    let line = shortened(&on_one_line(text));
+    let words = std::env::args_os().skip(1);
+    let inputs: Vec<_> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let line = shortened(&on_one_line(text), &inputs);
     let _ = writeln!(std::io::stderr().lock(), "{}", visible(&line));
 }
 

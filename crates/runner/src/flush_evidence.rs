@@ -49,6 +49,7 @@ impl<'a> FlushWatch<'a> {
             total: Some(Completed {
                 writes: 0,
                 flushes: Some(0),
+                intervals: 0,
             }),
         }
     }
@@ -119,14 +120,48 @@ pub(crate) fn evidence(
                 basis: Some(counts.basis()),
                 ..FlushEvidence::default()
             };
-            Some(evidence.judged(uncounted()))
+            Some(evidence.judged(uncounted(completed.intervals)))
         }
     }
 }
 
-/// The kernel wakes who waits for a request before it counts it: at most one on each processor.
-fn uncounted() -> u64 {
+/// Requests that may lack in counts over so many intervals. The kernel wakes who waits for a request
+/// before it counts it: at most one on each processor when an interval ends.
+fn uncounted(intervals: u64) -> u64 {
     // SAFETY: sysconf(3) has no precondition.
     let processors = unsafe { nix::libc::sysconf(nix::libc::_SC_NPROCESSORS_CONF) };
-    u64::try_from(processors).unwrap_or_default().max(1)
+    let processors = u64::try_from(processors).unwrap_or_default().max(1);
+    processors.saturating_mul(intervals.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_interval_of_a_trial_in_slices_may_lack_a_request_on_each_processor() {
+        let once = uncounted(1);
+        assert!(once >= 1);
+        assert_eq!(uncounted(0), once);
+        assert_eq!(uncounted(1_000), 1_000 * once);
+    }
+
+    #[test]
+    fn a_watch_counts_its_intervals() {
+        let here = std::env::temp_dir();
+        let counts = match FlushCounts::below(&[&here]) {
+            Ok(counts) => counts,
+            Err(why) => {
+                eprintln!("skipped: not counted in {}: {why}", here.display());
+                return;
+            }
+        };
+        let countable = Ok(counts);
+        let mut watch = FlushWatch::new(Some(&countable));
+        for _ in 0..3 {
+            watch.begin();
+            watch.pause();
+        }
+        assert_eq!(watch.end().map(|counted| counted.intervals), Some(3));
+    }
 }

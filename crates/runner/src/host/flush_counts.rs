@@ -50,6 +50,8 @@ pub(crate) struct Completed {
     pub writes: u64,
     /// Flushes; `None` where they are not counted.
     pub flushes: Option<u64>,
+    /// The intervals that these are sums over: none for what a counter stands at.
+    pub intervals: u64,
 }
 
 impl Completed {
@@ -59,6 +61,7 @@ impl Completed {
         Self {
             writes: self.writes.saturating_sub(before.writes),
             flushes: flushes.map(|(now, then)| now.saturating_sub(then)),
+            intervals: 1,
         }
     }
 
@@ -68,6 +71,7 @@ impl Completed {
         Self {
             writes: self.writes.saturating_add(other.writes),
             flushes: flushes.map(|(one, other)| one.saturating_add(other)),
+            intervals: self.intervals.saturating_add(other.intervals),
         }
     }
 }
@@ -118,6 +122,7 @@ impl FlushCounts {
         }
         let flushes = FLUSHING.contains(&facts.kind.as_str())
             && !has_option(&facts, &["nobarrier", "barrier=0"])
+            && !may_have_external_journal(&facts, &Ext4State::of_this_kernel())
             && probed.flushes.is_some_and(shows);
         if flushes && one.disks.iter().all(Disk::needs_flushes) {
             one.basis = FlushBasis::WritesAndFlushes;
@@ -140,12 +145,14 @@ impl FlushCounts {
         let none = Completed {
             writes: 0,
             flushes: Some(0),
+            intervals: 0,
         };
         self.disks.iter().try_fold(none, |sum, disk| {
             let device = disk.counters()?;
             Some(sum.plus(&Completed {
                 writes: device.writes,
                 flushes: device.flushes,
+                intervals: 0,
             }))
         })
     }
@@ -172,6 +179,46 @@ fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, String>
         true => Ok(vec![Disk::below(folder).ok_or_else(unknown)?]),
         false => Err(unknown()),
     }
+}
+
+/// Where the kernel tells of the journals of ext3 and ext4.
+struct Ext4State<'a> {
+    /// A folder for each mounted file system, by its device.
+    mounted: &'a Path,
+    /// An entry `DEVICE-INODE` for each journal inside a file system, `DEVICE` for one beside it.
+    journals: &'a Path,
+}
+
+impl Ext4State<'static> {
+    fn of_this_kernel() -> Self {
+        Self {
+            mounted: Path::new("/sys/fs/ext4"),
+            journals: Path::new("/proc/fs/jbd2"),
+        }
+    }
+}
+
+/// Whether the journal of this file system may lie on a device of its own. No mount option tells:
+/// ext4 finds it by its superblock. Some of a commit's flushes may then reach that device alone.
+fn may_have_external_journal(facts: &FileSystemFacts, state: &Ext4State<'_>) -> bool {
+    if !["ext3", "ext4"].contains(&facts.kind.as_str()) {
+        return false;
+    }
+    let source = Path::new(&facts.source);
+    let device = source.canonicalize().unwrap_or_else(|_| source.to_owned());
+    let Some(name) = device.file_name().and_then(|name| name.to_str()) else {
+        return true;
+    };
+    let task = std::fs::read_to_string(state.mounted.join(name).join("journal_task"));
+    if task.is_ok_and(|task| task.trim() == "<none>") {
+        return false;
+    }
+    let inside = format!("{name}-");
+    let journals = std::fs::read_dir(state.journals).into_iter().flatten();
+    !journals.flatten().any(|entry| {
+        let journal = entry.file_name();
+        journal.to_str().is_some_and(|it| it.starts_with(&inside))
+    })
 }
 
 /// Whether a file system is mounted with an option that begins so.
@@ -234,6 +281,36 @@ mod tests {
             let found = disks_of(&facts(kind, options), Path::new("/proc"));
             let found = found.unwrap_err();
             assert!(found.contains(why), "{kind}: {found}");
+        }
+    }
+
+    #[test]
+    fn only_a_journal_inside_the_file_system_or_none_leaves_flushes_to_its_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mounted, journals) = (folder.path().join("ext4"), folder.path().join("jbd2"));
+        for (name, task) in [("plain", "<none>\n"), ("inside", "7\n"), ("beside", "8\n")] {
+            std::fs::create_dir_all(mounted.join(name)).unwrap();
+            std::fs::write(mounted.join(name).join("journal_task"), task).unwrap();
+        }
+        for journal in ["inside-8", "another"] {
+            std::fs::create_dir_all(journals.join(journal)).unwrap();
+        }
+        let state = Ext4State {
+            mounted: &mounted,
+            journals: &journals,
+        };
+        let cases = [
+            ("ext4", "plain", false),
+            ("ext4", "inside", false),
+            ("ext4", "beside", true),
+            ("ext3", "unknown", true),
+            ("xfs", "beside", false),
+        ];
+        for (kind, name, expected) in cases {
+            let mut facts = facts(kind, "rw");
+            facts.source = format!("/no-device/{name}");
+            let found = may_have_external_journal(&facts, &state);
+            assert_eq!(found, expected, "{kind} {name}");
         }
     }
 

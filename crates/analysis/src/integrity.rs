@@ -77,12 +77,13 @@ pub(crate) fn disagreeing(report: &Report) -> impl Iterator<Item = (&str, String
     })
 }
 
-/// The trials with several lines of which none was interrupted: those would count several times.
+/// The trials with several lines that say that they ran to their end: those would count several
+/// times. What was interrupted or failed may be run again.
 fn ended_twice(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
     let ended = trials
         .iter()
-        .filter(|trial| trial.outcome != Outcome::Interrupted);
+        .filter(|trial| matches!(trial.outcome, Outcome::Valid | Outcome::Invalid { .. }));
     for trial in ended {
         *lines.entry(trial.spec.id.clone()).or_default() += 1;
     }

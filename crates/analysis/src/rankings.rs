@@ -151,12 +151,19 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     rankings
 }
 
-/// An interrupted trial that was run again later: the later line speaks for it.
+/// A trial that did not run to its end and was run again later: the later line speaks for it.
 pub(crate) fn superseded(trial: &TrialRecord, trials: &[TrialRecord]) -> bool {
-    trial.outcome == Outcome::Interrupted
-        && trials
+    let not_interrupted = |other: &&TrialRecord| {
+        other.spec.id == trial.spec.id && other.outcome != Outcome::Interrupted
+    };
+    match trial.outcome {
+        Outcome::Interrupted => trials.iter().any(|other| not_interrupted(&other)),
+        Outcome::Failed { .. } => trials
             .iter()
-            .any(|other| other.spec.id == trial.spec.id && other.outcome != Outcome::Interrupted)
+            .rfind(not_interrupted)
+            .is_some_and(|last| last != trial),
+        Outcome::Valid | Outcome::Invalid { .. } => false,
+    }
 }
 
 fn comparable(one: &TrialSpec, other: &TrialSpec) -> bool {

@@ -121,6 +121,7 @@ pub struct Report {
 pub(crate) struct Tally {
     pub valid: usize,
     pub invalid: usize,
+    /// Failed, and not run again since.
     pub failed: usize,
     /// Interrupted, and not run again since.
     pub interrupted: usize,
@@ -196,15 +197,16 @@ impl Report {
             let trials = self.trials.iter();
             trials.filter(|trial| status(&trial.outcome)).count()
         };
-        let unfinished = self.trials.iter().filter(|trial| {
-            trial.outcome == Outcome::Interrupted && !superseded(trial, &self.trials)
-        });
-        let unfinished: BTreeSet<_> = unfinished.map(|trial| &trial.spec.id).collect();
+        let not_run_again = |status: fn(&Outcome) -> bool| {
+            let trials = self.trials.iter();
+            let last = trials.filter(|it| status(&it.outcome) && !superseded(it, &self.trials));
+            last.map(|trial| &trial.spec.id).collect::<BTreeSet<_>>()
+        };
         let mut tally = Tally {
             valid: count(|it| *it == Outcome::Valid),
             invalid: count(|it| matches!(it, Outcome::Invalid { .. })),
-            failed: count(|it| matches!(it, Outcome::Failed { .. })),
-            interrupted: unfinished.len(),
+            failed: not_run_again(|it| matches!(it, Outcome::Failed { .. })).len(),
+            interrupted: not_run_again(|it| *it == Outcome::Interrupted).len(),
             absent: 0,
         };
         let present = tally.valid + tally.invalid + tally.failed + tally.interrupted;

@@ -3,7 +3,8 @@
 mod support;
 
 use support::{
-    everything, failed, invalid, manifest, null, report, settings, spec, terminal, valid,
+    everything, failed, folder, invalid, manifest, null, report, settings, spec, terminal, valid,
+    whole,
 };
 use trueput_analysis::rankings::{Ranking, rankings};
 use trueput_analysis::scaling::series;
@@ -177,6 +178,39 @@ fn an_interrupted_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     let again = rank(&[stopped, valid(spec, 1_000.0)]);
     assert!(again[0].unranked.is_empty());
     assert_eq!(again[0].cells[0].repeats, 1);
+}
+
+#[test]
+fn a_failed_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
+    let spec = spec(0, "lmdb", Durability::Sync, 1);
+    let stopped = |reason: &str| TrialRecord {
+        outcome: Outcome::Failed {
+            reason: reason.to_owned(),
+        },
+        measurement: None,
+        verification: None,
+        ..valid(spec.clone(), 1.0)
+    };
+    let again = valid(spec.clone(), 1_000.0);
+    let (_results, folder) = folder(&[stopped("the disk is full")]);
+    folder.append(&stopped("the disk is full again")).unwrap();
+    let report = Report::load(folder.path()).unwrap();
+    let text = terminal(&report, 200);
+    assert!(text.contains("the disk is full again"), "{text}");
+    assert!(!text.contains("the disk is full\n"), "{text}");
+    folder.append(&whole(&again)).unwrap();
+    let report = Report::load(folder.path()).unwrap();
+    let ranked = rankings(&report.manifest, &report.trials);
+    assert_eq!((ranked[0].cells.len(), ranked[0].unranked.len()), (1, 0));
+    let text = terminal(&report, 200);
+    assert!(
+        !text.contains("FAILED") && !text.contains("INVALID"),
+        "{text}"
+    );
+    // The control: a second line of one that ended is one too many.
+    folder.append(&whole(&again)).unwrap();
+    let text = terminal(&Report::load(folder.path()).unwrap(), 200);
+    assert!(text.contains("more than one line of it"), "{text}");
 }
 
 #[test]

@@ -4,9 +4,10 @@
 //! the histograms. Where a record comes from anybody, or storage has damaged it, that shows whether
 //! one of them was changed alone. It is no proof of who wrote it: all may have been changed alike.
 
+use crate::flush_evidence::{FlushEvidence, FlushVerdict};
 use crate::histogram::LoggedHistogram;
 use crate::measurement::{LatencySummary, Measurement, OperationSummary};
-use crate::{TrialRecord, TrialSpec};
+use crate::{Outcome, TrialRecord, TrialSpec};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -16,6 +17,10 @@ const ROUNDING: f64 = 1e-6;
 /// What an interval in a histogram log may differ by from the elapsed time, seconds: it is written
 /// with three decimals.
 const INTERVAL_ROUNDING_S: f64 = 0.002;
+
+/// Completed requests at most that no counter shows yet: one on each processor, and Linux knows no
+/// more of them.
+const MOST_UNCOUNTED: u64 = 8_192;
 
 /// Sentences about one trial at most.
 const MOST: usize = 8;
@@ -33,11 +38,13 @@ pub fn contradictions(
     let mut found = Vec::from_iter(plan(record, planned));
     found.extend(promise(record));
     found.extend(verification(record));
+    found.extend(outcome(record));
     if let Some(measured) = &record.measurement {
         found.extend(elapsed(measured));
         found.extend(rates(measured));
         found.extend(counts(measured));
         found.extend(open_loop(record, measured));
+        found.extend(measured.flush_evidence.as_ref().and_then(flushes));
         if let Some(logged) = histograms {
             found.extend(log(record, measured, logged));
         }
@@ -94,6 +101,52 @@ fn verification(record: &TrialRecord) -> Option<String> {
         let (failed, all) = (failed.len(), verified.checks.len());
         format!("the verification is said to have passed, and {failed} of {all} checks failed")
     })
+}
+
+/// The outcome, beside what speaks against it.
+fn outcome(record: &TrialRecord) -> Vec<String> {
+    if record.outcome != Outcome::Valid {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    if record.verification.as_ref().is_some_and(|it| !it.passed) {
+        found.push("the trial is said to be valid, and its verification failed".to_owned());
+    }
+    let evidence = record.measurement.as_ref();
+    let evidence = evidence.and_then(|measured| measured.flush_evidence.as_ref());
+    if let Some(doubt) = evidence.and_then(FlushEvidence::doubt) {
+        found.push(format!("the trial is said to be valid, and {doubt}"));
+    }
+    found
+}
+
+/// The verdict on its flushes, beside what was counted.
+fn flushes(evidence: &FlushEvidence) -> Option<String> {
+    let verdict = |uncounted| evidence.clone().judged(uncounted).verdict;
+    let (least, most) = (verdict(0), verdict(MOST_UNCOUNTED));
+    let FlushEvidence {
+        commits, writes, ..
+    } = evidence;
+    // The program that wrote the record knew how many requests no counter showed yet.
+    let agrees = match evidence.verdict {
+        FlushVerdict::NotCounted => least == FlushVerdict::NotCounted,
+        FlushVerdict::Explained => most == FlushVerdict::Explained,
+        FlushVerdict::Impossible => least == FlushVerdict::Impossible,
+    };
+    if agrees {
+        return None;
+    }
+    let flushes = evidence
+        .flushes
+        .map_or_else(String::new, |flushes| format!(" and {flushes} flushes"));
+    let stated = match evidence.verdict {
+        FlushVerdict::NotCounted => "nothing was counted",
+        FlushVerdict::Explained => "flushes can explain its commits",
+        FlushVerdict::Impossible => "flushes cannot explain its commits",
+    };
+    Some(format!(
+        "it is said that {stated}, and the record has {writes} writes{flushes} for {commits} commits"
+    ))
 }
 
 /// The elapsed time, beside the timeline's end and each worker's own.
@@ -328,10 +381,11 @@ fn shown(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flush_evidence::FlushBasis;
     use crate::measurement::{
         Check, EngineReport, OpenLoop, ResponseSummary, TimelineSecond, Verification, WorkerReport,
     };
-    use crate::{Durability, Outcome, VerifyLevel};
+    use crate::{Durability, VerifyLevel};
 
     fn histogram(count: u64) -> Histogram<u64> {
         let mut histogram = crate::histogram::new();
@@ -508,6 +562,73 @@ mod tests {
             checks: vec![Check::new("answers", false, "others")],
             elapsed_s: 0.0,
         }
+    }
+
+    #[test]
+    fn an_outcome_and_a_verdict_changed_by_hand_are_named() {
+        let evidence = |commits: u64, verdict: Option<FlushVerdict>| {
+            let drawn = FlushEvidence {
+                commits,
+                sessions: 2,
+                devices: vec!["vda".to_owned()],
+                writes: 25,
+                basis: Some(FlushBasis::Writes),
+                ..FlushEvidence::default()
+            };
+            let drawn = drawn.judged(1);
+            let verdict = verdict.unwrap_or(drawn.verdict);
+            FlushEvidence { verdict, ..drawn }
+        };
+        let of = |outcome: &Outcome, evidence: FlushEvidence| {
+            let found = found(|record, _| {
+                record.outcome = outcome.clone();
+                measured(record).flush_evidence = Some(evidence.clone());
+            });
+            found.join("; ")
+        };
+        let invalid = Outcome::Invalid {
+            reasons: vec!["flushes cannot explain its commits".to_owned()],
+        };
+        let absent = FlushEvidence::not_counted(60, 2, "on tmpfs".to_owned());
+        // The controls: what the runner writes.
+        for (outcome, evidence) in [
+            (&Outcome::Valid, evidence(52, None)),
+            (&invalid, evidence(100_000, None)),
+            (&Outcome::Valid, absent),
+        ] {
+            assert_eq!(of(outcome, evidence), "");
+        }
+        let (explained, impossible) = (FlushVerdict::Explained, FlushVerdict::Impossible);
+        for (evidence, expected) in [
+            (
+                evidence(100_000, None),
+                "said to be valid, and flushes cannot",
+            ),
+            (
+                evidence(100_000, Some(explained)),
+                "flushes can explain its commits, and the record has 25 writes for 100000 commits",
+            ),
+            (evidence(20, Some(impossible)), "said that flushes cannot"),
+            (
+                evidence(100_000, Some(FlushVerdict::NotCounted)),
+                "said that nothing was counted",
+            ),
+        ] {
+            let said = of(&Outcome::Valid, evidence);
+            assert!(said.contains(expected), "{expected}: {said}");
+        }
+        let failed = |outcome: &Outcome| {
+            let found = found(|record, _| {
+                record.outcome = outcome.clone();
+                let check = Check::new("answers", false, "others");
+                let checks = vec![check];
+                record.verification =
+                    Some(Verification::from_checks(VerifyLevel::Full, checks, 0.0));
+            });
+            found.join("; ")
+        };
+        assert!(failed(&Outcome::Valid).contains("valid, and its verification failed"));
+        assert_eq!(failed(&invalid), "");
     }
 
     #[test]

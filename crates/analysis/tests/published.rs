@@ -332,7 +332,7 @@ fn a_step_of_the_tuning_matches_whatever_its_size_and_has_its_gain_beside_the_do
     assert!(
         comparison
             .differs
-            .contains(&"finish: here 100,000; there 1,000,000".to_owned())
+            .contains(&"finish: here 100000; there 1000000".to_owned())
     );
 }
 

@@ -31,11 +31,22 @@ pub struct Mark {
 #[must_use]
 pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
     let all = [
+        known_defect(trial),
         assertions(trial),
         unverified_flushes(trial),
         workaround(trial),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// A fault that the engine is known to have with its settings, and that nothing works around.
+fn known_defect(trial: &TrialRecord) -> Option<Mark> {
+    let explanation = trial.engine.as_ref()?.known_defect.clone()?;
+    Some(Mark {
+        label: Cow::Borrowed("known defect"),
+        explanation: Cow::Owned(format!("{explanation}: not comparable")),
+        comparable: false,
+    })
 }
 
 /// A library that was compiled with its assertions, which cost speed.

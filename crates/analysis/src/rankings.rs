@@ -223,12 +223,17 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     }
 }
 
-/// The cells that are ranked, and those that stand apart. Where all are of one build there is no
-/// other that they would be compared with: they are ranked.
+/// The cells that are ranked, and those that stand apart. Where all are of one build and have the
+/// same marks there is no other that they would be compared with: they are ranked.
 fn told_apart(cells: Vec<Cell>, include_all: bool) -> (Vec<Cell>, Vec<Cell>) {
     let build = |cell: &Cell| (cell.engine.clone(), cell.sha256.clone());
     let builds: BTreeSet<_> = cells.iter().map(build).collect();
-    let all_count = include_all || builds.len() < 2;
+    let grave = |cell: &Cell| -> Vec<Mark> {
+        let marks = cell.marks.iter().filter(|mark| !mark.comparable);
+        marks.cloned().collect()
+    };
+    let alike = cells.windows(2).all(|two| grave(&two[0]) == grave(&two[1]));
+    let all_count = include_all || (builds.len() < 2 && alike);
     cells
         .into_iter()
         .partition(|cell| all_count || cell.is_comparable())

@@ -330,3 +330,34 @@ fn a_drivers_workaround_is_a_mark_in_every_format_and_the_row_is_ranked() {
     assert_eq!(marks[0][0]["comparable"], true);
     assert_eq!(marks[1].as_array().map_or(0, Vec::len), 0);
 }
+
+#[test]
+fn what_is_known_to_lose_records_bears_a_mark_and_is_not_ranked() {
+    let mut trials = vec![
+        rocksdb(0, "11.8.1", NEW, false, false),
+        rocksdb(1, "7.8.3", OLD, true, false),
+    ];
+    trials[1].engine.as_mut().unwrap().known_defect = Some("it can lose records".to_owned());
+    let mut report = report(trials);
+    let names = |cells: &[Cell]| cells.iter().map(Cell::name).collect::<Vec<_>>();
+    let found = rankings(&report.manifest, &report.trials);
+    assert_eq!(names(&found[0].cells), ["rocksdb 11.8.1"]);
+    let apart = names(&found[0].not_comparable);
+    assert_eq!(apart, ["rocksdb 7.8.3 [known defect]"]);
+    let text = report.render(Format::Terminal, Style::default());
+    let said = "rocksdb 7.8.3 [known defect]: it can lose records: not comparable.";
+    assert!(text.contains(said), "{text}");
+    let csv = report.render(Format::Csv, Style::default());
+    assert!(csv.contains(",known defect,"), "{csv}");
+    // One build stands apart from itself, too, where only some of its knobs have the defect.
+    for trial in &mut report.trials {
+        trial.engine.as_mut().unwrap().sha256 = NEW.to_owned();
+    }
+    let found = rankings(&report.manifest, &report.trials);
+    assert_eq!(
+        (found[0].cells.len(), found[0].not_comparable.len()),
+        (1, 1)
+    );
+    report.manifest.include_assertions = true;
+    assert_eq!(rankings(&report.manifest, &report.trials)[0].cells.len(), 2);
+}

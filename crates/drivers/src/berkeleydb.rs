@@ -118,9 +118,11 @@ impl Engine for BerkeleyDb {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
-        // Two-phase locks on pages; with snapshots, readers keep the versions of their beginning.
-        Some(Isolation::Serializable)
+    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+        // Two-phase locks on pages; with snapshots, readers keep the versions of their beginning. A
+        // committed record that no search finds breaks every level.
+        let is_sound = knobs::known_defect(knobs).is_none();
+        is_sound.then_some(Isolation::Serializable)
     }
 
     fn isolation_knobs(&self) -> &'static [&'static str] {
@@ -133,6 +135,10 @@ impl Engine for BerkeleyDb {
 
     fn workaround(&self, knobs: &Resolved) -> Option<String> {
         knobs::workaround(knobs)
+    }
+
+    fn known_defect(&self, knobs: &Resolved) -> Option<String> {
+        knobs::known_defect(knobs).map(str::to_owned)
     }
 
     fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {

@@ -10,7 +10,7 @@ mod support;
 
 use support::{CRASH_COMMITS, crash, keeps_the_contract, open, read, write};
 use trueput_drivers::BerkeleyDb;
-use trueput_engine::{Durability, Engine, Error, Happening, Mode, Value, knob};
+use trueput_engine::{Durability, Engine, Error, Happening, Isolation, Mode, Value, knob};
 
 static ENGINE: BerkeleyDb = BerkeleyDb::new();
 const LEVELS: [Durability; 4] = [
@@ -381,4 +381,25 @@ fn the_workaround_is_told_with_the_knobs_that_have_one() {
     assert_eq!(told(&[hash.clone(), writers("overlapping")]), of_hash);
     let both = told(&[hash, writers("turns")]);
     assert!(both.ends_with(&format!("; {of_hash}")), "{both}");
+}
+
+#[test]
+fn what_can_lose_records_is_told_as_a_defect_and_states_no_isolation() {
+    let stated = |given: &[(&str, Value)]| {
+        let knobs = knob::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given)).unwrap();
+        (ENGINE.known_defect(&knobs), ENGINE.isolation(&knobs))
+    };
+    let writers = |choice: &'static str| ("writers", Value::from(choice));
+    let hash = ("access_method", Value::from("hash"));
+    for isolation in ["locking", "snapshot"] {
+        let isolation = ("isolation", Value::from(isolation));
+        let (defect, level) = stated(&[writers("overlapping"), isolation.clone()]);
+        assert!(defect.unwrap().starts_with("it can lose records"));
+        assert_eq!(level, None, "{isolation:?}");
+        let sound = (None, Some(Isolation::Serializable));
+        assert_eq!(stated(&[writers("guarded"), isolation.clone()]), sound);
+        assert_eq!(stated(&[writers("turns"), isolation.clone()]), sound);
+        let of_hash = [writers("overlapping"), hash.clone(), isolation];
+        assert_eq!(stated(&of_hash), sound);
+    }
 }

@@ -180,6 +180,14 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// The fault of the engine that can lose records or make it answer wrongly with these knobs, and
+    /// that the driver does not work around: a clause without a full stop that can follow the
+    /// engine's name and a colon. `None` where none is known. Every trial's record has it, and a row
+    /// that has one stands apart from rankings.
+    fn known_defect(&self, _knobs: &Resolved) -> Option<String> {
+        None
+    }
+
     /// The server that a trial of this engine needs, of its own; `None` where the engine is a
     /// library, or where the server is the user's.
     fn service(&self) -> Option<Box<dyn Service>> {

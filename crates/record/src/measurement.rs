@@ -104,6 +104,10 @@ pub struct EngineReport {
     /// shapes its rates, as a clause; absent where it does nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workaround: Option<String>,
+    /// The fault of the engine that can lose records or make it answer wrongly with these knobs, as a
+    /// clause; absent where none is known, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_defect: Option<String>,
     /// What each commit promised.
     pub promise: Promise,
     /// What its transactions never showed each other, as the driver states it for these knobs; absent

@@ -376,6 +376,7 @@ fn describe_prepared(
         sha256: context.sha256(library.as_deref())?,
         assertions,
         workaround: bound.engine.workaround(&bound.knobs),
+        known_defect: bound.engine.known_defect(&bound.knobs),
         promise: bound.promise.clone(),
         isolation: bound.isolation(),
         settings: engine.settings,

@@ -172,7 +172,7 @@ pub struct Choices {
     /// The run's name, which its folder bears
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub name: Option<String>,
-    /// Rank builds with assertions with the others; otherwise they stand apart
+    /// Rank builds with assertions and known defects with the others; otherwise they stand apart
     #[arg(long, help_heading = "How it is ranked")]
     pub include_assertions: bool,
     /// Make rankings of their own for each level of isolation

@@ -127,6 +127,7 @@ fn engine(spec: &TrialSpec) -> EngineReport {
         sha256: "ab".repeat(32),
         assertions: None,
         workaround: None,
+        known_defect: None,
         promise: Promise {
             durability: spec.durability,
             mapped_to: format!("{}_flags={}", spec.engine, spec.durability),

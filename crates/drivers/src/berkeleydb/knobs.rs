@@ -236,6 +236,15 @@ pub(super) fn workaround(knobs: &Resolved) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
+/// What Berkeley DB does wrong with these knobs: see `Engine::known_defect`.
+pub(super) fn known_defect(knobs: &Resolved) -> Option<&'static str> {
+    let is_exposed = Writers::of(knobs) == Writers::Overlapping && !is_hash(knobs);
+    is_exposed.then_some(
+        "it can lose records, because Berkeley DB 5.3 can put one on the wrong leaf of a B-tree where \
+         unguarded writers overlap",
+    )
+}
+
 /// The subfolder of the log, where it has one.
 pub(super) const LOG_FOLDER: &std::ffi::CStr = c"log";
 

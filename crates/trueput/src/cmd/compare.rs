@@ -63,7 +63,7 @@ pub struct Arguments {
         conflicts_with = "allow_unsure"
     )]
     fail_if_unsure: bool,
-    /// Compare builds with assertions with builds without them
+    /// Compare builds with assertions or known defects with those without them
     #[arg(long)]
     include_assertions: bool,
     /// Write one JSON document

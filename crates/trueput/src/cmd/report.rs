@@ -41,7 +41,7 @@ pub struct Arguments {
     /// [default: report.html in the run folder; of several runs or a bundle there is none]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "format")]
     html: Option<Option<PathBuf>>,
-    /// Rank builds with assertions with the others; otherwise they stand apart
+    /// Rank builds with assertions and known defects with the others; otherwise they stand apart
     #[arg(long)]
     include_assertions: bool,
     #[command(flatten)]

@@ -4,6 +4,9 @@ use crate::cells::Cell;
 use crate::rankings::{HARNESS_ENGINE, Ranking};
 use trueput_record::{Isolation, Phenomenon, TrialRecord};
 
+/// What stands in an engine's place where the storage itself is measured.
+const STORAGE: &str = "storage";
+
 /// What stands where nothing is stated.
 const NOT_STATED: &str = "not stated";
 
@@ -38,11 +41,15 @@ pub(crate) fn differs(cells: &[Cell]) -> bool {
         .any(|pair| pair[0].isolation != pair[1].isolation)
 }
 
-/// What all contenders of a ranking state, in a sentence; `None` where they differ or state nothing.
+/// What all contenders of a ranking state, in a sentence; `None` where they differ, each row says it
+/// then, and where what is measured is the storage, which has no transactions.
 pub(crate) fn common(cells: &[Cell]) -> Option<String> {
-    let isolation = cells.first()?.isolation?;
-    let all = (!differs(cells)).then_some(isolation)?;
-    Some(format!("Isolation, as the drivers state it: {all}."))
+    let isolation = cells.first()?.isolation;
+    let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE);
+    (has_transactions && !differs(cells)).then(|| match isolation {
+        Some(all) => format!("Isolation, as the drivers state it: {all}."),
+        None => format!("Isolation: {NOT_STATED}."),
+    })
 }
 
 /// The contenders behind the leader that proscribe what it permits.

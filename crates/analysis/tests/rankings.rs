@@ -507,6 +507,19 @@ fn contenders_of_one_isolation_have_no_column_of_it_and_one_line() {
 }
 
 #[test]
+fn contenders_that_state_no_isolation_are_said_to() {
+    let silent = report(vec![
+        isolated(0, "one", None, 300.0),
+        isolated(1, "other", None, 200.0),
+    ]);
+    let text = flat(&silent);
+    assert!(text.contains("Isolation: not stated."), "{text}");
+    let storage = report(vec![isolated(0, "storage", None, 300.0)]);
+    let text = flat(&storage);
+    assert!(!text.contains("Isolation"), "{text}");
+}
+
+#[test]
 fn rankings_can_be_split_by_isolation_the_strongest_first() {
     let mut split = of_two_levels();
     // One that did not come to opening its engine goes with its cell's other repeats.

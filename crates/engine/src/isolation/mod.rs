@@ -94,7 +94,7 @@ impl Report {
     }
 
     /// A check for each schedule. It fails where the anomaly occurred although the level stated
-    /// proscribes it.
+    /// proscribes it; where none is stated, it fails where every level does.
     #[must_use]
     pub fn checks(&self) -> Vec<Check> {
         let check = |observation: &Observation| {
@@ -113,7 +113,16 @@ impl Report {
                 (Observed::Occurred, Some(level)) => {
                     (true, format!("occurred; {level}, as stated, permits it"))
                 }
-                _ => (true, result.to_string()),
+                (Observed::Occurred, None) if Isolation::ALL.into_iter().all(refutes) => (
+                    false,
+                    "occurred; every level of isolation proscribes it".to_owned(),
+                ),
+                (Observed::Occurred, None) => {
+                    (true, "occurred; the driver states no isolation".to_owned())
+                }
+                (Observed::Waited | Observed::Refused | Observed::Separate, _) => {
+                    (true, result.to_string())
+                }
             };
             Check::new(&format!("{phenomenon}: {variant}"), passed, detail)
         };

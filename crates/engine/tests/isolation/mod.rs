@@ -128,8 +128,22 @@ fn a_level_is_refuted_by_what_it_proscribes_and_by_nothing_that_it_permits() {
     let refuted = failed(&claimed);
     let expected = "write skew (G2-item): by key: occurred; serializable, as stated, proscribes it";
     assert!(refuted.iter().any(|line| line == expected), "{refuted:#?}");
-    let silent = run(&Weak(Weakness::WritesInPlace, None));
+}
+
+#[test]
+fn an_engine_that_states_nothing_fails_where_it_has_dirty_writes_and_nowhere_else() {
+    let dirty = failed(&run(&Weak(Weakness::WritesInPlace, None)));
+    assert!(!dirty.is_empty());
+    for line in &dirty {
+        assert!(line.starts_with("dirty write (G0): "), "{line}");
+        let said = "occurred; every level of isolation proscribes it";
+        assert!(line.ends_with(said), "{line}");
+    }
+    let silent = run(&Weak(Weakness::ReadsUncommitted, None));
     assert_eq!(failed(&silent), Vec::<String>::new());
+    let plain = "occurred; the driver states no isolation";
+    let checks = silent.checks();
+    assert!(checks.iter().any(|check| check.detail == plain));
 }
 
 #[test]

@@ -246,6 +246,29 @@ fn open_loops_are_compared_by_the_response_time_that_is_worst() {
 }
 
 #[test]
+fn a_gate_cannot_tell_wherever_the_interval_holds_a_larger_fall() {
+    // In pairs, 1.5 % slower, and from 3.7 % slower to 0.7 % faster at 99 %.
+    let falls = [-0.028_54, -0.021_77, -0.015, -0.008_23, -0.001_46_f64];
+    let record = |cell, engine: &str, repeat, per_s| {
+        valid(spec(cell, engine, Durability::Process, repeat), per_s)
+    };
+    let mut trials = Vec::new();
+    for (repeat, fall) in (1..).zip(falls) {
+        trials.push(record(0, "lmdb", repeat, 1_000.0));
+        trials.push(record(1, "redb", repeat, 1_000.0 * fall.exp()));
+    }
+    let report = report(trials);
+    let compared = beside((&report, "lmdb"), (&report, "redb"));
+    let result = &compared[0].results[0];
+    let smallest = result.comparison.smallest_ratio.unwrap() - 1.0;
+    assert!(smallest < 0.03, "{smallest}");
+    assert!(!result.looks_slower_by(0.03, 1));
+    let held = result.cannot_tell(0.03).unwrap();
+    assert!((0.035..0.039).contains(&held), "{held}");
+    assert_eq!(result.cannot_tell(0.04), None);
+}
+
+#[test]
 fn a_gate_of_open_loops_sees_noise_and_a_rate_that_was_lost() {
     let calm = slow_commits();
     let mut wild = slow_commits();

@@ -211,6 +211,26 @@ fn equals_look_slower_to_a_gate_less_than_once_in_twenty() {
 }
 
 #[test]
+fn a_gate_can_tell_of_equals_on_a_quiet_machine_with_enough_repeats() {
+    const ROUNDS: usize = 2_000;
+    for (results, repeats, scatter) in [(1, 5, 0.005), (1, 10, 0.01), (10, 10, 0.005)] {
+        let mut random = Random(15);
+        let level = claim_level(results);
+        let told = (0..ROUNDS).filter(|_| {
+            let mut all =
+                (0..results).map(|_| random.run(Noise::LogNormal(scatter), 2, repeats, 1.0));
+            all.all(|rates| {
+                let interval = log_ratio_paired(&rates[0], &rates[1], level).unwrap();
+                1.0 - interval.low <= 0.03
+            })
+        });
+        let rate = told.count() as f64 / ROUNDS as f64;
+        println!("{results} results, {repeats} repeats, scatter {scatter}: told {rate:.4}");
+        assert!(rate >= 0.95, "{results} {repeats} {scatter}: {rate}");
+    }
+}
+
+#[test]
 fn what_runs_at_half_the_rate_fails_a_gate_of_three_repeats() {
     let noise = Noise::LogNormal(0.10);
     let rates = gate_fails(noise, 1, 3, 0.03, 0.5);

@@ -269,19 +269,17 @@ impl CellResult {
         }
     }
 
-    /// The smallest difference that would have shown, as a part of one, where that is more than
-    /// `part` and the interval does not leave out a fall by that much: the repeats cannot tell.
-    /// `None` where they can, or where there is no interval.
+    /// How much slower the second may be, as a part of the first's rate or response time, where the
+    /// interval holds more than `part` and lies not wholly beyond it: the repeats cannot tell. `None`
+    /// where they can, or where there is no interval.
     #[must_use]
     pub fn cannot_tell(&self, part: f64) -> Option<f64> {
-        let smallest = self.comparison.smallest_ratio? - 1.0;
         let ratio = self.comparison.ratio?;
-        let holds_a_fall = match self.responses {
-            None => ratio.low < 1.0 - part,
-            Some(_) => ratio.high > 1.0 + part,
+        let held = match self.responses {
+            None => 1.0 - ratio.low,
+            Some(_) => ratio.high - 1.0,
         };
-        let open = holds_a_fall && self.slower_by(part) == Some(false);
-        (open && smallest > part).then_some(smallest)
+        (held > part && self.slower_by(part) == Some(false)).then_some(held)
     }
 }
 

@@ -26,8 +26,8 @@ commas between. Contenders of one run took turns, and are compared repeat by rep
 compared run in one plan where it can, an older build as rocksdb@/opt/old/librocksdb.so, say.
 
 --fail-if-slower fails what is slower for certain, what looks slower by more than the limit in every
-repeat though these are too few to be certain, and what it cannot tell: where the repeats are too few,
-or scatter too much, to show a fall by the limit. --allow-unsure passes the last of these, and says so
+repeat though these are too few to be certain, and what it cannot tell: where the interval holds a fall
+by more than the limit, because the repeats are too few or scatter too much. --allow-unsure passes the last of these, and says so
 on standard error.
 
 Exit codes:
@@ -35,7 +35,7 @@ Exit codes:
   1    --fail-if-slower: something is slower by more than that, its whole interval; or it looks so,
        every repeat agrees and Student's test shows it to be slower; or a contender of the first is
        missing in another, or trials of it there failed or are invalid; or, without --allow-unsure,
-       the repeats are too few, or scatter too much, to show a fall by that much
+       the interval of a result holds a fall by more than that
   2    bad input, nothing on one side may stand against anything on the other, or --fail-if-slower
        with fewer than three repeats, which show nothing";
 
@@ -172,15 +172,14 @@ fn gate(compared: &[Compared], part: f64, allow_unsure: bool) -> Result<ExitCode
         .filter(|one| !one.1.looks_slower_by(part, count))
         .filter_map(|one| Some((one, one.1.cannot_tell(part)?)))
         .max_by(|one, other| one.1.total_cmp(&other.1));
-    if let Some((widest, smallest)) = unsure {
-        let (widest, smallest) = (named(widest), per_cent(smallest));
+    if let Some((widest, held)) = unsure {
+        let (widest, held) = (named(widest), per_cent(held));
         let more = match allow_unsure {
             true => "it passes, for --allow-unsure is given",
-            false => "more repeats show smaller ones; --allow-unsure passes what cannot be told",
+            false => "more repeats narrow it; --allow-unsure passes what cannot be told",
         };
         output::complain(&format!(
-            "cannot tell {limit}: the smallest that would have shown is {smallest}, of {widest}; \
-             {more}"
+            "cannot tell {limit}: by its interval, {widest} may be slower by {held}; {more}"
         ));
         failed |= !allow_unsure;
     }

@@ -20,7 +20,8 @@ pub struct AtRate {
     /// Whether each of its repeats began what was due.
     pub kept: bool,
     /// The kind of unit that users waited longest for: that with the highest 99th percentile of
-    /// response time, the median of the repeats. A unit ends with its commit.
+    /// response time, the median of the repeats, among those with a hundred units in each repeat. A
+    /// unit ends with its commit.
     pub worst_kind: String,
     /// That percentile, nanoseconds, over the repeats.
     pub response_p99_ns: Summary,
@@ -57,6 +58,19 @@ fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
     trial.measurement.as_ref()?.open_loop.as_ref()
 }
 
+/// The units of a kind in each repeat that let it be the worst: the 99th percentile of fewer is their
+/// maximum. Where no kind has as many, all are considered.
+const FEWEST_OF_WORST: u64 = 100;
+
+/// The units of a kind that a repeat had.
+fn count(trial: &TrialRecord, kind: &str) -> u64 {
+    let responses = open_loop(trial)
+        .into_iter()
+        .flat_map(|open| &open.responses);
+    let mut of_kind = responses.filter(|response| response.kind == kind);
+    of_kind.next().map_or(0, |response| response.count)
+}
+
 /// The response time of a kind of unit that 99 of 100 of a repeat stay below, nanoseconds.
 fn response_p99_ns(trial: &TrialRecord, kind: &str) -> Option<f64> {
     let responses = open_loop(trial)?.responses.iter();
@@ -86,17 +100,23 @@ fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
-/// The kind that users waited longest for; of equals the first.
-fn worst(responses: &[KindResponse]) -> Option<&KindResponse> {
+/// The kind that users of these repeats waited longest for; of equals the first.
+fn worst<'a>(repeats: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
     let median = |one: &KindResponse| one.p99_ns.median;
-    let backwards = responses.iter().rev();
+    let is_often = |one: &KindResponse| {
+        let mut repeats = repeats.iter();
+        repeats.all(|trial| count(trial, &one.kind) >= FEWEST_OF_WORST)
+    };
+    let any_is = responses.iter().any(is_often);
+    let considered = responses.iter().filter(|one| !any_is || is_often(one));
+    let backwards = considered.rev();
     backwards.max_by(|one, other| median(one).total_cmp(&median(other)))
 }
 
 /// The kind that users of these repeats waited longest for, with its 99th percentile of response
 /// time by repeat, nanoseconds; `None` where nobody waited for anything.
 pub(crate) fn worst_times(repeats: &[&TrialRecord]) -> Option<(String, BTreeMap<u32, f64>)> {
-    let kind = worst(&responses(repeats))?.kind.clone();
+    let kind = worst(repeats, &responses(repeats))?.kind.clone();
     let of = |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, &kind)?));
     let times = repeats.iter().filter_map(of).collect();
     Some((kind, times))
@@ -112,7 +132,7 @@ pub(crate) fn all_kept(repeats: &[&TrialRecord]) -> bool {
 pub(crate) fn of(repeats: &[&TrialRecord]) -> Option<AtRate> {
     let open = repeats.iter().filter_map(|trial| open_loop(trial));
     let responses = responses(repeats);
-    let worst = worst(&responses)?;
+    let worst = worst(repeats, &responses)?;
     Some(AtRate {
         kept: all_kept(repeats),
         worst_kind: worst.kind.clone(),

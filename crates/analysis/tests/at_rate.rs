@@ -209,6 +209,31 @@ fn the_kind_that_users_wait_longest_for_orders_a_ranking_and_each_is_shown() {
     assert_eq!(last["against_best"]["verdict"], "slower");
 }
 
+#[test]
+fn a_kind_with_few_units_is_shown_and_is_not_the_worst_unless_all_are_few() {
+    let mut few = slow_commits();
+    let mut set = |of_kind: &dyn Fn(&str) -> u64| {
+        for trial in &mut few.trials {
+            let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+            for response in &mut open.unwrap().responses {
+                response.count = of_kind(&response.kind);
+            }
+        }
+        let found = rankings(&few.manifest, &few.trials);
+        let sqlite = found[0]
+            .cells
+            .iter()
+            .find(|cell| cell.contender == "sqlite");
+        let at_rate = sqlite.unwrap().at_rate.clone().unwrap();
+        (at_rate.worst_kind, at_rate.responses.len())
+    };
+    let of =
+        |update: u64, commit: u64| move |kind: &str| if kind == "commit" { commit } else { update };
+    assert_eq!(set(&of(100, 99)), ("update".to_owned(), 2));
+    assert_eq!(set(&of(100, 100)), ("commit".to_owned(), 2));
+    assert_eq!(set(&of(9, 5)), ("commit".to_owned(), 2));
+}
+
 /// That contender of a report beside another of another one.
 fn beside(first: (&Report, &str), second: (&Report, &str)) -> Vec<Compared> {
     let side = |label: &str, (report, words): (&Report, &str)| {

@@ -2,7 +2,7 @@
 
 use crate::cells::Cell;
 use crate::rankings::{HARNESS_ENGINE, Ranking};
-use trueput_record::{Isolation, Phenomenon, TrialRecord};
+use trueput_record::{Isolation, Phenomenon, TrialRecord, Value};
 
 /// What stands in an engine's place where the storage itself is measured.
 const STORAGE: &str = "storage";
@@ -49,6 +49,16 @@ pub(crate) fn common(cells: &[Cell]) -> Option<String> {
     (has_transactions && !differs(cells)).then(|| match isolation {
         Some(all) => format!("Isolation, as the drivers state it: {all}."),
         None => format!("Isolation: {NOT_STATED}."),
+    })
+}
+
+/// That nothing verifies the level that is stated for statements of SQL; `None` where the workload
+/// uses none, or no contender states a level.
+pub(crate) fn of_sql(ranking: &Ranking) -> Option<String> {
+    let is_in_sql = ranking.settings.get("store") == Some(&Value::from("sql"));
+    let is_stated = ranking.cells.iter().any(|cell| cell.isolation.is_some());
+    (is_in_sql && is_stated).then(|| {
+        "The isolation of SQL statements is stated, not verified by the anomaly suite.".to_owned()
     })
 }
 

@@ -375,6 +375,7 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
     }));
     notes.extend(promises(&ranking.cells));
     notes.extend(isolation::common(&ranking.cells));
+    notes.extend(isolation::of_sql(ranking));
     notes.extend(libraries(&ranking.builds));
     notes.extend(answers(&ranking.cells));
     notes.extend(verification(&ranking.cells));

@@ -520,6 +520,18 @@ fn contenders_that_state_no_isolation_are_said_to() {
 }
 
 #[test]
+fn isolation_of_sql_statements_is_said_to_be_stated_and_not_verified() {
+    let said = "The isolation of SQL statements is stated, not verified by the anomaly suite.";
+    for (store, is_said) in [("sql", true), ("records", false)] {
+        let mut trial = isolated(0, "postgresql", Some(Isolation::ReadCommitted), 300.0);
+        let store = trueput_record::Value::from(store);
+        trial.spec.settings.insert("store".to_owned(), store);
+        let text = flat(&report(vec![trial]));
+        assert_eq!(text.contains(said), is_said, "{text}");
+    }
+}
+
+#[test]
 fn rankings_can_be_split_by_isolation_the_strongest_first() {
     let mut split = of_two_levels();
     // One that did not come to opening its engine goes with its cell's other repeats.

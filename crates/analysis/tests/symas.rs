@@ -244,7 +244,7 @@ fn what_is_not_the_same_here_and_in_2014_is_said_point_by_point() {
     for part in [
         "machine: here Model 9000, 2 cores, 24.0 GiB of memory, Linux 6.18.0; there 64 CPU cores in 8",
         "version: here lmdb 1.2.3; there source revisions of August 2014: LevelDB e353fbc",
-        "records: here 400,000; there 100,000,000",
+        "records: here 400000; there 100000000",
         "duration: here 2.4s; there 600s",
         "memory of the runs: here on the node that first touches it; there interleaved",
         "2014, local",

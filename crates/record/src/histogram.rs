@@ -1,6 +1,7 @@
 //! Latency histograms in HdrHistogram's log format: what its own tools and plotters read.
 
-use crate::{Error, regular};
+use crate::Error;
+use crate::regular::{self, Access};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
@@ -179,7 +180,12 @@ pub fn write_log(
             .map_err(|error| refused(&error))?;
     }
     let write = || {
-        let mut file = std::fs::File::create(path)?;
+        let folder = path.parent().and_then(Path::parent);
+        let within = folder.and_then(|folder| path.strip_prefix(folder).ok());
+        let mut file = match folder.zip(within) {
+            Some((folder, within)) => regular::open(folder, within, Access::Overwrite)?,
+            None => regular::open(Path::new(""), path, Access::Overwrite)?,
+        };
         file.write_all(&bytes)?;
         file.sync_all()
     };
@@ -268,6 +274,23 @@ mod tests {
             1,
             "a latency over the bound is counted, not lost"
         );
+    }
+
+    #[test]
+    fn a_log_is_not_written_through_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (logs, theirs) = (place.path().join("histograms"), place.path().join("theirs"));
+        std::fs::create_dir(&logs).unwrap();
+        std::fs::write(&theirs, "theirs").unwrap();
+        let write = |name: &str| {
+            let span = Duration::from_secs(1);
+            write_log(&logs.join(name), "a test", SystemTime::now(), span, &[])
+        };
+        std::os::unix::fs::symlink(&theirs, logs.join("link.hlog")).unwrap();
+        let said = write("link.hlog").unwrap_err().to_string();
+        assert!(said.contains("it is a symbolic link"), "{said}");
+        assert_eq!(std::fs::read(&theirs).unwrap(), b"theirs");
+        write("plain.hlog").unwrap();
     }
 
     #[test]

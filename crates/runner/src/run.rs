@@ -455,11 +455,13 @@ fn store(folder: &RunFolder, trial: &Trial) -> Result<(), Error> {
 
 /// Renames the histograms of an earlier attempt at the same trial: nothing measured is overwritten.
 fn set_aside(path: &Path) -> std::io::Result<()> {
-    if !path.exists() {
+    // A link is there too, wherever it leads.
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    if !is_there(path) {
         return Ok(());
     }
     let aside = |attempt: u32| path.with_extension(format!("attempt-{attempt}.hlog"));
-    let free = (1..u32::MAX).map(aside).find(|aside| !aside.exists());
+    let free = (1..u32::MAX).map(aside).find(|aside| !is_there(aside));
     free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
 }
 

@@ -48,10 +48,13 @@ pub use crate::ledger::{LedgerKind, Step};
 pub use conditions::{ConditionLists, check_rate, parse_cpus, parse_memory, parse_numa};
 
 use crate::trial::Settings;
-use crate::{Durability, Error, Value, VerifyLevel, WorkerKind};
+use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// Bytes of a plan file at most.
+const MOST_PLAN_BYTES: u64 = 4 << 20;
 
 /// Settings by name with every value that each is to take: a name with several is a dimension.
 pub type Dimensions = BTreeMap<String, Vec<Value>>;
@@ -286,10 +289,25 @@ impl PlanFile {
     /// Reads a plan file.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be read; [`Error::Invalid`] with the line where it is no plan:
+    /// [`Error::Io`] where it cannot be read or is no regular file; [`Error::TooLarge`] where it is
+    /// longer than any plan; [`Error::Invalid`] with the line where it is no plan:
     /// not TOML, an unknown key, a value of the wrong type.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
+        let io = |source| Error::io(path, source);
+        // The user may name a plan by a link.
+        let real = path.canonicalize().map_err(io)?;
+        let folder = real.parent().unwrap_or(&real);
+        let name = Path::new(real.file_name().unwrap_or_default());
+        let bytes = regular::read(folder, name, MOST_PLAN_BYTES).map_err(|error| match error {
+            Error::Io { source, .. } => io(source),
+            Error::TooLarge { what, .. } => Error::TooLarge {
+                path: path.to_owned(),
+                what: format!("{what}, and no plan is as long"),
+            },
+            other => other,
+        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|error| Error::invalid(path, format!("it is no UTF-8 text: {error}")))?;
         Self::parse(path, &text)
     }
 

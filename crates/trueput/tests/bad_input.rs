@@ -7,7 +7,7 @@
 
 mod support;
 
-use support::{Bench, refusal, stdout};
+use support::{Bench, refusal, stderr, stdout};
 
 /// Asserts that each command line is refused in one line that says the given words.
 fn assert_refused(bench: &Bench, cases: &[(&[&str], &[&str])]) {
@@ -373,6 +373,38 @@ fn a_plan_s_mistake_is_named_with_file_and_line() {
         (&["run", "plans/none.toml"], &["plans/none.toml: "]),
     ];
     assert_refused(&bench, cases);
+}
+
+#[test]
+fn a_plan_that_is_endless_or_no_regular_file_is_refused() {
+    let bench = with_a_run();
+    let plan = "workload = \"threen1\"\nengines = [\"lmdb\"]\nsettings.finish = 10\n";
+    bench.write(
+        "plans/long.toml",
+        &format!("{plan}# {}", "x".repeat(4 << 20)),
+    );
+    bench.write("plans/plain.toml", plan);
+    let (fifo, link) = ("plans/fifo.toml", "plans/link.toml");
+    std::os::unix::fs::symlink("plain.toml", bench.path().join(link)).unwrap();
+    std::fs::create_dir(bench.path().join("plans/folder.toml")).unwrap();
+    let long = "plans/long.toml: it has more than 4 MiB";
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "plans/long.toml"], &[long]),
+        (&["plan", "check", "plans/long.toml"], &[long]),
+        (&["plan", "check", "plans/folder.toml"], &["it is a folder"]),
+    ];
+    assert_refused(&bench, cases);
+    let made = std::process::Command::new("mkfifo")
+        .arg(bench.path().join(fifo))
+        .status();
+    assert!(made.unwrap().success());
+    for command in [&["run", fifo][..], &["plan", "check", fifo]] {
+        let said = refusal(&bench.run(command));
+        assert!(said.contains("plans/fifo.toml: it is a FIFO"), "{said}");
+    }
+    // The control: a link of the user's own.
+    let read = bench.run(&["plan", "check", link]);
+    assert!(read.status.success(), "{}", stderr(&read));
 }
 
 #[test]

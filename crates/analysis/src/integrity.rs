@@ -3,7 +3,7 @@
 
 use crate::report::Report;
 use std::collections::BTreeMap;
-use trueput_record::consistency::{contradictions, derive_rates};
+use trueput_record::consistency::{contradictions, derive_rates, is_timed};
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
 /// What the reasons of such a trial begin with.
@@ -21,18 +21,12 @@ pub(crate) fn mark(
         .iter()
         .map(|spec| (spec.id.as_str(), spec))
         .collect();
-    let last_measured: BTreeMap<String, usize> = trials
-        .iter()
-        .enumerate()
-        .filter(|(_, trial)| trial.measurement.is_some())
-        .map(|(index, trial)| (trial.spec.id.clone(), index))
-        .collect();
+    let logged_lines = logged_lines(trials);
     let twice = ended_twice(trials);
     let mut unchecked = 0;
     for (index, trial) in trials.iter_mut().enumerate() {
         let id = trial.spec.id.clone();
-        // The histograms of attempts before the last are kept under other names.
-        let has_log = last_measured.get(&id) == Some(&index);
+        let has_log = logged_lines.get(&id) == Some(&index);
         let logged = match has_log.then(|| folder.histograms(&id)).transpose() {
             Ok(logged) => logged.flatten(),
             Err(error) => {
@@ -40,7 +34,8 @@ pub(crate) fn mark(
                 continue;
             }
         };
-        unchecked += usize::from(has_log && logged.is_none());
+        let lacks_log = logged.is_none();
+        unchecked += usize::from(has_log && lacks_log);
         let planned = planned.get(id.as_str()).copied();
         let mut found = contradictions(trial, planned, logged.as_deref());
         if twice.contains_key(&id) {
@@ -48,6 +43,7 @@ pub(crate) fn mark(
         }
         doubt(trial, found);
         if let Some(measured) = &mut trial.measurement {
+            measured.lacks_histograms = has_log && lacks_log && is_timed(measured);
             derive_rates(measured);
         }
     }
@@ -75,6 +71,26 @@ pub(crate) fn disagreeing(report: &Report) -> impl Iterator<Item = (&str, String
             .collect();
         (!disagree.is_empty()).then(|| (trial.spec.id.as_str(), disagree.join("; ")))
     })
+}
+
+/// By trial, the line whose histograms its log has: what ran to its end, or else the last attempt
+/// that measured. The histograms of attempts before it are kept under other names.
+fn logged_lines(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
+    let ended = |index: usize| {
+        let outcome = trials.get(index).map(|trial| &trial.outcome);
+        matches!(outcome, Some(Outcome::Valid | Outcome::Invalid { .. }))
+    };
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, trial) in trials.iter().enumerate() {
+        if trial.measurement.is_none() {
+            continue;
+        }
+        let line = lines.entry(trial.spec.id.clone()).or_insert(index);
+        if ended(index) || !ended(*line) {
+            *line = index;
+        }
+    }
+    lines
 }
 
 /// The trials with several lines that say that they ran to their end: those would count several

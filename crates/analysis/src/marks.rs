@@ -14,6 +14,10 @@ use std::borrow::Cow;
 use trueput_record::TrialRecord;
 use trueput_record::flush_evidence::FlushVerdict;
 
+/// Why a trial whose histograms are gone is not ranked.
+pub(crate) const NO_HISTOGRAMS: &str = "its histograms are not in the run folder, so nothing \
+    shows that its counts and latencies are what was measured";
+
 /// Something that a reader must know of a contender wherever it is named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mark {
@@ -31,6 +35,7 @@ pub struct Mark {
 #[must_use]
 pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
     let all = [
+        unverified_record(trial),
         known_defect(trial),
         assertions(trial),
         unverified_flushes(trial),
@@ -45,6 +50,16 @@ fn known_defect(trial: &TrialRecord) -> Option<Mark> {
     Some(Mark {
         label: Cow::Borrowed("known defect"),
         explanation: Cow::Owned(format!("{explanation}: not comparable")),
+        comparable: false,
+    })
+}
+
+/// Figures whose histograms are gone, so that nothing tells whether they are what was measured.
+fn unverified_record(trial: &TrialRecord) -> Option<Mark> {
+    let lacks_them = trial.measurement.as_ref()?.lacks_histograms;
+    lacks_them.then_some(Mark {
+        label: Cow::Borrowed("record not verified"),
+        explanation: Cow::Borrowed(NO_HISTOGRAMS),
         comparable: false,
     })
 }

@@ -13,7 +13,7 @@ use crate::certainty::{between, counting};
 use crate::contender::ContenderNames;
 use crate::inference::{Comparison, compare_together};
 use crate::isolation;
-use crate::marks::{Mark, marked, marks};
+use crate::marks::{Mark, NO_HISTOGRAMS, marked, marks};
 use crate::volatile;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -343,6 +343,9 @@ pub(crate) fn why_unranked(trial: &TrialRecord, headline: &str) -> Option<(&'sta
             "INVALID",
             format!("its line has no operation '{headline}' to rank by"),
         ));
+    }
+    if measurement.lacks_histograms {
+        return Some(("unverified", NO_HISTOGRAMS.to_owned()));
     }
     if trial.spec.engine == HARNESS_ENGINE || trial.is_rankable() {
         return None;

@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::time::{Duration, SystemTime};
 use support::{
     everything, failed, folder, invalid, manifest, null, report, settings, spec, terminal, valid,
     whole,
@@ -12,9 +13,10 @@ use trueput_analysis::{Format, Report, Style};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 use trueput_record::folder::SplitBy;
-use trueput_record::measurement::{Check, Verification};
+use trueput_record::measurement::{Check, LatencySummary, Verification};
 use trueput_record::{
-    Conditions, Durability, Isolation, Outcome, TrialRecord, Value, VerifyLevel, WorkerKind,
+    Conditions, Durability, Isolation, Outcome, RunFolder, TrialRecord, Value, VerifyLevel,
+    WorkerKind, histogram,
 };
 
 fn rank(trials: &[TrialRecord]) -> Vec<Ranking> {
@@ -180,6 +182,71 @@ fn an_interrupted_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     assert_eq!(again[0].cells[0].repeats, 1);
 }
 
+/// Appends a trial whose latencies are those of its histograms, which lie in the folder.
+#[allow(
+    clippy::unwrap_used,
+    reason = "a helper of tests, which clippy does not see as one"
+)]
+fn append_with_histograms(folder: &RunFolder, trial: &TrialRecord) {
+    let mut trial = whole(trial);
+    let measured = trial.measurement.as_mut().unwrap();
+    let mut logged = Vec::new();
+    for operation in &mut measured.operations {
+        let mut histogram = histogram::new();
+        let p50_ns = operation.latency.p50_ns;
+        histogram.record_n(p50_ns, operation.count).unwrap();
+        operation.latency = LatencySummary::of(&histogram);
+        logged.push((operation.kind.as_str(), histogram));
+    }
+    let logged: Vec<_> = logged.iter().map(|(kind, one)| (*kind, one)).collect();
+    let span = Duration::from_secs_f64(measured.elapsed_s);
+    let path = folder.histogram_path(&trial.spec.id);
+    histogram::write_log(&path, "a test", SystemTime::now(), span, &logged).unwrap();
+    folder.append(&trial).unwrap();
+}
+
+#[test]
+fn a_trial_whose_histograms_are_gone_has_a_mark_and_no_place() {
+    let native = |mut trial: TrialRecord| {
+        for operation in &mut trial.measurement.as_mut().unwrap().operations {
+            operation.latency = LatencySummary::default();
+        }
+        trial
+    };
+    let specs = [
+        spec(0, "lmdb", Durability::Sync, 1),
+        spec(1, "redb", Durability::Sync, 1),
+    ];
+    let third = spec(2, "mdbx", Durability::Sync, 1);
+    let trials = [
+        valid(specs[0].clone(), 1_000.0),
+        valid(specs[1].clone(), 9_000.0),
+        native(valid(third, 500.0)),
+    ];
+    let results = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(results.path(), &manifest(&trials)).unwrap();
+    append_with_histograms(&folder, &trials[0]);
+    append_with_histograms(&folder, &trials[1]);
+    // It timed nothing, so that nothing is amiss where it has no histograms.
+    folder.append(&whole(&trials[2])).unwrap();
+    let ranked = || {
+        let report = Report::load(folder.path()).unwrap();
+        let ranked = rankings(&report.manifest, &report.trials).remove(0);
+        (ranked, terminal(&report, 200))
+    };
+    let (all, text) = ranked();
+    assert_eq!(contenders(&all), ["redb", "lmdb", "mdbx"]);
+    assert!(!text.contains("record not verified"), "{text}");
+    std::fs::remove_file(folder.histogram_path(&trials[1].spec.id)).unwrap();
+    let (left, text) = ranked();
+    assert_eq!(contenders(&left), ["lmdb", "mdbx"]);
+    assert_eq!(left.unranked[0].status, "unverified");
+    assert_eq!(left.unranked[0].marks[0].label, "record not verified");
+    for words in ["redb [record not verified]", "its histograms are not in"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
 #[test]
 fn a_failed_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     let spec = spec(0, "lmdb", Durability::Sync, 1);
@@ -198,7 +265,7 @@ fn a_failed_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     let text = terminal(&report, 200);
     assert!(text.contains("the disk is full again"), "{text}");
     assert!(!text.contains("the disk is full\n"), "{text}");
-    folder.append(&whole(&again)).unwrap();
+    append_with_histograms(&folder, &again);
     let report = Report::load(folder.path()).unwrap();
     let ranked = rankings(&report.manifest, &report.trials);
     assert_eq!((ranked[0].cells.len(), ranked[0].unranked.len()), (1, 0));
@@ -208,7 +275,7 @@ fn a_failed_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
         "{text}"
     );
     // The control: a second line of one that ended is one too many.
-    folder.append(&whole(&again)).unwrap();
+    append_with_histograms(&folder, &again);
     let text = terminal(&Report::load(folder.path()).unwrap(), 200);
     assert!(text.contains("more than one line of it"), "{text}");
 }

@@ -249,7 +249,9 @@ fn open_loop(record: &TrialRecord, measured: &Measurement) -> Option<String> {
     }
 }
 
-fn is_timed(measured: &Measurement) -> bool {
+/// Whether any operation was timed: native programs time none.
+#[must_use]
+pub fn is_timed(measured: &Measurement) -> bool {
     let mut operations = measured.operations.iter();
     operations.any(|operation| operation.latency.is_measured())
 }

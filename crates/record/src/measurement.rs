@@ -52,13 +52,14 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// Whether the trial may stand in a ranking: it ended well, was verified, and ran from an
-    /// empty database.
+    /// Whether the trial may stand in a ranking: it ended well, was verified, ran from an empty
+    /// database, and its histograms are there.
     #[must_use]
     pub fn is_rankable(&self) -> bool {
+        let measurement = self.measurement.as_ref();
         self.outcome == Outcome::Valid
             && !self.resumed
-            && self.measurement.is_some()
+            && measurement.is_some_and(|measured| !measured.lacks_histograms)
             && self
                 .verification
                 .as_ref()
@@ -143,6 +144,10 @@ pub struct Measurement {
     pub elapsed_s: f64,
     /// Per kind of operation, in the workload's order.
     pub operations: Vec<OperationSummary>,
+    /// Whether the histograms that its latencies were drawn from are gone, so that nothing is checked
+    /// against them. It is found where a run folder is read, and never written.
+    #[serde(skip)]
+    pub lacks_histograms: bool,
     /// Commits that the workload made, each of which the level of durability speaks of; absent where
     /// the workload does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,9 @@ mod unpack;
 pub use pack::pack;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::size_limit::{RAISE, SizeLimit};
+use layout::SUMS;
 use std::path::{Path, PathBuf};
 use trueput_analysis::Report;
 use trueput_record::{Error as RecordError, Outcome};
@@ -22,6 +24,8 @@ pub struct Opened {
     most_bytes: u64,
     /// Removes what was unpacked when it is dropped.
     unpacked: Option<tempfile::TempDir>,
+    /// Whether it is a bundle that does not state the sums of its files.
+    lacks_sums: bool,
 }
 
 impl Opened {
@@ -40,7 +44,20 @@ impl Opened {
         let has_ended = trials.any(|trial| trial.outcome != Outcome::Interrupted);
         match self.is_unpacked() && !has_ended {
             true => Err(no_bundle(&self.named, "no trial of it has ended")),
-            false => Ok(report),
+            false => {
+                self.note_lack_of_sums();
+                Ok(report)
+            }
+        }
+    }
+
+    /// Bundles of former versions, and those made by hand, have no sums.
+    fn note_lack_of_sums(&self) {
+        if self.lacks_sums {
+            let bundle = self.named.display();
+            output::note(&format!(
+                "note: {bundle} has no {SUMS}: nothing shows that its files are what was packed"
+            ));
         }
     }
 
@@ -106,6 +123,7 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<Opened, Failure> {
         named: path.to_owned(),
         most_bytes,
         unpacked,
+        lacks_sums: false,
     };
     if !path.is_file() {
         return Ok(opened(path, None));
@@ -113,8 +131,11 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<Opened, Failure> {
     let place = tempfile::tempdir()
         .map_err(|error| Failure::Other(format!("no temporary folder can be made: {error}")))?;
     let folder = place.path().join("run");
-    unpack::unpack(path, &folder, most_bytes).map_err(|why| no_bundle(path, &why))?;
-    Ok(opened(&folder, Some(place)))
+    let has_sums =
+        unpack::unpack(path, &folder, most_bytes).map_err(|why| no_bundle(path, &why))?;
+    let mut opened = opened(&folder, Some(place));
+    opened.lacks_sums = !has_sums;
+    Ok(opened)
 }
 
 fn no_bundle(path: &Path, why: &str) -> Failure {

@@ -49,6 +49,8 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
         tar(&bench, at, "by-hand.tar.gz", &[&what]);
         let report = bench.run(&["report", "by-hand.tar.gz"]);
         assert_eq!(stdout(&report), expected, "{what}: {}", stderr(&report));
+        let noted = stderr(&report).contains("by-hand.tar.gz has no SHA256SUMS: nothing shows");
+        assert!(noted, "{}", stderr(&report));
     }
 }
 

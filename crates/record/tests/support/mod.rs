@@ -260,6 +260,7 @@ fn open_loop() -> OpenLoop {
 fn measurement() -> Measurement {
     Measurement {
         elapsed_s: 1.0 / 3.0,
+        lacks_histograms: false,
         operations: vec![OperationSummary {
             kind: "update".to_owned(),
             count: 43_450,

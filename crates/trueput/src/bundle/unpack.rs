@@ -50,12 +50,13 @@ struct Found {
     folders: BTreeSet<PathBuf>,
 }
 
-/// Unpacks the one run folder of a bundle to `place`.
+/// Unpacks the one run folder of a bundle to `place`, and says whether its files were checked against
+/// the sums that it states.
 ///
 /// # Errors
 /// A sentence that says what is wrong with it: it is damaged, holds what no run folder has, more than
 /// one run or none, or more than `most_bytes`.
-pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<(), String> {
+pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, String> {
     let is_over = Rc::new(Cell::new(false));
     let unpacked = unpack_limited(bundle, place, most_bytes, &is_over);
     match is_over.get() {
@@ -72,7 +73,7 @@ fn unpack_limited(
     place: &Path,
     most_bytes: u64,
     is_over: &Rc<Cell<bool>>,
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let said = |error: std::io::Error| error.to_string();
     let file = File::open(bundle).map_err(said)?;
     let mut archive: Archive = tar::Archive::new(Limited {
@@ -86,7 +87,8 @@ fn unpack_limited(
         take(&mut entry.map_err(said)?, place, &mut found)?;
     }
     read_to_the_end(archive)?;
-    check(&found)
+    check(&found)?;
+    Ok(found.stated.is_some())
 }
 
 /// Takes an entry of the archive, or refuses it by its name.

@@ -3,8 +3,10 @@
 
 use super::Bench;
 use std::path::{Path, PathBuf};
-use trueput_record::measurement::Outcome;
-use trueput_record::{RunFolder, TrialRecord};
+use std::time::{Duration, SystemTime};
+use trueput_record::histogram::LoggedHistogram;
+use trueput_record::measurement::{LatencySummary, Outcome};
+use trueput_record::{RunFolder, TrialRecord, histogram};
 
 /// Rates that scatter by a hundredth.
 const SCATTER: [f64; 5] = [1.0, 0.99, 1.012, 0.995, 1.004];
@@ -34,15 +36,55 @@ pub fn copied(bench: &Bench, run: &Path, name: &str, change: impl Fn(&mut TrialR
         trial.outcome = Outcome::Valid;
         change(trial);
     });
+    let logs: Vec<_> = trials.iter_mut().map(histograms).collect();
     manifest.name = name.to_owned();
     manifest.trials = trials.iter().map(|trial| trial.spec.clone()).collect();
     let made = RunFolder::create(&bench.path().join("copies"), &manifest).unwrap();
-    for trial in &trials {
+    for (trial, log) in trials.iter().zip(&logs) {
+        if let Some(measured) = &trial.measurement {
+            let log = log.iter().map(|one| (one.kind.as_str(), &one.histogram));
+            let log: Vec<_> = log.collect();
+            let span = Duration::from_secs_f64(measured.elapsed_s);
+            let path = made.histogram_path(&trial.spec.id);
+            histogram::write_log(&path, "a copy", SystemTime::now(), span, &log).unwrap();
+        }
         made.append(trial).unwrap();
     }
     let end = folder.end().unwrap().unwrap();
     made.finish(&end).unwrap();
     made.path().to_str().unwrap().to_owned()
+}
+
+/// Histograms that have what the trial counted, all of it as long as its median; its latencies are
+/// then theirs.
+fn histograms(trial: &mut TrialRecord) -> Vec<LoggedHistogram> {
+    let Some(measured) = &mut trial.measurement else {
+        return Vec::new();
+    };
+    let duration_s = measured.elapsed_s;
+    let of = |kind: String, latency: &mut LatencySummary, count: u64| {
+        let mut histogram = histogram::new();
+        if latency.is_measured() {
+            histogram.record_n(latency.p50_ns.max(1), count).unwrap();
+            *latency = LatencySummary::of(&histogram);
+        }
+        LoggedHistogram {
+            kind: histogram::tag(&kind),
+            duration_s,
+            histogram,
+        }
+    };
+    let operations = measured.operations.iter_mut();
+    let mut all: Vec<_> = operations
+        .map(|one| of(one.kind.clone(), &mut one.latency, one.count))
+        .collect();
+    let responses = measured.open_loop.iter_mut();
+    let responses = responses.flat_map(|open_loop| &mut open_loop.responses);
+    all.extend(responses.map(|one| {
+        let kind = format!("{}-response", one.kind);
+        of(kind, &mut one.latency, one.count)
+    }));
+    all
 }
 
 /// Sets a trial's rate: lmdb at 1,000 updates a second, sqlite at 500, scattered, times a factor.

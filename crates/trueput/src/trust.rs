@@ -79,14 +79,19 @@ impl Foreign {
 
     fn add_build(&mut self, engine: &str, build: Option<&Path>) {
         let Some(build) = build else { return };
-        let does = match secret::is_address(build) {
-            true if engine == "odbc" => "a data source to connect to by its driver",
-            true => "a server to connect to",
+        let shown = secret::keep(build).display().to_string();
+        let does = match secret::is_address(build) && ADDRESSED.contains(&engine) {
+            true if engine == "odbc" => "a data source to connect to by its driver".to_owned(),
+            true => match password_file(&shown) {
+                Some(file) => {
+                    format!("a server to connect to, with the first line of {file} as password")
+                }
+                None => "a server to connect to".to_owned(),
+            },
             false if trueput_drivers::is_in_known_place(build) => return,
-            false => "code to load or run",
+            false => "code to load or run".to_owned(),
         };
-        let shown = secret::keep(build);
-        self.add(format!("{engine}@{} ({does})", shown.display()));
+        self.add(format!("{engine}@{shown} ({does})"));
     }
 
     fn add_file_system(&mut self, file_system: &FileSystem) {
@@ -169,10 +174,42 @@ fn agrees() -> bool {
         && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
-/// Options of mkfs that take numbers, sizes and features, and nothing else, in each file system that
-/// has them.
-const PLAIN_MKFS: [&str; 13] = [
-    "-O", "-b", "-I", "-i", "-m", "-n", "-s", "-E", "-N", "-T", "-q", "-f", "-F",
+/// The engines whose builds may be addresses; of the others each is a file, whatever it looks like.
+const ADDRESSED: [&str; 3] = ["postgresql", "mariadb", "odbc"];
+
+/// The file of a password that an address names, as it was given; the address is shown without it.
+fn password_file(shown: &str) -> Option<String> {
+    let options = secret::options_of(shown)?;
+    let mut options = options.split('&');
+    options.find_map(|option| Some(option.strip_prefix("password_file=")?.to_owned()))
+}
+
+/// Options of one family's mkfs that neither name a file or a device nor take more words than stated:
+/// mke2fs(8), mkfs.xfs(8) and mkfs.btrfs(8).
+struct PlainMkfs {
+    kinds: &'static [&'static str],
+    /// Those that stand alone.
+    flags: &'static [&'static str],
+    /// Those that are followed by a number, a size or features.
+    valued: &'static [&'static str],
+}
+
+const PLAIN_MKFS: [PlainMkfs; 3] = [
+    PlainMkfs {
+        kinds: &["ext2", "ext3", "ext4"],
+        flags: &["-q", "-F"],
+        valued: &["-O", "-b", "-I", "-i", "-m", "-N", "-T", "-E"],
+    },
+    PlainMkfs {
+        kinds: &["xfs"],
+        flags: &["-q", "-f"],
+        valued: &["-b", "-m", "-i", "-n", "-s"],
+    },
+    PlainMkfs {
+        kinds: &["btrfs"],
+        flags: &["-q", "-f", "-K"],
+        valued: &["-O", "-n", "-s"],
+    },
 ];
 
 /// Whether options could name a file or a device: mkfs and mount take some that do, by path, label or
@@ -188,22 +225,47 @@ fn names_files_or_devices(file_system: &FileSystem) -> bool {
             .iter()
             .any(|part| word.contains(part))
     };
-    let is_plain_option = |word: &String| {
-        let is_option = word.starts_with('-');
-        is_plain(word) && !names_device(word) && (!is_option || PLAIN_MKFS.contains(&word.as_str()))
-    };
+    let is_plain_value =
+        |word: &String| is_plain(word) && !names_device(word) && !word.starts_with('-');
     let is_plain_mount = |option: &String| {
         // `nodev` is the mount's own.
         option == "nodev" || (is_plain(option) && !names_device(option))
     };
+    // A word that no option takes is an operand: mkfs.btrfs formats each device that it is given.
+    let is_plain_mkfs = |kind: &str| {
+        let known = PLAIN_MKFS.iter().find(|known| known.kinds.contains(&kind));
+        let mut words = file_system.mkfs.iter();
+        known.is_some_and(|known| {
+            while let Some(word) = words.next() {
+                let word = word.as_str();
+                let is_valued = known.valued.contains(&word);
+                let has_value = is_valued && words.next().is_some_and(is_plain_value);
+                if !known.flags.contains(&word) && !has_value {
+                    return false;
+                }
+            }
+            true
+        })
+    };
+    let mkfs_is_plain = file_system.mkfs.is_empty()
+        || matches!(&file_system.kind, FileSystemKind::Made(kind) if is_plain_mkfs(kind));
     file_system.kind != FileSystemKind::Here
-        && !(file_system.mkfs.iter().all(is_plain_option)
-            && file_system.mount.iter().all(is_plain_mount))
+        && !(mkfs_is_plain && file_system.mount.iter().all(is_plain_mount))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_address_makes_of_files_is_said_and_a_file_is_no_address() {
+        let mut foreign = Foreign::default();
+        let server = "mysql://me@evil/trueput_trust?password_file=/root/token";
+        foreign.add_build("mariadb", Some(Path::new(server)));
+        foreign.add_build("rocksdb", Some(Path::new("a://b.so")));
+        assert!(foreign.0[0].contains("/root/token"), "{foreign:?}");
+        assert!(foreign.0[1].contains("code to load or run"), "{foreign:?}");
+    }
 
     #[test]
     fn options_that_name_a_device_or_a_file_are_told_from_plain_ones() {
@@ -215,6 +277,7 @@ mod tests {
             "ext4",
             "ext4:mkfs=-O ^has_journal -b 1024;mount=noatime,barrier=0,data=journal,nodev",
             "xfs:mkfs=-m crc=1;journal=external",
+            "btrfs:mkfs=-n 16384 -q",
             "btrfs:mount=nodatacow,compress=zstd:3",
         ] {
             assert!(!foreign(plain), "{plain}");
@@ -230,6 +293,11 @@ mod tests {
             "ext4:mount=journal_path=/dev/sda",
             "btrfs:mount=device=/dev/sda",
             "ext4:mkfs=-b4096",
+            "ext4:mkfs=-b",
+            "btrfs:mkfs=x.img",
+            "btrfs:mkfs=-f sda",
+            "btrfs:mkfs=-n 16384 sda",
+            "f2fs:mkfs=-O encrypt",
         ] {
             assert!(foreign(named), "{named}");
         }

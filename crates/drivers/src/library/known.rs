@@ -8,7 +8,7 @@ use super::folders::engine_folders;
 use nix::unistd::{Uid, geteuid};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Where the system and its administrator install libraries and servers, beside `/usr/pgsql-*`.
 const SYSTEM: [&str; 16] = [
@@ -36,19 +36,37 @@ const GROUP: u32 = 0o020;
 const OTHERS: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Whether a library or a server's program lies, by its real name, in one of the known places, and
-/// nobody else can have written it: neither the file nor a folder on the way to it.
+/// Whether a library or a server's program lies in one of the known places, by its name as well as by
+/// its real one, and nobody else can have written it: neither the file, nor a link to it, nor a folder
+/// on the way. A link elsewhere that leads to a known place can be turned when it has been judged.
 #[must_use]
 pub fn is_in_known_place(file: &Path) -> bool {
-    let Ok(real) = file.canonicalize() else {
+    let (Ok(real), Ok(named)) = (file.canonicalize(), std::path::absolute(file)) else {
         return false;
     };
     let system = SYSTEM.iter().map(PathBuf::from);
-    let folders = system.chain(engine_folders());
-    let folders = folders.filter_map(|folder| folder.canonicalize().ok());
-    let is_known = folders.into_iter().any(|folder| real.starts_with(folder))
-        || real.to_string_lossy().starts_with("/usr/pgsql-");
-    is_known && written_by(&real).is_none()
+    let folders: Vec<_> = system.chain(engine_folders()).collect();
+    let is_known = |path: &Path| {
+        let holds = |folder: &PathBuf| {
+            let real = folder.canonicalize();
+            path.starts_with(folder) || real.is_ok_and(|real| path.starts_with(real))
+        };
+        folders.iter().any(holds) || path.to_string_lossy().starts_with("/usr/pgsql-")
+    };
+    let leads_up = named.components().any(|part| part == Component::ParentDir);
+    let known = is_known(&named) && is_known(&real) && !leads_up;
+    known && are_links_trusted(&named) && written_by(&real).is_none()
+}
+
+/// Whether nobody else made what a path goes through, its links themselves included.
+fn are_links_trusted(named: &Path) -> bool {
+    named.ancestors().all(|part| {
+        let itself = std::fs::symlink_metadata(part);
+        let meant = std::fs::metadata(part);
+        let is_trusted =
+            |metadata: Metadata| is_trusted(metadata.uid()) && !others_write(&metadata);
+        itself.is_ok_and(|itself| self::is_trusted(itself.uid())) && meant.is_ok_and(is_trusted)
+    })
 }
 
 /// Who else than those that are trusted could have written a file or folder, in a few words; `None`
@@ -133,9 +151,10 @@ mod tests {
         assert!(!is_in_known_place(&file));
         assert!(!is_in_known_place(Path::new("/nowhere/libx.so")));
         assert!(is_in_known_place(Path::new("/bin/sh")));
-        // A link in a known place leads out of it.
         let link = folder.path().join("link.so");
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
-        assert!(is_in_known_place(&link), "its real name counts");
+        assert!(!is_in_known_place(&link), "it can be turned afterwards");
+        let up = format!("/bin/../{}", link.display());
+        assert!(!is_in_known_place(Path::new(&up)));
     }
 }

@@ -1,8 +1,9 @@
 //! Files that hold a password, which nobody else may read.
 
-use std::fs::File;
+use nix::libc::O_NONBLOCK;
+use std::fs::OpenOptions;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use trueput_engine::{Error, Result};
 
@@ -18,7 +19,12 @@ pub(crate) fn read_secret(path: &Path) -> Result<String> {
     let cannot = |why: &dyn std::fmt::Display| {
         Error::engine(format!("cannot read the password file {shown}: {why}"))
     };
-    let metadata = std::fs::metadata(path).map_err(|error| cannot(&error))?;
+    // Without O_NONBLOCK the opening of a FIFO waits until somebody opens its other end; the open
+    // file is asked what it is, so that nobody can put another in its place in between.
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).custom_flags(O_NONBLOCK).open(path);
+    let file = opened.map_err(|error| cannot(&error))?;
+    let metadata = file.metadata().map_err(|error| cannot(&error))?;
     if !metadata.is_file() {
         return Err(cannot(&"it is not a file"));
     }
@@ -27,7 +33,6 @@ pub(crate) fn read_secret(path: &Path) -> Result<String> {
             "the password file {shown} can be read by others: `chmod 600` it"
         )));
     }
-    let file = File::open(path).map_err(|error| cannot(&error))?;
     let mut text = String::new();
     let read = file.take(MOST_BYTES).read_to_string(&mut text);
     read.map(|_| text).map_err(|error| cannot(&error))
@@ -66,5 +71,9 @@ mod tests {
             );
         }
         assert!(first_line(folder.path()).is_err());
+        let fifo = folder.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let why = first_line(&fifo).unwrap_err().to_string();
+        assert!(why.contains("not a file"), "{why}");
     }
 }

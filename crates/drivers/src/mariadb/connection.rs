@@ -2,6 +2,7 @@
 
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value as Wire};
+use std::io::ErrorKind;
 use trueput_engine::{Datum, Error, Result};
 
 const DEADLOCK: u16 = 1213;
@@ -44,6 +45,10 @@ pub(super) fn told(error: mysql::Error) -> Error {
                     text,
                 },
             }
+        }
+        // What is said of a password file; the client itself has no such error.
+        mysql::Error::IoError(error) if error.kind() == ErrorKind::InvalidInput => {
+            Error::engine(error.to_string())
         }
         mysql::Error::IoError(error) => Error::engine(format!("the server is gone: {error}")),
         mysql::Error::DriverError(error) if wants_plain_text(&error) => {

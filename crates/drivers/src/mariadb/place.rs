@@ -3,6 +3,7 @@
 use crate::library;
 use mysql::{Conn, Opts, OptsBuilder};
 use std::fs::File;
+use std::io::{Error as IoError, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,6 +45,9 @@ pub(super) enum Place {
 #[derive(Clone)]
 pub(super) struct UsersServer {
     options: Opts,
+    /// The file whose first line is the password, where the URL names one. It is read when the
+    /// server is connected to: a plan that is only looked at has no file read.
+    password_file: Option<PathBuf>,
     schema: String,
     /// The URL without its password.
     shown: String,
@@ -75,10 +79,10 @@ impl UsersServer {
                 None => return Err(unknown(&shown, "without a value")),
             }
         }
-        let password = match (escaped, file) {
-            (Some(escaped), _) => Some(unescaped(&escaped).ok_or_else(unread)?),
-            (None, Some(file)) => Some(library::first_line(Path::new(&file))?),
-            (None, None) => std::env::var(PASSWORD).ok(),
+        let (password, password_file) = match (escaped, file) {
+            (Some(escaped), _) => (Some(unescaped(&escaped).ok_or_else(unread)?), None),
+            (None, Some(file)) => (None, Some(PathBuf::from(file))),
+            (None, None) => (std::env::var(PASSWORD).ok(), None),
         };
         // Whatever the URL says: nothing hides the password on its way.
         let patience = address.get_tcp_connect_timeout().unwrap_or(PATIENCE);
@@ -101,8 +105,21 @@ impl UsersServer {
         }
         Ok(Self {
             options,
+            password_file,
             schema,
             shown,
+        })
+    }
+
+    /// What to connect with, its password included.
+    ///
+    /// # Errors
+    /// One line, where a file that is to hold the password cannot be read, or others can read it, too.
+    fn with_password(&self) -> Result<OptsBuilder> {
+        let options = OptsBuilder::from_opts(self.options.clone());
+        Ok(match &self.password_file {
+            Some(file) => options.pass(Some(library::first_line(file)?)),
+            None => options,
         })
     }
 
@@ -189,7 +206,9 @@ impl Place {
                 Conn::new(options)
             }
             Self::Users(server) => {
-                let options = OptsBuilder::from_opts(server.options.clone())
+                let options = server
+                    .with_password()
+                    .map_err(|error| IoError::new(ErrorKind::InvalidInput, error.to_string()))?
                     .db_name(schema)
                     .prefer_socket(false)
                     .stmt_cache_size(0);
@@ -227,6 +246,27 @@ mod tests {
             let why = refused.err().unwrap().to_string();
             assert!(!why.contains("secret"), "{why}");
         }
+    }
+
+    #[test]
+    fn a_password_file_is_read_to_connect_and_not_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("password");
+        let url = format!(
+            "mysql://me@127.0.0.1:1/trueput_6?password_file={}",
+            file.display()
+        );
+        let server = UsersServer::new(&url).unwrap();
+        let why = server.with_password().err().unwrap().to_string();
+        assert!(why.contains("password file"), "{why}");
+        let place = Place::Users(Box::new(server.clone()));
+        let told = crate::mariadb::connection::told(place.connect(None).err().unwrap());
+        assert_eq!(told.to_string(), why);
+        std::fs::write(&file, "hush\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&file, mode).unwrap();
+        let options = Opts::from(server.with_password().unwrap());
+        assert_eq!(options.get_pass(), Some("hush"));
     }
 
     /// A packet of the protocol.

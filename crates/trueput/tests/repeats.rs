@@ -8,7 +8,7 @@
 mod support;
 
 use std::path::Path;
-use support::copies::set_every_rate;
+use support::copies::{append, set_every_rate};
 use support::{ALL_WELL, Bench, stderr, stdout};
 use trueput_record::folder::{Enough, RunEnd, Until};
 use trueput_record::measurement::Outcome;
@@ -44,7 +44,7 @@ fn cut_short(bench: &Bench, factors: [f64; ENDED as usize]) -> String {
     for (mut trial, factor) in ended.zip(factors) {
         trial.outcome = Outcome::Valid;
         set_every_rate(&mut trial, 1_000.0 * factor);
-        made.append(&trial).unwrap();
+        append(&made, &mut trial);
     }
     made.path().to_str().unwrap().to_owned()
 }

@@ -36,23 +36,28 @@ pub fn copied(bench: &Bench, run: &Path, name: &str, change: impl Fn(&mut TrialR
         trial.outcome = Outcome::Valid;
         change(trial);
     });
-    let logs: Vec<_> = trials.iter_mut().map(histograms).collect();
     manifest.name = name.to_owned();
     manifest.trials = trials.iter().map(|trial| trial.spec.clone()).collect();
     let made = RunFolder::create(&bench.path().join("copies"), &manifest).unwrap();
-    for (trial, log) in trials.iter().zip(&logs) {
-        if let Some(measured) = &trial.measurement {
-            let log = log.iter().map(|one| (one.kind.as_str(), &one.histogram));
-            let log: Vec<_> = log.collect();
-            let span = Duration::from_secs_f64(measured.elapsed_s);
-            let path = made.histogram_path(&trial.spec.id);
-            histogram::write_log(&path, "a copy", SystemTime::now(), span, &log).unwrap();
-        }
-        made.append(trial).unwrap();
+    for trial in &mut trials {
+        append(&made, trial);
     }
     let end = folder.end().unwrap().unwrap();
     made.finish(&end).unwrap();
     made.path().to_str().unwrap().to_owned()
+}
+
+/// Appends a trial with histograms of its own.
+pub fn append(folder: &RunFolder, trial: &mut TrialRecord) {
+    let logged = histograms(trial);
+    if let Some(measured) = &trial.measurement {
+        let log = logged.iter().map(|one| (one.kind.as_str(), &one.histogram));
+        let log: Vec<_> = log.collect();
+        let span = Duration::from_secs_f64(measured.elapsed_s);
+        let path = folder.histogram_path(&trial.spec.id);
+        histogram::write_log(&path, "a copy", SystemTime::now(), span, &log).unwrap();
+    }
+    folder.append(trial).unwrap();
 }
 
 /// Histograms that have what the trial counted, all of it as long as its median; its latencies are

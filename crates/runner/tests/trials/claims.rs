@@ -363,7 +363,8 @@ fn a_bystander_in_the_work_folder_stays() {
 fn too_little_room_is_refused_with_what_is_needed() {
     let bench = Bench::new();
     let error = bench
-        .create(vec![with(spec("a", "store"), "bytes", 1 << 60)])
+        // An engine that keeps nothing needs no room.
+        .create(vec![with(on("boaster", spec("a", "store")), "bytes", 1 << 60)])
         .err()
         .unwrap();
     let text = error.to_string();
@@ -383,7 +384,7 @@ fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
     level.durability = trueput_engine::Durability::Sync;
     let faults = [
         (vec![on("tpy", spec("a", "store"))], "did you mean 'toy'"),
-        (vec![zero], "0 workers"),
+        (vec![zero], "workers is 0; it must be between 1 and 1024"),
         (vec![build], "takes no library (/lib/libtoy.so)"),
         (vec![level], "toy has no durability 'sync'; it has none"),
         (vec![spec("../a", "store")], "is no trial id"),

@@ -1,0 +1,116 @@
+//! Whether the run conditions of a plan can be had: file systems, logs apart, placement, turns.
+
+use super::{Error, Expansion, turns};
+use crate::host::filesystem::{self, Lacking};
+use crate::host::placement;
+use crate::log_place::{LOG, LOG_DIRECTORY};
+use crate::round::rounds;
+use trueput_engine::Engine;
+use trueput_record::conditions::Arrival;
+use trueput_record::trial::Settings;
+use trueput_record::value::format_bytes;
+use trueput_record::{Conditions, TrialSpec};
+
+impl Expansion<'_> {
+    /// Leaves out what this machine or this user has not; other cells run, whatever the plan says
+    /// of what an engine has not.
+    pub(super) fn leave_out_file_systems(
+        &mut self,
+        left_out: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let mut possible = Vec::new();
+        for conditions in &self.conditions {
+            let wanted = [
+                ("filesystem", &conditions.file_system),
+                ("log_filesystem", &conditions.log_file_system),
+            ];
+            let mut missing = false;
+            for (key, wanted) in wanted {
+                match wanted.as_ref().map_or(Ok(()), filesystem::check) {
+                    Ok(()) => {}
+                    Err(Lacking::Wrong(why)) => return Err(self.wrong(key, why)),
+                    Err(Lacking::Missing(why)) => {
+                        missing = true;
+                        if !left_out.contains(&why) {
+                            left_out.push(why);
+                        }
+                    }
+                }
+            }
+            if !missing {
+                possible.push(conditions.clone());
+            }
+        }
+        self.conditions = possible;
+        Ok(())
+    }
+
+    /// The knobs of a trial whose log is to lie on a file system of its own: an engine that can
+    /// place it finds it in its folder's subfolder `log`. `None` where the engine cannot.
+    pub(super) fn with_log_placed(
+        &self,
+        engine: &dyn Engine,
+        knobs: &Settings,
+        conditions: &Conditions,
+        left_out: &mut Vec<String>,
+    ) -> Result<Option<Settings>, Error> {
+        let mut knobs = knobs.clone();
+        if conditions.log_file_system.is_none() {
+            return Ok(Some(knobs));
+        }
+        if engine.knobs().iter().any(|knob| knob.name == LOG_DIRECTORY) {
+            knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
+            return Ok(Some(knobs));
+        }
+        let name = engine.info().name;
+        let why = format!("{name} has no knob {LOG_DIRECTORY}: its log lies with its data");
+        if !left_out.contains(&why) {
+            self.lacking("log_filesystem", why, left_out)?;
+        }
+        Ok(None)
+    }
+
+    /// Workers must be able to run where each combination of conditions places them, and what is
+    /// said of an open loop needs one.
+    pub(super) fn check_conditions(&self) -> Result<(), Error> {
+        let lists = &self.plan.conditions;
+        let is_closed = lists.rate_per_s.iter().all(|&per_s| per_s <= 0.0);
+        if lists.arrival != Arrival::default() && is_closed {
+            let message = format!(
+                "arrival is {}, and a closed loop has no arrivals; give a rate",
+                lists.arrival
+            );
+            return Err(self.wrong("arrival", message));
+        }
+        if let Some(bytes) = lists.unused_image() {
+            let message = format!(
+                "image is {}, and no file system of the plan is made in an image of that size; \
+                 name one, as in filesystem=ext4, or leave image out",
+                format_bytes(bytes)
+            );
+            return Err(self.wrong("image", message));
+        }
+        for conditions in self.plan.conditions.combinations() {
+            placement::check(&conditions).map_err(|unmet| self.wrong(unmet.key, unmet.message))?;
+        }
+        Ok(())
+    }
+
+    /// Turns need somebody to take them with, and workers that live until all have had theirs.
+    pub(super) fn check_turns(&self, cells: &[TrialSpec]) -> Result<(), Error> {
+        if self.plan.conditions.turn_s.is_none() {
+            return Ok(());
+        }
+        let message = if self.plan.conditions.crash_and_recover {
+            "workers that are killed at their end take no turns: leave turns or crash_and_recover out"
+        } else if turns::share_a_server(cells) {
+            "contenders on one server of yours would wait for each other's schema: leave turns out"
+        } else if rounds(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
+            "turns are taken by trials that differ in their engine, build or knobs alone, and the \
+             plan has no two such; name another contender or leave turns out"
+        } else {
+            return Ok(());
+        };
+        Err(self.wrong("turns", message.to_owned()))
+    }
+}

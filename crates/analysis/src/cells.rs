@@ -68,12 +68,6 @@ impl Cell {
     pub fn name(&self) -> String {
         marked(&self.contender, &self.marks)
     }
-
-    /// Whether its figures may be ranked with those of cells without marks.
-    #[must_use]
-    pub fn is_comparable(&self) -> bool {
-        self.marks.iter().all(|mark| mark.comparable)
-    }
 }
 
 /// The figures of a cell: medians over its repeats unless a field says otherwise.

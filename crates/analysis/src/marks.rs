@@ -27,8 +27,17 @@ pub struct Mark {
     /// same for every trial of a cell.
     pub explanation: Cow<'static, str>,
     /// Whether the figures may be ranked with those of unmarked contenders. Where they may not, the
-    /// cell stands apart from the ranking, unless the user asks for it.
+    /// cell stands apart from the ranking; see [`Mark::permits_ranking`].
     pub comparable: bool,
+}
+
+impl Mark {
+    /// Whether the figures may be ranked with others; `include_assertions` admits builds with
+    /// assertions, which are slower than they could be, and nothing that is wrong.
+    #[must_use]
+    pub fn permits_ranking(&self, include_assertions: bool) -> bool {
+        self.comparable || (include_assertions && self.explanation == WITH_ASSERTIONS)
+    }
 }
 
 /// The marks of a trial, the gravest first; empty for most.

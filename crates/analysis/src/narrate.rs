@@ -49,7 +49,7 @@ const BOTH_LOOPS: &str = "Some trials had a fixed rate (an open loop), others no
     others nothing is known of that wait.";
 
 const NOT_COMPARABLE: &str = "Figures of what is not ranked with the others, for the reason in \
-    brackets; trueput report --include-assertions ranks it with them.";
+    brackets; trueput report --include-assertions ranks builds with assertions with them.";
 
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";

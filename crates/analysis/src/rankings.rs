@@ -225,7 +225,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
 
 /// The cells that are ranked, and those that stand apart. Where all are of one build and have the
 /// same marks there is no other that they would be compared with: they are ranked.
-fn told_apart(cells: Vec<Cell>, include_all: bool) -> (Vec<Cell>, Vec<Cell>) {
+fn told_apart(cells: Vec<Cell>, include_assertions: bool) -> (Vec<Cell>, Vec<Cell>) {
     let build = |cell: &Cell| (cell.engine.clone(), cell.sha256.clone());
     let builds: BTreeSet<_> = cells.iter().map(build).collect();
     let grave = |cell: &Cell| -> Vec<Mark> {
@@ -233,10 +233,11 @@ fn told_apart(cells: Vec<Cell>, include_all: bool) -> (Vec<Cell>, Vec<Cell>) {
         marks.cloned().collect()
     };
     let alike = cells.windows(2).all(|two| grave(&two[0]) == grave(&two[1]));
-    let all_count = include_all || (builds.len() < 2 && alike);
+    let is_one_build = builds.len() < 2 && alike;
+    let permits = |mark: &Mark| mark.permits_ranking(include_assertions);
     cells
         .into_iter()
-        .partition(|cell| all_count || cell.is_comparable())
+        .partition(|cell| is_one_build || cell.marks.iter().all(permits))
 }
 
 /// The highest median rate first.

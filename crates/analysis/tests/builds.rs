@@ -358,6 +358,7 @@ fn what_is_known_to_lose_records_bears_a_mark_and_is_not_ranked() {
         (found[0].cells.len(), found[0].not_comparable.len()),
         (1, 1)
     );
+    // Builds with assertions are admitted where the user asks for them; what is wrong never is.
     report.manifest.include_assertions = true;
-    assert_eq!(rankings(&report.manifest, &report.trials)[0].cells.len(), 2);
+    assert_eq!(rankings(&report.manifest, &report.trials)[0].cells.len(), 1);
 }

@@ -2,10 +2,9 @@
 
 mod support;
 
-use std::time::{Duration, SystemTime};
 use support::{
-    everything, failed, folder, invalid, manifest, null, report, settings, spec, terminal, valid,
-    whole,
+    append_with_histograms, everything, failed, folder, invalid, manifest, null, report, settings,
+    spec, terminal, valid, whole,
 };
 use trueput_analysis::rankings::{Ranking, rankings};
 use trueput_analysis::scaling::series;
@@ -16,7 +15,7 @@ use trueput_record::folder::SplitBy;
 use trueput_record::measurement::{Check, LatencySummary, Verification};
 use trueput_record::{
     Conditions, Durability, Isolation, Outcome, RunFolder, TrialRecord, Value, VerifyLevel,
-    WorkerKind, histogram,
+    WorkerKind,
 };
 
 fn rank(trials: &[TrialRecord]) -> Vec<Ranking> {
@@ -180,29 +179,6 @@ fn an_interrupted_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     let again = rank(&[stopped, valid(spec, 1_000.0)]);
     assert!(again[0].unranked.is_empty());
     assert_eq!(again[0].cells[0].repeats, 1);
-}
-
-/// Appends a trial whose latencies are those of its histograms, which lie in the folder.
-#[allow(
-    clippy::unwrap_used,
-    reason = "a helper of tests, which clippy does not see as one"
-)]
-fn append_with_histograms(folder: &RunFolder, trial: &TrialRecord) {
-    let mut trial = whole(trial);
-    let measured = trial.measurement.as_mut().unwrap();
-    let mut logged = Vec::new();
-    for operation in &mut measured.operations {
-        let mut histogram = histogram::new();
-        let p50_ns = operation.latency.p50_ns;
-        histogram.record_n(p50_ns, operation.count).unwrap();
-        operation.latency = LatencySummary::of(&histogram);
-        logged.push((operation.kind.as_str(), histogram));
-    }
-    let logged: Vec<_> = logged.iter().map(|(kind, one)| (*kind, one)).collect();
-    let span = Duration::from_secs_f64(measured.elapsed_s);
-    let path = folder.histogram_path(&trial.spec.id);
-    histogram::write_log(&path, "a test", SystemTime::now(), span, &logged).unwrap();
-    folder.append(&trial).unwrap();
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 mod support;
 
-use support::{folder, report, spec, valid};
+use support::{report, spec, valid, whole_folder};
 use trueput_analysis::compare::{self, Selector, Side, compare_sides};
 use trueput_analysis::export::open_metrics;
 use trueput_analysis::history;
@@ -98,7 +98,7 @@ fn the_notice_stands_in_comparisons_and_histories_of_tpcc() {
         let compared = compare_sides(&side("a", 100.0), &[side("b", 110.0)]).unwrap();
         let text = compare::render(&compared, Format::Markdown, style);
         assert_eq!(text.contains(NOTICE), is_told, "{text}");
-        let (place, _run) = folder(&trials(100.0));
+        let (place, _run) = whole_folder(&trials(100.0));
         let runs = history::runs_in(&[place.path().to_owned()]).unwrap();
         let runs = runs.iter().map(|run| Ok(Report::load(run).unwrap()));
         let history = history::history(runs.collect(), &Selector::default());

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part of it")]
 
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 use trueput_analysis::{Format, Report, Style};
 use trueput_record::folder::{RunEnd, RunFolder, RunManifest};
 use trueput_record::host::{FileSystemFacts, ProgramFacts};
@@ -13,7 +14,7 @@ use trueput_record::measurement::{
 use trueput_record::trial::Settings;
 use trueput_record::{
     Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec, Value,
-    VerifyLevel, WorkerKind,
+    VerifyLevel, WorkerKind, histogram,
 };
 
 /// A trial of the range 1 to 100,000 with four workers.
@@ -326,6 +327,43 @@ pub fn folder(trials: &[TrialRecord]) -> (tempfile::TempDir, RunFolder) {
     let folder = RunFolder::create(results.path(), &manifest(trials)).unwrap();
     for trial in trials {
         folder.append(&whole(trial)).unwrap();
+    }
+    (results, folder)
+}
+
+/// Appends a trial whose latencies are those of its histograms, which lie in the folder.
+#[allow(
+    clippy::unwrap_used,
+    reason = "a helper of tests, which clippy does not see as one"
+)]
+pub fn append_with_histograms(folder: &RunFolder, trial: &TrialRecord) {
+    let mut trial = whole(trial);
+    let measured = trial.measurement.as_mut().unwrap();
+    let mut logged = Vec::new();
+    for operation in &mut measured.operations {
+        let mut histogram = histogram::new();
+        let p50_ns = operation.latency.p50_ns;
+        histogram.record_n(p50_ns, operation.count).unwrap();
+        operation.latency = LatencySummary::of(&histogram);
+        logged.push((operation.kind.as_str(), histogram));
+    }
+    let logged: Vec<_> = logged.iter().map(|(kind, one)| (*kind, one)).collect();
+    let span = Duration::from_secs_f64(measured.elapsed_s);
+    let path = folder.histogram_path(&trial.spec.id);
+    histogram::write_log(&path, "a test", SystemTime::now(), span, &logged).unwrap();
+    folder.append(&trial).unwrap();
+}
+
+/// A run folder of these trials with their histograms; it lies in the first, which removes it.
+#[allow(
+    clippy::unwrap_used,
+    reason = "a helper of tests, which clippy does not see as one"
+)]
+pub fn whole_folder(trials: &[TrialRecord]) -> (tempfile::TempDir, RunFolder) {
+    let results = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(results.path(), &manifest(trials)).unwrap();
+    for trial in trials {
+        append_with_histograms(&folder, trial);
     }
     (results, folder)
 }

@@ -6,6 +6,10 @@ use std::env::{consts::ARCH, split_paths, var_os};
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
 
+/// Of which `make engines` installs a build of its own, without assertions; of the others it installs
+/// the system's, and there is no better one to miss.
+const BUILT_WITHOUT_ASSERTIONS: [&str; 1] = ["rocksdb"];
+
 /// What an engine's libraries are called and where they lie.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search {
@@ -47,7 +51,10 @@ impl Search {
     /// What is said where a build of the system's is used that is no fair baseline, and the one that
     /// `make engines` installs was not found.
     pub(crate) fn caution(&self) -> Option<String> {
-        let preferred = self.installed.first()?;
+        let first = self.installed.first()?;
+        let preferred = BUILT_WITHOUT_ASSERTIONS
+            .iter()
+            .find(|name| *name == first)?;
         let folders = engine_folders();
         if !builds(&folders, preferred).is_empty() {
             return None;

@@ -82,11 +82,12 @@ impl Foreign {
         let shown = secret::keep(build).display().to_string();
         let does = match secret::is_address(build) && ADDRESSED.contains(&engine) {
             true if engine == "odbc" => "a data source to connect to by its driver".to_owned(),
-            true => match password_file(&shown) {
-                Some(file) => {
-                    format!("a server to connect to, with the first line of {file} as password")
-                }
-                None => "a server to connect to".to_owned(),
+            true => match password_files(&shown).as_slice() {
+                [] => "a server to connect to".to_owned(),
+                files => format!(
+                    "a server to connect to, with the first line of {} as password",
+                    files.join(" or ")
+                ),
             },
             false if trueput_drivers::is_in_known_place(build) => return,
             false => "code to load or run".to_owned(),
@@ -177,11 +178,14 @@ fn agrees() -> bool {
 /// The engines whose builds may be addresses; of the others each is a file, whatever it looks like.
 const ADDRESSED: [&str; 3] = ["postgresql", "mariadb", "odbc"];
 
-/// The file of a password that an address names, as it was given; the address is shown without it.
-fn password_file(shown: &str) -> Option<String> {
-    let options = secret::options_of(shown)?;
-    let mut options = options.split('&');
-    options.find_map(|option| Some(option.strip_prefix("password_file=")?.to_owned()))
+/// Every file of a password that an address names, as it was given; the address is shown without it.
+/// Which of several is read is the driver's affair.
+fn password_files(shown: &str) -> Vec<String> {
+    let options = secret::options_of(shown).unwrap_or_default();
+    let files = options
+        .split('&')
+        .filter_map(|option| option.strip_prefix("password_file="));
+    files.map(str::to_owned).collect()
 }
 
 /// Options of one family's mkfs that neither name a file or a device nor take more words than stated:
@@ -265,6 +269,10 @@ mod tests {
         foreign.add_build("rocksdb", Some(Path::new("a://b.so")));
         assert!(foreign.0[0].contains("/root/token"), "{foreign:?}");
         assert!(foreign.0[1].contains("code to load or run"), "{foreign:?}");
+        // The last of several is the one that counts for MariaDB.
+        let two = "mysql://me@evil/trueput_two?password_file=/tmp/a&password_file=/root/token";
+        foreign.add_build("mariadb", Some(Path::new(two)));
+        assert!(foreign.0[2].contains("/root/token"), "{foreign:?}");
     }
 
     #[test]

@@ -10,6 +10,15 @@ pub fn is_address(build: &Path) -> bool {
     build.to_str().is_some_and(is_one)
 }
 
+/// The engines whose builds may be addresses; of the others each is a file, whatever it looks like.
+const ADDRESSED: [&str; 3] = ["postgresql", "mariadb", "odbc"];
+
+/// Whether this engine takes the build for an address, even if a file is called so, too.
+#[must_use]
+pub fn is_address_for(engine: &str, build: &Path) -> bool {
+    ADDRESSED.contains(&engine) && is_address(build)
+}
+
 /// Whether a text begins as a connection string does: with the name of an attribute and `=`.
 #[must_use]
 pub fn is_connection_string(text: &str) -> bool {
@@ -31,5 +40,7 @@ mod tests {
         assert!(!is_address(Path::new(
             "/usr/lib/postgresql/15/bin/postgres"
         )));
+        assert!(is_address_for("mariadb", Path::new("mysql://host/trueput")));
+        assert!(!is_address_for("rocksdb", Path::new("mysql://host/b.so")));
     }
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::knob::resolve;
 use trueput_engine::{Durability, Engine, Knob, Resolved, secret};
+use trueput_record::address::is_address_for;
 use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile,
     Unsupported, check_count, check_name,
@@ -587,9 +588,14 @@ impl<'a> Expansion<'a> {
 
 /// The contender with the full path of its library, so that a run resumed in another folder finds
 /// it and two names of one file are one contender. A file that is not there keeps its name for the
-/// engine to refuse; the address of a server loses its password, which is remembered.
+/// engine to refuse; the address of a server loses its password, which is remembered. It stays an
+/// address where there is a file of that name: nobody is to be told of a server, and to run a program.
 fn in_full(contender: &Contender) -> Contender {
-    let full = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| secret::keep(path));
+    let full = |path: &PathBuf| {
+        let is_file = !is_address_for(&contender.engine, path);
+        let full = is_file.then(|| path.canonicalize().ok()).flatten();
+        full.unwrap_or_else(|| secret::keep(path))
+    };
     Contender {
         engine: contender.engine.clone(),
         build: contender.build.as_ref().map(full),

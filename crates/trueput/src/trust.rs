@@ -8,6 +8,7 @@ use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use trueput_engine::secret;
+use trueput_record::address::is_address_for;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
@@ -80,7 +81,7 @@ impl Foreign {
     fn add_build(&mut self, engine: &str, build: Option<&Path>) {
         let Some(build) = build else { return };
         let shown = secret::keep(build).display().to_string();
-        let does = match secret::is_address(build) && ADDRESSED.contains(&engine) {
+        let does = match is_address_for(engine, build) {
             true if engine == "odbc" => "a data source to connect to by its driver".to_owned(),
             true => match password_files(&shown).as_slice() {
                 [] => "a server to connect to".to_owned(),
@@ -174,9 +175,6 @@ fn agrees() -> bool {
         && std::io::stdin().read_line(&mut answer).is_ok()
         && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
-
-/// The engines whose builds may be addresses; of the others each is a file, whatever it looks like.
-const ADDRESSED: [&str; 3] = ["postgresql", "mariadb", "odbc"];
 
 /// Every file of a password that an address names, as it was given; the address is shown without it.
 /// Which of several is read is the driver's affair.

@@ -379,6 +379,40 @@ fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
 }
 
 #[test]
+fn an_address_is_neither_a_program_of_that_name_nor_read_for_its_password_before_it_is_trusted() {
+    let trap = Trap::new();
+    for (engine, scheme, version) in [
+        (
+            "mariadb",
+            "mysql",
+            "mariadbd  Ver 10.11.6-MariaDB for Linux",
+        ),
+        ("postgresql", "postgres", "postgres (PostgreSQL) 15.1"),
+    ] {
+        let program = trap.server("server", version);
+        let named = format!("{scheme}://me@127.0.0.1:1/trueput");
+        let of_that_name = trap.bench.write(&named.replace("//", "/"), "");
+        std::fs::rename(&program, &of_that_name).unwrap();
+        trap.plan(&format!("{engine}@{named}"));
+        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
+        assert!(line.contains("a server to connect to"), "{line}");
+        let trusted = trap.bench.run(&["run", "plan.toml", "--trust-plan"]);
+        assert!(!trap.has_sprung(), "{}", stderr(&trusted));
+        // The control: named as the file that it is, it is run.
+        trap.bench
+            .run(&short_run(&format!("{engine}@{}", of_that_name.display())));
+        assert!(trap.has_sprung(), "{engine}");
+
+        let file = "/nowhere/token";
+        trap.plan(&format!("{engine}@{named}?password_file={file}"));
+        let checked = trap.bench.run(&["plan", "check", "plan.toml"]);
+        assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+        let line = refusal(&trap.bench.run(&["run", "plan.toml"]));
+        assert!(line.contains(&format!("first line of {file}")), "{line}");
+    }
+}
+
+#[test]
 fn what_a_plan_names_is_asked_for_on_a_terminal() {
     let trap = Trap::new();
     let library = trap.library("libevil.so");

@@ -286,7 +286,8 @@ pub fn cache_hit_ratio(measurement: &Measurement) -> Option<f64> {
 #[must_use]
 pub fn context_switches(measurement: &Measurement) -> u64 {
     let resources = &measurement.resources;
-    resources.voluntary_context_switches + resources.involuntary_context_switches
+    let voluntary = resources.voluntary_context_switches;
+    voluntary.saturating_add(resources.involuntary_context_switches)
 }
 
 fn common_results(measured: &[&Measurement]) -> BTreeMap<String, Value> {

@@ -236,8 +236,8 @@ pub fn list(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let mut start = 0;
     let mut end = 0;
-    for part in parts(text, ',') {
-        end += part.len() + usize::from(end > 0);
+    for (index, part) in parts(text, ',').enumerate() {
+        end += part.len() + usize::from(index > 0);
         // A comma within a password that was not escaped separates nothing either.
         let is_within = torn(&text[start..end]).is_some() && end < text.len();
         if !is_within {
@@ -553,6 +553,12 @@ mod tests {
         let words = ["postgresql@postgres:/u:hush@h".to_owned()];
         let message = "cannot read postgres:/u:hush@h or postgresql@postgres:/u:hush@h";
         assert!(!scrubbed(message, &words).contains("hush"));
+    }
+
+    #[test]
+    fn a_list_may_begin_with_commas() {
+        assert_eq!(list(",,lmdb,"), ["", "", "lmdb", ""]);
+        assert_eq!(list(""), [""]);
     }
 
     #[test]

@@ -2,6 +2,10 @@
 
 use trueput_record::text::visible;
 
+/// The widest that a column is made, characters: what is longer stands as it is. Formatting itself has a
+/// limit, which a name of somebody else's can exceed.
+const WIDEST: usize = 1_000;
+
 /// Aligns rows in columns, two spaces apart. The last column is not padded.
 pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
     let header = header.map(str::to_owned);
@@ -12,7 +16,7 @@ pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String 
     let mut widths = [0; N];
     for row in all() {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(cell.chars().count().min(WIDEST));
         }
     }
     let mut text = String::new();
@@ -38,5 +42,12 @@ mod tests {
             ["x".to_owned(), "bc".to_owned()],
         ];
         assert_eq!(align(["name", "b"], &rows), "name  b\nlmdb  a\nx     bc\n");
+    }
+
+    #[test]
+    fn a_cell_longer_than_any_column_is_shown_whole() {
+        let long = "x".repeat(70_000);
+        let text = align(["name", "b"], &[[long.clone(), "a".to_owned()]]);
+        assert!(text.ends_with(&format!("{long}  a\n")));
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use trueput_engine::secret::hidden;
 use trueput_record::folder::{Enough, RunEnd};
 use trueput_record::measurement::Outcome;
-use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialSpec, histogram};
+use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec, histogram};
 
 /// The name of the default work folder, in the run folder.
 const WORK: &str = "work";
@@ -220,16 +220,7 @@ pub fn run(
     let _lock = folder.lock()?;
     host::cgroup::remove_leftovers();
     let stored = folder.trials()?;
-    let mut ended: HashMap<String, Outcome> = HashMap::new();
-    for record in stored.trials {
-        // One that took turns cannot take them alone.
-        let redo = options.resume_databases
-            && round_key(&record.spec).is_none()
-            && matches!(record.outcome, Outcome::Failed { .. });
-        if record.outcome != Outcome::Interrupted && !redo {
-            ended.insert(record.spec.id, record.outcome);
-        }
-    }
+    let mut ended = ended_trials(stored.trials, options);
     let to_do: Vec<&TrialSpec> = manifest
         .trials
         .iter()
@@ -281,6 +272,21 @@ pub fn run(
         interrupted,
     });
     Ok(summary(&ended, interrupted))
+}
+
+/// How the trials ended that are not to be run again, by their ids.
+fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, Outcome> {
+    let has_ended = |record: &TrialRecord| {
+        // One that took turns cannot take them alone.
+        let redo = options.resume_databases
+            && round_key(&record.spec).is_none()
+            && matches!(record.outcome, Outcome::Failed { .. });
+        record.outcome != Outcome::Interrupted && !redo
+    };
+    let ended = stored.into_iter().filter(has_ended);
+    ended
+        .map(|record| (record.spec.id, record.outcome))
+        .collect()
 }
 
 /// Claims the work folder that is named now, or was named when the run began: what a killed run

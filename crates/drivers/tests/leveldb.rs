@@ -65,6 +65,34 @@ fn every_build_tells_its_version_and_its_file() {
     }
 }
 
+/// Whether a library names the function that a failed assertion calls.
+fn names_assertions(library: &Path) -> bool {
+    let name = b"__assert_fail";
+    let bytes = std::fs::read(library).unwrap();
+    bytes.windows(name.len()).any(|window| window == name)
+}
+
+#[test]
+fn the_installed_build_comes_first_and_has_no_assertions() {
+    let found = LEVELDB.found();
+    let is_installed = |path: &Path| path.to_string_lossy().contains("/leveldb-1.");
+    if !found.iter().any(|path| is_installed(path)) {
+        eprintln!("skipped: `make engines` has not compiled LevelDB here");
+        return;
+    }
+    assert!(is_installed(&found[0]), "{found:?}");
+    assert!(!names_assertions(&found[0]));
+    let build = LEVELDB.build().unwrap();
+    assert_eq!(build.library.as_deref(), Some(found[0].as_path()));
+    assert_ne!(build.assertions, Some(true));
+    // The control: Debian's build, which stays to be named, has them.
+    let others = found[1..].iter().map(|path| LEVELDB.at(path).unwrap());
+    for build in others.map(|engine| engine.build().unwrap()) {
+        let library = build.library.unwrap();
+        assert!(build.assertions != Some(true) || names_assertions(&library));
+    }
+}
+
 #[test]
 fn scans_keep_to_their_bounds_in_both_directions() {
     for engine in builds() {

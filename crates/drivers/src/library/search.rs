@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Of which `make engines` installs a build of its own, without assertions; of the others it installs
 /// the system's, and there is no better one to miss.
-const BUILT_WITHOUT_ASSERTIONS: [&str; 1] = ["rocksdb"];
+const BUILT_WITHOUT_ASSERTIONS: [&str; 2] = ["rocksdb", "leveldb"];
 
 /// What an engine's libraries are called and where they lie.
 #[derive(Debug, Clone, Copy)]

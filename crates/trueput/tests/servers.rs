@@ -213,20 +213,29 @@ fn gone_with_its_run(kind: &Kind) {
     );
 }
 
-#[test]
-fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_name() {
+/// A bench with a folder `home` that only root may pass, where root's PostgreSQL, which runs as
+/// somebody else, cannot reach its own; `None`, and said, where that cannot be had.
+fn bench_with_a_closed_home() -> Option<Bench> {
     use std::os::unix::fs::PermissionsExt;
     if !is_here(&POSTGRESQL) {
-        return;
+        return None;
     }
     if !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: only root's servers run as somebody else");
-        return;
+        return None;
     }
     let bench = Bench::new();
     let home = bench.path().join("home");
     std::fs::create_dir(&home).unwrap();
     std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+    Some(bench)
+}
+
+#[test]
+fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_name() {
+    let Some(bench) = bench_with_a_closed_home() else {
+        return;
+    };
     let plan = |name: &str, engines: &str| {
         let path = bench.path().join(name);
         let text = format!(
@@ -309,18 +318,9 @@ fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing(
 
 #[test]
 fn a_server_that_cannot_be_started_fails_its_check_in_one_line() {
-    use std::os::unix::fs::PermissionsExt;
-    if !is_here(&POSTGRESQL) {
+    let Some(bench) = bench_with_a_closed_home() else {
         return;
-    }
-    if !nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: only root's servers run as somebody else");
-        return;
-    }
-    let bench = Bench::new();
-    let home = bench.path().join("home");
-    std::fs::create_dir(&home).unwrap();
-    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+    };
     let at = ["--durability", "process", "--work", "home"];
     let output = bench.run(&[&["check", "postgresql"], &at[..]].concat());
     let text = stdout(&output);

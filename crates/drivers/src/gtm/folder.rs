@@ -2,6 +2,7 @@
 
 use super::install::{Installation, files};
 use super::knobs::{Journaling, Shape};
+use crate::library::PerFile;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError, read_to_string, remove_file};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,14 @@ pub(super) struct Folder<'a> {
 /// What failed, with the file.
 fn at(path: &Path) -> impl Fn(std::io::Error) -> Error + '_ {
     move |error| Error::engine(format!("{}: {error}", path.display()))
+}
+
+/// Passes on whether GDE has done what it was told, and what it said where it has not.
+fn made_by_editor(is_done: bool, said: &str) -> Result<()> {
+    let said = said.replace('\n', " ");
+    is_done
+        .then_some(())
+        .ok_or_else(|| Error::engine(format!("GDE made no global directory: {said}")))
 }
 
 impl Folder<'_> {
@@ -117,17 +126,7 @@ impl Folder<'_> {
             let log = self.file(log);
             std::fs::create_dir_all(&log).map_err(at(&log))?;
         }
-        let commands = self.shape.editor_commands(self.path);
-        let editor = ["-run", "GDE"];
-        let said = self
-            .installation
-            .run("mumps", &editor, self.path, &commands)?;
-        if !self.file(files::DIRECTORY).exists() {
-            let said = said.replace('\n', " ");
-            return Err(Error::engine(format!(
-                "GDE made no global directory: {said}"
-            )));
-        }
+        self.make_directory()?;
         self.mupip(&["create"])?;
         let block_writes = self.shape.block_writes_argument();
         self.mupip(&["set", &block_writes, "-file", files::DATABASE])?;
@@ -141,6 +140,27 @@ impl Folder<'_> {
             flushed.map_err(at(folder))?;
         }
         Ok(())
+    }
+
+    /// Makes the global directory. GDE waits half a second for one that is not there, so each process
+    /// has it make one with GDE's defaults once, and lays that down for it to change.
+    fn make_directory(&self) -> Result<()> {
+        static DEFAULTS: PerFile<Vec<u8>> = PerFile::new();
+        let path = self.file(files::DIRECTORY);
+        let content = || std::fs::read(&path).unwrap_or_default();
+        let defaults = DEFAULTS.get(self.installation.library(), |_| {
+            let said = self.edit_directory("exit\n")?;
+            let made = content();
+            made_by_editor(!made.is_empty(), &said).map(|()| made)
+        })?;
+        std::fs::write(&path, defaults).map_err(at(&path))?;
+        let said = self.edit_directory(&self.shape.editor_commands(self.path))?;
+        made_by_editor(content() != *defaults, &said)
+    }
+
+    fn edit_directory(&self, commands: &str) -> Result<String> {
+        let editor = ["-run", "GDE"];
+        self.installation.run("mumps", &editor, self.path, commands)
     }
 
     /// Begins a journal, and keeps what it starts from where it could not be undone.

@@ -205,12 +205,12 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
         return Vec::new();
     };
     let of = match has_several_kinds(ranking) {
-        true => " of the kind of operation that its users waited longest for",
+        true => " of their slowest kind of operation",
         false => "",
     };
     let mut said = vec![format!(
-        "All were asked for {}/s (an open loop), so that their rates tell nothing apart: who kept the \
-         rate is ordered by the 99th percentile of response time{of}, the median of the repeats.",
+        "All contenders had the same request rate, {}/s (open loop). Those that kept it are \
+         ordered by p99 response time{of} (median of the repeats).",
         number(rate_per_s)
     )];
     let (kept, late) = split(ranking);
@@ -219,7 +219,7 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     }
     said.extend(late.iter().map(|(cell, at_rate)| {
         format!(
-            "{} did not keep the rate: up to {} were due and not begun at the end.",
+            "{} did not keep the rate: backlog of up to {} requests at the end.",
             cell.name(),
             separate(&at_rate.backlog.to_string())
         )
@@ -274,14 +274,14 @@ fn certainty(best: &Cell, others: &[Kept<'_>]) -> Option<String> {
     }
     if !few.is_empty() {
         return Some(format!(
-            "Too few repeats to tell whether {name} answers sooner than {}.",
+            "Too few repeats to tell whether {name} responds faster than {}.",
             few.join("; ")
         ));
     }
     Some(match same.is_empty() {
-        true => format!("{name} answers soonest for certain."),
+        true => format!("{name} has the shortest response time."),
         false => format!(
-            "The repeats show no difference in response time between {name} and {}.",
+            "No significant difference in response time between {name} and {}.",
             same.join("; ")
         ),
     })
@@ -303,7 +303,7 @@ pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
         false => format!("; not kept by {}", late.join("; ")),
     };
     let Some(((best, at_rate), others)) = kept.split_first() else {
-        return Some(format!("nobody kept the rate{did_not}."));
+        return Some(format!("no contender kept the rate{did_not}."));
     };
     let several = has_several_kinds(ranking);
     let p99 = |at_rate: &AtRate| {
@@ -314,7 +314,7 @@ pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
         }
     };
     let told = format!(
-        "{} kept it with a response p99 of {}",
+        "{} kept the rate with a p99 response time of {}",
         best.name(),
         p99(at_rate)
     );
@@ -327,14 +327,14 @@ pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
                 .iter()
                 .any(|one| verdict(one.1) == Some(Verdict::TooFew)) =>
         {
-            "; too few repeats to be sure"
+            "; too few repeats to be certain"
         }
         Some(_)
             if others
                 .iter()
                 .any(|one| verdict(one.1) == Some(Verdict::NoDifference)) =>
         {
-            "; the repeats do not tell all apart"
+            "; some differences are not significant"
         }
         _ => "",
     };

@@ -38,16 +38,16 @@ impl Bottleneck {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::NoisyNeighbours => "noisy neighbours",
+            Self::NoisyNeighbours => "noisy neighbors",
             Self::Harness => "the harness",
             Self::CpuInEngine => "CPU in the engine",
             Self::CpuInKernel => "CPU in the kernel",
             Self::LogFlush => "log flush",
             Self::RandomRead => "random read",
             Self::WriteBack => "write-back",
-            Self::SingleWriterLock => "a lock between the workers",
-            Self::OfferedLoad => "the offered load alone",
-            Self::Unclear => "nothing that was seen",
+            Self::SingleWriterLock => "lock contention between workers",
+            Self::OfferedLoad => "offered load",
+            Self::Unclear => "no cause detected",
         }
     }
 

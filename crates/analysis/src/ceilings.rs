@@ -49,12 +49,12 @@ fn columns() -> Vec<Column> {
         column("level", false, 0),
         column("workers", true, 0),
         column("commits/s", true, 0),
-        column("of flushes alone", true, 0),
+        column("of single flushes", true, 0),
         column("of grouped flushes", true, 0),
         column("reads/s", true, 0),
         column("of memory", true, 0),
-        column("flush alone/s", true, 3),
-        column("flush grouped/s", true, 2),
+        column("single flushes/s", true, 3),
+        column("grouped flushes/s", true, 2),
         column("memory reads/s", true, 4),
     ]
 }
@@ -124,7 +124,7 @@ impl Row {
             why.push(format!("{} of grouped flushes; {cause}", per_cent(share)));
         } else if let Some(share) = over(self.of_alone) {
             let cause = alone_cause(measurement);
-            why.push(format!("{} of flushes alone; {cause}", per_cent(share)));
+            why.push(format!("{} of single flushes; {cause}", per_cent(share)));
         }
         if let Some(share) = over(self.of_memory) {
             let cause = memory_cause(measurement, ceilings);
@@ -135,7 +135,7 @@ impl Row {
 }
 
 /// What is left where nothing of the record explains it.
-const UNSTEADY: &str = "the limit was measured for a quarter of a second, when storage was slower";
+const UNSTEADY: &str = "the limit was measured for only 250 ms, when storage was slower";
 
 /// Commits that one flush of the device served; `None` where flushes are not counted.
 fn commits_per_flush(measurement: &Measurement) -> Option<f64> {
@@ -145,16 +145,16 @@ fn commits_per_flush(measurement: &Measurement) -> Option<f64> {
 fn grouped_cause(measurement: &Measurement, flush: &FlushCeiling) -> String {
     let limits = flush.grouped_per_s / flush.grouped_flushes_per_s.max(1e-9);
     match commits_per_flush(measurement) {
-        None => "the device's flushes are not counted, so whether each commit reached it is not \
-                 known"
+        None => "the device's flushes are not counted, so it is unknown whether each commit \
+            reached it"
             .to_owned(),
         Some(served) if served.is_infinite() => {
-            "the device completed no flush: it has no volatile cache, takes writes through it, or \
-             the commits did not reach it"
+            "the device completed no flush: it has no volatile cache, writes through it, or the \
+             commits did not reach it"
                 .to_owned()
         }
         Some(served) if served > 1.1 * limits => format!(
-            "a flush served {} commits, and {} where the limit was measured",
+            "a flush served {} commits here, and {} in the measurement of the limit",
             number(served),
             number(limits)
         ),
@@ -165,10 +165,10 @@ fn grouped_cause(measurement: &Measurement, flush: &FlushCeiling) -> String {
 fn alone_cause(measurement: &Measurement) -> String {
     match commits_per_flush(measurement) {
         Some(served) if served.is_finite() && served > 1.1 => {
-            format!("commits share flushes, {} of them each", number(served))
+            format!("commits share flushes, {} per flush", number(served))
         }
         Some(served) if served.is_finite() => UNSTEADY.to_owned(),
-        _ => "commits share flushes, or need none of this device".to_owned(),
+        _ => "commits share flushes, or do not flush this device".to_owned(),
     }
 }
 
@@ -179,13 +179,13 @@ fn memory_cause(measurement: &Measurement, ceilings: &Ceilings) -> String {
     );
     match database < region {
         true => format!(
-            "the database of {} fits better into the processor's caches than the {} in which the \
-             limit was measured",
+            "the database of {} fits better into the CPU caches than the {} of the limit's \
+             measurement",
             bytes(database as f64),
             bytes(region as f64)
         ),
-        false => "its reads follow each other in memory or find what others fetched; those of the \
-                  limit each wait for the last one"
+        false => "its reads are sequential in memory or find what others fetched; in the limit's \
+            measurement each read waits for the last one"
             .to_owned(),
     }
 }
@@ -278,12 +278,12 @@ mod tests {
             (
                 900,
                 Some(900),
-                "180 % of flushes alone; the limit was measured",
+                "180 % of single flushes; the limit was measured",
             ),
             (
                 900,
                 Some(300),
-                "180 % of flushes alone; commits share flushes, 3",
+                "180 % of single flushes; commits share flushes, 3",
             ),
             (
                 3_000,

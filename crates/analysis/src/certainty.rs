@@ -1,4 +1,4 @@
-//! How sure the order of a ranking is: what is too noisy to tell, and what leads for certain.
+//! How certain the order of a ranking is: which differences are significant, and which are not.
 
 use crate::cells::Cell;
 use crate::inference::{Comparison, LEAST_CLAIM, Noise, Tie, Verdict, compare_among, tie};
@@ -107,16 +107,15 @@ pub(crate) fn sentences(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String>
     lines.extend((!noisy.is_empty()).then(|| too_noisy(best, &noisy)));
     if let Some(noise) = noise.filter(|_| refuses(ranking, noise)) {
         lines.push(format!(
-            "This run was disturbed, and repeats of one contender differ by {} typically, which is \
-             more than these do: they are given no order.",
+            "No order is shown: repeats of one contender typically differ by {}, more than these \
+             contenders do.",
             per_cent(noise.floor)
         ));
     }
     lines.extend((!few.is_empty()).then(|| too_few(best, &few)));
     lines.extend((!same.is_empty()).then(|| {
         format!(
-            "{} are the same within {}: what they differ by is less than what equals that take \
-             turns may.",
+            "{} are equal within {}: smaller differences are not claimed.",
             joined(best, &same),
             per_cent(LEAST_CLAIM)
         )
@@ -157,56 +156,60 @@ fn joined(best: &Cell, others: &[&Cell]) -> String {
 
 fn too_noisy(best: &Cell, tied: &[&Cell]) -> String {
     format!(
-        "Too noisy to tell which is fastest: {} differ by less than this machine's own noise. {}; \
-         more repeats show smaller ones.",
+        "No clear leader: {} differ by less than the noise of this run. {}",
         joined(best, tied),
-        could_have_shown(tied)
+        detectable(best, tied)
     )
 }
 
 fn too_few(best: &Cell, tied: &[&Cell]) -> String {
-    let repeats = tied.iter().map(|cell| cell.repeats.min(best.repeats));
     format!(
-        "Too few repeats to tell whether {} is faster than {}: with {} of each there may be chance \
-         in what is seen. {}; more repeats (--repeat, or --until 2%) show smaller ones.",
+        "Too few repeats to tell whether {} is faster than {}. {}",
         best.name(),
         listed(tied),
-        repeats.min().unwrap_or(best.repeats),
-        could_have_shown(tied)
+        detectable(best, tied)
     )
 }
 
-/// The difference that the repeats of all of them would have shown.
-fn could_have_shown(tied: &[&Cell]) -> String {
-    let smallest = tied
-        .iter()
-        .filter_map(|cell| cell.against_best?.smallest_ratio)
+/// The difference that these repeats can detect in all of them, and how to detect smaller ones.
+fn detectable(best: &Cell, tied: &[&Cell]) -> String {
+    let compared = || tied.iter().filter_map(|cell| cell.against_best);
+    let smallest = compared()
+        .filter_map(|one| one.smallest_ratio)
         .fold(1.0, f64::max);
-    match smallest < 2.0 {
-        true => format!(
-            "A difference of {} would probably have shown",
-            per_cent(smallest - 1.0)
-        ),
-        false => "Even twice the rate might not have shown".to_owned(),
+    let repeats = tied.iter().map(|cell| cell.repeats.min(best.repeats));
+    let repeats = repeats.min().unwrap_or(best.repeats);
+    if smallest < 2.0 {
+        let least = per_cent(smallest - 1.0);
+        return format!(
+            "{repeats} repeats can detect a difference of {least}; more repeats detect smaller ones."
+        );
     }
+    let needed: Option<Vec<_>> = compared()
+        .filter(|one| one.smallest_ratio.is_some_and(|ratio| ratio >= 2.0))
+        .map(|one| one.repeats_for_twice)
+        .collect();
+    let advice = match needed.and_then(|needed| needed.into_iter().max()) {
+        Some(enough) => format!("use --repeat {enough} or --until 2%"),
+        None => "use longer trials or a quieter machine".to_owned(),
+    };
+    format!("{repeats} repeats could not detect a 2x difference: {advice}.")
 }
 
 /// The best and how far it is ahead of the second, where it is surely ahead of all.
 fn leads(best: &Cell, others: &[Cell]) -> Option<String> {
     let second = others.first()?;
-    let comparison = second.against_best?;
-    let ratio = comparison.ratio?;
+    let ratio = second.against_best?.ratio?;
     let all = with_verdict(others, Verdict::Slower).len() == others.len();
     all.then(|| {
         format!(
-            "{} leads for certain: {} comes to {} of it ({} to {}, a {} interval of the repeats{}).",
+            "{} is fastest: {} reaches {} of its rate ({} to {}, {} confidence).",
             best.name(),
             second.name(),
             per_cent(ratio.estimate),
             per_cent(ratio.low),
             per_cent(ratio.high),
-            per_cent(ratio.level),
-            if comparison.paired { " in pairs" } else { "" }
+            per_cent(ratio.level)
         )
     })
 }

@@ -39,7 +39,7 @@ pub(crate) fn of_run(report: &Report) -> Option<Noise> {
 pub(crate) fn warning(noise: Option<&Noise>) -> Option<Block> {
     let noise = noise.filter(|noise| !noise.reasons.is_empty())?;
     let reasons = noise.reasons.join("; ");
-    let text = format!("This run was disturbed: {reasons}.");
+    let text = format!("This run was noisy: {reasons}.");
     Some(Block::Warnings(vec![text]))
 }
 

@@ -166,15 +166,15 @@ pub fn history(runs: Vec<Result<Report, String>>, selector: &Selector) -> Histor
         let label = &side.label;
         left_out.extend(side.report.damaged.iter().map(|damaged| {
             let (line, why) = (damaged.line, &damaged.message);
-            format!("{label}: line {line} of trials.jsonl cannot be read and is left out: {why}")
+            format!("{label}: line {line} of trials.jsonl unreadable, skipped: {why}")
         }));
         left_out.extend(
             integrity::disagreeing(&side.report)
-                .map(|(id, why)| format!("{label}: {id} is left out: {why}")),
+                .map(|(id, why)| format!("{label}: {id} is skipped: {why}")),
         );
         let cells = compare::tracked(side);
         if cells.is_empty() {
-            left_out.push(format!("{label}: no trial of it counts"));
+            left_out.push(format!("{label}: it has no valid trial"));
         }
         for cell in cells {
             let (series, of) = series.entry(cell.key).or_insert((cell.series, Vec::new()));
@@ -373,7 +373,7 @@ fn sentences(series: &Series) -> Vec<String> {
             point.run
         );
         match step.with.is_empty() {
-            true => line += "; the records name nothing that changed then.",
+            true => line += "; no recorded change.",
             false => line += &format!(", when {} changed.", step.with.join(", ")),
         }
         lines.push(line);
@@ -381,7 +381,7 @@ fn sentences(series: &Series) -> Vec<String> {
     for outlier in &series.outliers {
         let point = &series.points[outlier.at];
         lines.push(format!(
-            "{} lies off: {}/s where {}/s is the median of its stretch.",
+            "{} is an outlier: {}/s, median of its level {}/s.",
             point.run,
             number(point.per_s),
             number(outlier.median_per_s)
@@ -389,10 +389,10 @@ fn sentences(series: &Series) -> Vec<String> {
     }
     match (series.points.len(), lines.is_empty()) {
         (count, _) if count < FEWEST_RUNS => lines.push(format!(
-            "{}: a change of level can be found from {FEWEST_RUNS} on.",
+            "{}: at least {FEWEST_RUNS} runs are needed to find a change.",
             counted(count as u64, "run")
         )),
-        (count, true) => lines.push(format!("No change of level is seen in {count} runs.")),
+        (count, true) => lines.push(format!("No significant change in {count} runs.")),
         _ => {}
     }
     lines

@@ -39,7 +39,7 @@ pub(crate) fn mark(
         let planned = planned.get(id.as_str()).copied();
         let mut found = contradictions(trial, planned, logged.as_deref());
         if twice.contains_key(&id) {
-            found.push("trials.jsonl has more than one line of it that ended".to_owned());
+            found.push("trials.jsonl has more than one line for this trial".to_owned());
         }
         doubt(trial, found);
         if let Some(measured) = &mut trial.measurement {
@@ -49,11 +49,9 @@ pub(crate) fn mark(
     }
     match unchecked {
         0 => Vec::new(),
-        1 => vec![
-            "the histograms of one trial are not there: nothing is checked against them".to_owned(),
-        ],
+        1 => vec!["the histograms of 1 trial are missing and cannot be checked".to_owned()],
         more => vec![format!(
-            "the histograms of {more} trials are not there: nothing is checked against them"
+            "the histograms of {more} trials are missing and cannot be checked"
         )],
     }
 }

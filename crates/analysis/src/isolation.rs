@@ -47,7 +47,7 @@ pub(crate) fn common(cells: &[Cell]) -> Option<String> {
     let isolation = cells.first()?.isolation;
     let has_transactions = cells.iter().any(|cell| cell.engine != STORAGE);
     (has_transactions && !differs(cells)).then(|| match isolation {
-        Some(all) => format!("Isolation, as the drivers state it: {all}."),
+        Some(all) => format!("Isolation stated by the drivers: {all}."),
         None => format!("Isolation: {NOT_STATED}."),
     })
 }
@@ -58,7 +58,7 @@ pub(crate) fn of_sql(ranking: &Ranking) -> Option<String> {
     let is_in_sql = ranking.settings.get("store") == Some(&Value::from("sql"));
     let is_stated = ranking.cells.iter().any(|cell| cell.isolation.is_some());
     (is_in_sql && is_stated).then(|| {
-        "The isolation of SQL statements is stated, not verified by the anomaly suite.".to_owned()
+        "The isolation of SQL statements is stated by the driver and not tested.".to_owned()
     })
 }
 
@@ -95,8 +95,8 @@ pub(crate) fn caution(ranking: &Ranking) -> Option<String> {
         "prevent"
     };
     Some(format!(
-        "Weaker isolation leads: {} is at {} and permits what {} {verb}: {}. \
-         --split-by isolation ranks each level by itself.",
+        "The leader has weaker isolation: {} runs at {} and permits anomalies that {} {verb}: {}. \
+         To rank each level separately, use --split-by isolation.",
         leader.name(),
         word(leader.isolation),
         listed(&names),

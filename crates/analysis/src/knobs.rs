@@ -199,13 +199,13 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
     let mut columns = vec![
         column("knob", false, 0),
         column("where", false, 2),
-        column("turned to", true, 0),
+        column("changed to", true, 0),
         column("from", true, 0),
         column("rate", true, 0),
         column("told apart", false, 0),
         column("memory", true, 4),
         column("database", true, 4),
-        column("gives up", false, 1),
+        column("cost", false, 1),
     ];
     let several = effects.iter().any(|effect| !effect.besides.is_empty());
     if several {
@@ -226,7 +226,7 @@ pub(crate) fn blocks(effects: &[Effect]) -> Vec<Block> {
             times(effect.memory_ratio),
             times(effect.database_ratio),
             match effect.gives_up.is_empty() {
-                true => "nothing that its driver states".to_owned(),
+                true => "none stated by the driver".to_owned(),
                 false => effect.gives_up.clone(),
             },
         ];

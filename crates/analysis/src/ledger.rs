@@ -360,9 +360,11 @@ fn uncounted(ground: &Ground<'_>, headline: &str) -> String {
         None => why_unranked(trial, headline).map_or_else(String::new, |(status, reason)| {
             format!("{status}: {reason}")
         }),
-        Some(_) => why_not(trial, headline).unwrap_or_else(|| "it made no transaction".to_owned()),
+        Some(_) => {
+            why_not(trial, headline).unwrap_or_else(|| "it committed no transaction".to_owned())
+        }
     });
-    why.unwrap_or_else(|| "it has not been run yet".to_owned())
+    why.unwrap_or_else(|| "not run yet".to_owned())
 }
 
 fn figures(ground: &Ground<'_>, headline: &str) -> Option<Figures> {

@@ -113,8 +113,8 @@ impl Row<'_> {
         let bytes = setting(self.first, "bytes");
         let workers = self.first.spec.workers;
         Some(format!(
-            "{flush} of {bytes} bytes by {workers} workers: the device saw {} flushes for each \
-             that the file system acknowledged; what was committed may be lost with the power",
+            "{flush} of {bytes} bytes by {workers} workers: the device completed {} flushes per \
+             flush that the file system acknowledged; lost power can lose commits",
             figures(seen)
         ))
     }

@@ -15,8 +15,8 @@ use trueput_record::TrialRecord;
 use trueput_record::flush_evidence::FlushVerdict;
 
 /// Why a trial whose histograms are gone is not ranked.
-pub(crate) const NO_HISTOGRAMS: &str = "its histograms are not in the run folder, so nothing \
-    shows that its counts and latencies are what was measured";
+pub(crate) const NO_HISTOGRAMS: &str = "its histograms are missing from the run folder, so its \
+    counts and latencies cannot be checked";
 
 /// Something that a reader must know of a contender wherever it is named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -103,7 +103,7 @@ fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
     Some(Mark {
         label: Cow::Borrowed("flushes not verified"),
         explanation: Cow::Owned(format!(
-            "nothing here shows whether its commits reached storage ({why})"
+            "no counter shows whether its commits reached storage ({why})"
         )),
         comparable: true,
     })

@@ -11,9 +11,9 @@ use crate::units::{counted, number, per_cent};
 use crate::{csv, html, json, markdown, narrate, terminal};
 use std::collections::BTreeMap;
 
-const SIDE_BY_SIDE: &str = "Geometric means of the repeats of the same contender under the same \
-    circumstances, and each over the first run's. Runs of several machines are set side by side and \
-    never ranked against each other; trueput compare says whether a difference is one.";
+const SIDE_BY_SIDE: &str = "Geometric mean rate of each contender in each run, and its ratio to \
+    the first run. Runs of different machines are not ranked against each other; trueput compare \
+    tests for differences.";
 
 /// Writes several runs as one report. It ends with a newline. JSON is an array of the runs' documents,
 /// CSV has the trials of all.

@@ -31,25 +31,26 @@ use trueput_record::{Durability, HostFacts, Promise, Value, VerifyLevel, Window}
 /// A cell whose repeats lie further apart than this part of their median is named.
 const NOTABLE_SPREAD: f64 = 0.25;
 
-const NOTHING_ENDED: &str = "No trial of this run has ended, so there is nothing to rank.";
+const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing to rank.";
 
-const HOW_TO_READ: &str = "Contenders are ranked by the median rate of their repeats, and only \
-    against those with the same settings, workers and promise.";
+const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
+    contenders with the same settings, workers and durability level.";
 
-const CLOSED_LOOP: &str = "Latencies are service times of a closed loop: they say nothing of the wait \
-    that users at a fixed rate would see.";
+const CLOSED_LOOP: &str = "Latencies are service times of a closed loop. They do not show how \
+    long users wait at a fixed request rate.";
 
-const OPEN_LOOP: &str = "Operations became due at a fixed rate (an open loop). Latencies in rankings \
-    are service times, from when a worker began; response times, which users wait, stand under 'At a \
-    fixed rate'. Where all of a ranking had one rate, these order it.";
+const OPEN_LOOP: &str = "Requests arrived at a fixed rate (open loop). Latencies in rankings are \
+    service times, measured from when a worker starts a request. 'At a fixed rate' lists \
+    response times, which include the time in the queue. If all contenders of a ranking had the \
+    same rate, response time decides the order.";
 
-const BOTH_LOOPS: &str = "Some trials had a fixed rate (an open loop), others none (a closed loop). \
-    Latencies in rankings are service times of both. Of those with a rate, response times, which \
-    users wait, stand under 'At a fixed rate', and order a ranking in which all had one rate; of the \
-    others nothing is known of that wait.";
+const BOTH_LOOPS: &str = "Some trials had a fixed request rate (open loop), others did not \
+    (closed loop). Latencies in rankings are service times. For open loops, 'At a fixed rate' \
+    lists response times, which include the time in the queue. If all contenders of a ranking \
+    had the same rate, response time decides the order.";
 
-const NOT_COMPARABLE: &str = "Figures of what is not ranked with the others, for the reason in \
-    brackets; trueput report --include-assertions ranks builds with assertions with them.";
+const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in brackets. To rank builds \
+    with assertions, use trueput report --include-assertions.";
 
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";
@@ -57,7 +58,7 @@ const NOTICE: &str = "notice";
 /// The whole report.
 pub fn document(report: &Report, charts: Charts) -> Vec<Block> {
     let mut blocks = body_with(report, charts);
-    blocks.push(Block::Text("This run was started with".to_owned()));
+    blocks.push(Block::Text("Command of this run:".to_owned()));
     let command = &report.manifest.host.program.command;
     blocks.push(Block::Command(
         command.iter().map(|word| quoted(word)).collect(),
@@ -109,7 +110,7 @@ fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
     blocks.extend(sections(report, &rankings));
     blocks.extend(published::blocks(report));
     if !manifest.left_out.is_empty() {
-        blocks.push(Block::Heading(2, "Asked for, but not to be had".to_owned()));
+        blocks.push(Block::Heading(2, "Skipped".to_owned()));
         blocks.push(Block::List(manifest.left_out.clone()));
     }
     blocks.extend(enough(report));
@@ -175,9 +176,9 @@ fn known(fact: &str) -> &str {
 
 fn virtualisation(host: &HostFacts) -> String {
     match host.virtualisation.as_str() {
-        "" => "virtualisation unknown".to_owned(),
-        "none" => "no virtualisation seen".to_owned(),
-        other => format!("virtualised ({other})"),
+        "" => "virtualization unknown".to_owned(),
+        "none" => "no virtualization detected".to_owned(),
+        other => format!("virtualized ({other})"),
     }
 }
 
@@ -196,7 +197,7 @@ fn file_system(facts: &FileSystemFacts) -> String {
 fn damage(report: &Report) -> Option<Block> {
     let line = |damaged: &DamagedLine| {
         let (line, message) = (damaged.line, &damaged.message);
-        format!("trials.jsonl, line {line}: cannot be read and is left out: {message}")
+        format!("trials.jsonl, line {line}: unreadable, skipped: {message}")
     };
     let unchecked = report.unchecked.iter().cloned();
     let lines: Vec<_> = report.damaged.iter().map(line).chain(unchecked).collect();
@@ -249,11 +250,11 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
         blocks.push(Block::Table(columns::ranked(ranking, in_order, charts)));
         blocks.push(Block::List(footnotes(ranking, in_order)));
     } else if !only_harness && ranking.not_comparable.is_empty() {
-        blocks.push(Block::Warnings(vec!["No trial here counts.".to_owned()]));
+        blocks.push(Block::Warnings(vec!["No valid trials.".to_owned()]));
     }
     if !ranking.harness.is_empty() {
-        let text = "The null engine keeps nothing: these figures are the harness's own cost, \
-                    no contender's, and are not ranked.";
+        let text = "The null engine stores nothing. Its figures show the cost of the harness and \
+            are not ranked.";
         blocks.push(Block::Text(text.to_owned()));
         blocks.push(Block::Table(columns::harness(ranking)));
     }
@@ -364,14 +365,14 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
     let levels = certainty::levels(compared).filter(|_| in_order);
     let of_best = |level: String| {
         format!(
-            "\"Of best\" compares medians; \"from–to\" is the interval ({level}) of what the geometric \
-             means of the repeats come to, and the one need not lie in the other."
+            "\"Of best\" is a ratio of medians. \"From–to\" is the confidence interval ({level}) \
+             of the ratio of geometric means, so \"of best\" can lie outside it."
         )
     };
     let mut notes: Vec<_> = levels.map(of_best).into_iter().collect();
     notes.extend(columns::times_headline_only(ranking).then(|| {
         let kind = &ranking.headline;
-        format!("Latencies are {kind}'s; CSV and JSON have those of the other kinds of operation.")
+        format!("Latencies are those of {kind}. CSV and JSON list the other kinds of operation.")
     }));
     notes.extend(promises(&ranking.cells));
     notes.extend(isolation::common(&ranking.cells));
@@ -443,19 +444,23 @@ fn answers(cells: &[Cell]) -> Option<String> {
     let results: Vec<_> = results
         .map(|(name, value)| format!("{name} {}", separate(&value.to_string())))
         .collect();
-    (!results.is_empty()).then(|| format!("All came to the same: {}.", results.join(", ")))
+    let said = match others.is_empty() {
+        true => "Results",
+        false => "All engines returned identical results",
+    };
+    (!results.is_empty()).then(|| format!("{said}: {}.", results.join(", ")))
 }
 
 fn verification(cells: &[Cell]) -> Option<String> {
     let named = |level| names(cells, |cell| cell.verified == Some(level));
     let (full, sample) = (named(VerifyLevel::Full), named(VerifyLevel::Sample));
     match (full.is_empty(), sample.is_empty()) {
-        (false, true) => Some("Every stored record of every trial was verified.".to_owned()),
+        (false, true) => Some("Verified: every stored record of every trial.".to_owned()),
         (true, false) => {
-            Some("Verified: every total, but only a sample of the stored records.".to_owned())
+            Some("Verified: all totals and a sample of the stored records.".to_owned())
         }
         (false, false) => Some(format!(
-            "Verified: every stored record, but only a sample of {}.",
+            "Verified: every stored record; only a sample of {}.",
             sample.join("; ")
         )),
         (true, true) => None,
@@ -467,20 +472,18 @@ fn repeats(cells: &[Cell]) -> Vec<String> {
     let few = names(cells, |cell| cell.repeats < FEWEST_REPEATS);
     if !few.is_empty() {
         notes.push(format!(
-            "Fewer than {FEWEST_REPEATS} repeats count of {}: their spread is not known.",
+            "Spread unknown, fewer than {FEWEST_REPEATS} valid repeats: {}.",
             few.join("; ")
         ));
     }
-    for cell in cells.iter().filter(|cell| cell.repeats >= FEWEST_REPEATS) {
+    let wide = cells.iter().filter_map(|cell| {
         let spread = cell.figures.headline_per_s.spread;
-        if spread > NOTABLE_SPREAD {
-            notes.push(format!(
-                "The repeats of {} scatter: three of them lie {} of their median apart on average.",
-                cell.name(),
-                per_cent(spread)
-            ));
-        }
-    }
+        (cell.repeats >= FEWEST_REPEATS && spread > NOTABLE_SPREAD).then_some((cell, spread))
+    });
+    let wide: Vec<_> = wide
+        .map(|(cell, spread)| format!("{} of the median for {}", per_cent(spread), cell.name()))
+        .collect();
+    notes.extend((!wide.is_empty()).then(|| format!("Spread of repeats: {}.", wide.join("; "))));
     notes
 }
 
@@ -531,7 +534,7 @@ fn enough(report: &Report) -> Option<Block> {
     let repeats = report.trials.iter().map(|trial| trial.spec.repeat).max()?;
     let times = if repeats == 1 { "time" } else { "times" };
     Some(Block::Text(format!(
-        "Every cell was run {repeats} {times} at the most: {}.",
+        "Each cell was run up to {repeats} {times}: {}.",
         enough.words()
     )))
 }
@@ -543,7 +546,7 @@ fn unfinished(report: &Report) -> Vec<Block> {
     }
     let of = report.manifest.trials.len();
     let state = match &report.end {
-        None => "The run has not ended (it is running, or was cut short)".to_owned(),
+        None => "The run has not finished (it is running or was interrupted)".to_owned(),
         Some(end) => format!("The run was stopped at {}", end.ended_at),
     };
     let interrupted = report.tally().interrupted;

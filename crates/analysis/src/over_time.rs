@@ -240,9 +240,9 @@ pub(crate) fn told(report: &Report) -> Vec<&TrialRecord> {
     shown.filter(|trial| seen.insert(trial.spec.cell)).collect()
 }
 
-const TEXT: &str = "The first trial of each cell, second by second. A cliff is a change of level \
-    downwards, or a second or two below half of the median; events are the engine's own, from its \
-    log or its counters.";
+const TEXT: &str = "The first trial of each cell, second by second. A cliff is a drop to a lower \
+    level, or one or two seconds below half of the median. Engine events come from the engine's \
+    log or counters.";
 
 /// The section; nothing where no engine tells and no trial is of a ledger.
 pub(crate) fn blocks(report: &Report) -> Vec<Block> {
@@ -279,7 +279,7 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
         column("seconds", true),
         column("median/s", true),
         column("cliffs", true),
-        column("what the engine did by itself", false),
+        column("engine events", false),
     ];
     let mut blocks = vec![
         Block::Heading(2, "Over time".to_owned()),
@@ -305,10 +305,8 @@ fn name(names: &ContenderNames, trial: &TrialRecord, tells_workers: bool) -> Str
 /// Counts of events in words.
 pub(crate) fn events_in_words(events: Option<&BTreeMap<String, u64>>) -> String {
     match events {
-        None => "not told by the engine".to_owned(),
-        Some(counts) if counts.is_empty() => {
-            "no checkpoint, flush or compaction within the interval".to_owned()
-        }
+        None => "not reported by the engine".to_owned(),
+        Some(counts) if counts.is_empty() => "no checkpoint, flush or compaction".to_owned(),
         Some(counts) => {
             let words = counts
                 .iter()
@@ -338,16 +336,16 @@ fn sentence(name: &str, cliff: &Cliff) -> String {
         .collect();
     let more = cliff.events.len().saturating_sub(events.len());
     let events = match (events.is_empty(), more) {
-        (true, _) => "nothing that the engine tells of fell into it".to_owned(),
+        (true, _) => "no engine event in this time".to_owned(),
         (false, 0) => events.join("; "),
         (false, more) => format!("{}; and {more} more", events.join("; ")),
     };
     let until = match cliff.recovered {
         true => "",
-        false => ", to the end",
+        false => ", until the end",
     };
     format!(
-        "{name}: {} down from {} s on, for {} s{until}: {events}",
+        "{name}: drop of {} at {} s, for {} s{until}: {events}",
         per_cent(cliff.depth),
         number(cliff.from_s),
         number(cliff.length_s)
@@ -416,6 +414,6 @@ mod tests {
         let told = counted(&[event("flush"), event("flush ended"), event("flush")]);
         assert_eq!(events_in_words(Some(&told)), "2 flushes");
         assert!(events_in_words(Some(&BTreeMap::new())).starts_with("no checkpoint"));
-        assert_eq!(events_in_words(None), "not told by the engine");
+        assert_eq!(events_in_words(None), "not reported by the engine");
     }
 }

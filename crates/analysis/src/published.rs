@@ -55,7 +55,7 @@ pub fn document(published: &Published, workloads: &[&str]) -> Vec<Block> {
         ]),
         Block::Heading(2, "How it was measured".to_owned()),
         Block::List(published.conditions.clone()),
-        Block::Heading(2, "Before relying on it".to_owned()),
+        Block::Heading(2, "Caveats".to_owned()),
         Block::List(published.caveats.clone()),
         Block::Heading(2, "Columns".to_owned()),
     ];
@@ -65,7 +65,7 @@ pub fn document(published: &Published, workloads: &[&str]) -> Vec<Block> {
     blocks.push(Block::Heading(2, "The nearest experiment here".to_owned()));
     blocks.extend(experiment(&published.experiment, workloads));
     if workloads.contains(&published.experiment.workload.as_str()) {
-        let text = "With what is here of it, at a scale for a small machine (1 is the document's):";
+        let text = "On this machine, at a scale for a small machine (1 is the document's size):";
         blocks.push(Block::Text(text.to_owned()));
         blocks.push(Block::Command(command(published)));
     }

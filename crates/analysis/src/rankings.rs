@@ -333,16 +333,16 @@ pub(crate) fn why_unranked(trial: &TrialRecord, headline: &str) -> Option<(&'sta
         Outcome::Valid => {}
     }
     if trial.resumed {
-        let reason = "it continued an interrupted trial: its rates speak of the remainder only";
+        let reason = "it resumed an interrupted trial: its rates cover only the rest";
         return Some(("resumed", reason.to_owned()));
     }
     let Some(measurement) = &trial.measurement else {
-        return Some(("INVALID", "its line holds no measurement".to_owned()));
+        return Some(("INVALID", "its record has no measurement".to_owned()));
     };
     if measurement.operation(headline).is_none() {
         return Some((
             "INVALID",
-            format!("its line has no operation '{headline}' to rank by"),
+            format!("its record has no operation '{headline}' to rank by"),
         ));
     }
     if measurement.lacks_histograms {

@@ -235,14 +235,14 @@ impl Fit {
         let mut why = Vec::new();
         if self.r_squared.is_nan() || self.r_squared < LEAST_R_SQUARED {
             why.push(format!(
-                "it explains {} of how the rates differ, less than {}",
+                "it explains {} of the variance of the rates, less than {}",
                 per_cent(self.r_squared.max(0.0)),
                 per_cent(LEAST_R_SQUARED)
             ));
         }
         if self.sigma.high > 1.0 {
             why.push(format!(
-                "the part of the work done by one worker at a time would be {} to {}",
+                "the serial share of the work would be {} to {}",
                 per_cent(self.sigma.low),
                 per_cent(self.sigma.high)
             ));
@@ -251,7 +251,7 @@ impl Fit {
         let measured = rates.fold(0.0, f64::max);
         if self.lambda.value > MOST_OF_MEASURED * measured {
             why.push(format!(
-                "one worker would make {}/s, where no more than {}/s of one were measured",
+                "one worker would reach {}/s, but at most {}/s per worker were measured",
                 number(self.lambda.value),
                 number(measured)
             ));

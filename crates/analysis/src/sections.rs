@@ -33,13 +33,13 @@ pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
     };
     section("At a fixed rate", AT_A_RATE, open_loops(&measured, &names));
     section(
-        "Beside the ceilings",
+        "Compared with raw storage and memory",
         CEILINGS,
         ceilings::blocks(&one_of_each, &names),
     );
     let cores = report.manifest.host.cores;
     section(
-        "What held each trial",
+        "Bottleneck of each trial",
         BOTTLENECKS,
         held(&one_of_each, &names, f64::from(cores)),
     );
@@ -56,31 +56,32 @@ pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
     blocks
 }
 
-const AT_A_RATE: &str = "Operations became due at this rate, whatever became of the others. \
-    Response time runs from when one was due, service time from when its worker began it: what a \
-    stall costs users stands in the former alone. The backlog was due and not begun at the end; it \
-    is among the responses with the time that it had waited.";
+const AT_A_RATE: &str = "Requests arrive at this rate, however slow the engine is. Response time \
+    starts when a request is due, service time when a worker starts it; only response time shows \
+    what a stall costs users. The backlog is the requests that were due but not started at the \
+    end. Each counts as a response with the time it had waited.";
 
-const CEILINGS: &str = "Measured without any engine in this run, on the same file system, with as \
-    many threads as the trial has workers: commits over durable appends (each flushed alone, and \
-    with one flush for all that wait), reads over dependent reads of memory.";
+const CEILINGS: &str = "Hardware limits, measured in this run without an engine, on the same file \
+    system, with as many threads as the trial has workers. Commits are compared with durable \
+    appends (a flush for each, or a flush for all that wait), reads with dependent reads of \
+    memory.";
 
-const BOTTLENECKS: &str = "Judged second by second from CPU, the device, waits and the rest of the \
-    machine. The evidence stands beside each verdict; docs/METHOD.md has the rules.";
+const BOTTLENECKS: &str = "Judged for each second from CPU, device, waits and other programs. \
+    Evidence in parentheses; rules in docs/METHOD.md.";
 
 /// The heading of the scaling laws.
 pub(crate) const SCALING: &str = "Scaling";
 
 /// The heading of what knobs did.
-pub(crate) const KNOBS: &str = "What the knobs did";
+pub(crate) const KNOBS: &str = "Effect of each knob";
 
-const KNOBS_TEXT: &str = "Cells that differ in one knob and in nothing else: the rate, the peak memory \
-    and the database's size over those with the value that stands first in the plan, and what the \
-    engine's driver says that turning the knob gives up.";
+const KNOBS_TEXT: &str = "Cells that differ in one knob only: rate, peak memory and database size \
+    relative to the first value in the plan, and the cost that the driver states.";
 
-const SCALING_TEXT: &str = "The Universal Scalability Law fitted to the medians over workers: σ is the \
-    share of work that only one can do at a time, κ the cost of agreeing with each other. Where it \
-    does not describe what was measured (docs/METHOD.md has the rule), nothing is read from it.";
+const SCALING_TEXT: &str = "The Universal Scalability Law, fitted to the median rates by number \
+    of workers. σ (contention) is the share of work that only one worker can do at a time; κ \
+    (coherency) is the cost of keeping workers consistent. Where the law does not fit (rule in \
+    docs/METHOD.md), no coefficients are shown.";
 
 /// The first trial of each cell: its repeats would say the same again. JSON has all.
 fn first_of_each_cell<'a>(measured: &Measured<'a>) -> Vec<(&'a TrialRecord, &'a Measurement)> {
@@ -111,8 +112,8 @@ fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
         let begun_per_s = number(open.issued as f64 / measurement.elapsed_s.max(1e-9));
         if !held::keeps_rate(measurement) {
             late.push(format!(
-                "{name} did not keep its rate: {}/s were asked for, {begun_per_s}/s begun; \
-                 backlog at the end: {}.",
+                "{name} did not keep the rate: {}/s requested, {begun_per_s}/s started, backlog \
+                 of {} at the end.",
                 number(open.rate_per_s),
                 open.backlog
             ));
@@ -141,15 +142,15 @@ fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
     let columns = vec![
         column("contender", false, 0),
         column("unit", false, 0),
-        column("asked/s", true, 0),
-        column("begun/s", true, 0),
+        column("requested/s", true, 0),
+        column("started/s", true, 0),
         column("service mean", true, 0),
         column("service p99", true, 2),
         column("response mean", true, 0),
         column("response p99", true, 1),
         column("response max", true, 3),
         column("backlog", true, 0),
-        column("oldest waited", true, 4),
+        column("oldest wait", true, 4),
     ];
     let mut blocks = table(columns, rows);
     if !late.is_empty() {
@@ -184,14 +185,14 @@ fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Bloc
             per_cent(held.share)
         );
         if let Some(at_s) = held.turns_io_bound_s {
-            line += &format!("; it turns from CPU-bound to I/O-bound at {at_s:.0} s");
+            line += &format!("; it changes from CPU-bound to I/O-bound at {at_s:.0} s");
         }
         let told = longest(&held.stretches);
         let evidence: Vec<_> = told.iter().map(ToString::to_string).collect();
         line += &format!(". {}", evidence.join("; "));
         let more = held.stretches.len() - told.len();
         if more > 0 {
-            line += &format!("; and {more} more, none of them longer");
+            line += &format!("; and {}", counted(more as u64, "shorter interval"));
         }
         lines.push(line);
     }

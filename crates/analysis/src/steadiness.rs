@@ -65,7 +65,7 @@ pub(crate) fn section(report: &Report, charts: Charts) -> Vec<Block> {
     if lines.is_empty() && drawn.is_none() {
         return Vec::new();
     }
-    let mut blocks = vec![Block::Heading(2, "Repeat by repeat".to_owned())];
+    let mut blocks = vec![Block::Heading(2, "Stability of the repeats".to_owned())];
     blocks.extend(drawn.map(Block::Table));
     if !lines.is_empty() {
         blocks.push(Block::List(lines));
@@ -131,11 +131,11 @@ fn within(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Option<String> {
         match shape(&rates) {
             Shape::WarmUp { until } => Some(format!("r{repeat} warms up until {until} s")),
             Shape::Cliff { at, ratio } if is_new => Some(format!(
-                "r{repeat} falls at {at} s to {} of its rate, to the end",
+                "r{repeat} drops at {at} s to {} of its rate, until the end",
                 per_cent(ratio)
             )),
             Shape::Unsteady { changes } if is_new => {
-                Some(format!("r{repeat} changes its level {changes} times"))
+                Some(format!("r{repeat} changes level {changes} times"))
             }
             _ => None,
         }
@@ -160,7 +160,7 @@ fn between(cell: &Repeats<'_>) -> Vec<String> {
     if moved.abs() >= NOTABLE_DRIFT && straightness(&rates) >= STRAIGHT {
         let verb = if moved > 0.0 { "rise" } else { "fall" };
         lines.push(format!(
-            "{}: the repeats {verb} by {} from the first to the last.",
+            "{}: rates {verb} by {} from the first repeat to the last.",
             cell.name,
             per_cent(moved.abs())
         ));
@@ -169,7 +169,7 @@ fn between(cell: &Repeats<'_>) -> Vec<String> {
     for index in outliers(&rates, FAR) {
         if (rates[index] / middle - 1.0).abs() >= NOTABLE_DISTANCE {
             lines.push(format!(
-                "{}: r{} lies off with {}/s; the median is {}/s.",
+                "{}: r{} is an outlier: {}/s, median {}/s.",
                 cell.name,
                 trials[index].spec.repeat,
                 number(rates[index]),

@@ -11,8 +11,8 @@ use trueput_record::{TrialRecord, Value};
 const NOTICE: &str = "tpcc workload, not an audited TPC-C result.";
 
 /// What the table's rates count.
-const COUNTED: &str = "Transactions per minute count all kinds, rolled-back new-orders too; \
-                       new-orders count where they were committed.";
+const COUNTED: &str = "Transactions per minute include all kinds and rolled-back new-orders. \
+    New-orders per minute include committed ones only.";
 
 /// The names that the workload gives to the rate of new-orders, of which a trial has one.
 const RATES: [&str; 4] = [

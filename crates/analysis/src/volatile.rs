@@ -26,8 +26,8 @@ pub(crate) fn warning(report: &Report) -> Option<Block> {
     let affected: Vec<_> = affected.into_iter().collect();
     (!affected.is_empty()).then(|| {
         Block::Warnings(vec![format!(
-            "In memory (tmpfs or ramfs), so that nothing survives lost power whatever the level \
-             says: {}. They are ranked apart.",
+            "In memory (tmpfs or ramfs), nothing survives lost power at any level: {}. These are \
+             ranked separately.",
             affected.join("; ")
         )])
     })

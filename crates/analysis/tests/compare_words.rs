@@ -51,8 +51,8 @@ fn at(compared: &[Compared], width: u16) -> String {
 
 /// The lines of the table of results, with its heading and what is said below it.
 fn results(text: &str) -> &str {
-    let start = text.find("What came of it").unwrap();
-    &text[start..text[start..].find("Beside the rates").unwrap() + start]
+    let start = text.find("Results").unwrap();
+    &text[start..text[start..].find("Other figures").unwrap() + start]
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_rates_are_the_means_that_the_ratio_is_of() {
     let text = at(&compared(&[Durability::Sync], 4, 0.5), 400);
     let table = results(&text);
     // The geometric means are 2,520 and 1,260; the medians 2,000 and 1,000.
-    for words in ["A mean/s", "2,520", "1,260", "0.500", "geometric means"] {
+    for words in ["A mean/s", "2,520", "1,260", "0.500", "geometric mean"] {
         assert!(table.contains(words), "'{words}' is not in {table}");
     }
 }
@@ -96,18 +96,17 @@ fn why_nothing_is_claimed_is_told_reason_by_reason() {
     let said = |factor: f64| at(&compared(&[Durability::Sync], 4, factor), 400);
     let noise = said(0.95);
     assert!(
-        noise.contains("4 workers: no difference seen; one of "),
+        noise.contains("4 workers: no significant difference; these repeats can detect "),
         "{noise}"
     );
     let few = said(0.05);
     assert!(
         few.contains(
-            "4 workers: too few repeats to tell: B looks slower by 95.0 %, and every repeat of one \
-             says so against each of the other; run it with "
+            "4 workers: too few repeats: B looks slower by 95.0 % (in every pair of repeats); use "
         ),
         "{few}"
     );
     let same = of(&[Durability::Sync], 4, [1_000.0, 1_000.1, 999.9], 1.005);
     let same = at(&same, 400);
-    assert!(same.contains("4 workers: the same within 1 %"), "{same}");
+    assert!(same.contains("4 workers: equal within 1 %"), "{same}");
 }

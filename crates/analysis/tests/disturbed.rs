@@ -37,7 +37,7 @@ fn told(trial: TrialRecord) -> String {
 #[test]
 fn what_the_hypervisor_withheld_is_told_of_a_single_repeat() {
     let stolen = told(beside(0.0, 1.0, Some(0.0), "0-1"));
-    let sentence = "This run was disturbed: the hypervisor withheld 50 % of the processors.";
+    let sentence = "This run was noisy: the hypervisor took 50 % of the processors (steal).";
     assert!(stolen.contains(sentence), "{stolen}");
     let quiet = told(beside(0.01, 0.01, Some(0.0), "0-1"));
     assert!(!quiet.contains("disturbed"), "{quiet}");
@@ -57,6 +57,6 @@ fn shares_are_of_the_processors_that_the_trial_could_use() {
 #[test]
 fn the_kernel_is_named_where_the_record_does_not_tell_it_apart() {
     let together = told(beside(0.5, 0.0, None, "0-1"));
-    let sentence = "other programs, or the kernel, used 25 % of the processors";
+    let sentence = "other programs or the kernel used 25 % of the processors";
     assert!(together.contains(sentence), "{together}");
 }

@@ -164,15 +164,15 @@ fn the_section_shows_gain_recovery_and_what_is_missing_in_every_format() {
     let text = terminal(&report, 400);
     for said in [
         "Ledger",
-        "This is no ranking",
+        "This is not a ranking",
         "1. buffered logging",
-        "no gain seen (",
+        "no significant gain (",
         "1.25 s",
         "cache hits",
         "99.972 %",
         "1 checkpoint",
         "17",
-        "It gives up: map_size 2147483648: address space",
+        "Cost: map_size 2147483648: address space",
     ] {
         assert!(text.contains(said), "{said} is not in\n{text}");
     }
@@ -226,11 +226,11 @@ fn a_step_that_was_not_measured_says_why() {
             why: why.to_owned()
         }
     );
-    assert!(terminal(&report, 300).contains("nothing to change"));
+    assert!(terminal(&report, 300).contains("no change"));
     report.trials.retain(|trial| trial.spec.cell != 1);
     let ledger = only(&report);
     let unrun = State::Uncounted {
-        why: "it has not been run yet".to_owned(),
+        why: "not run yet".to_owned(),
     };
     assert_eq!(ledger.rows[1].state, unrun);
 }

@@ -49,13 +49,13 @@ fn commits_flushes_and_the_devices_flushes_stand_side_by_side() {
     for figure in ["Log flushes, side by side", "500", "2.50", "0.410"] {
         assert!(report.contains(figure), "{figure} in {report}");
     }
-    assert!(!report.contains("lost with the power"), "{report}");
+    assert!(!report.contains("lost power can lose commits"), "{report}");
 }
 
 #[test]
 fn a_flush_that_the_device_never_saw_is_warned_of() {
     let silent = said(vec![trial(0, "fsync", Durability::Sync, Some(3))]);
-    assert!(silent.contains("0.007 flushes for each"), "{silent}");
+    assert!(silent.contains("0.007 flushes per flush"), "{silent}");
     let unseen = said(vec![trial(0, "fsync", Durability::Sync, None)]);
     assert!(unseen.contains("cannot be seen"), "{unseen}");
     let no_cause = [
@@ -64,7 +64,7 @@ fn a_flush_that_the_device_never_saw_is_warned_of() {
         trial(0, "direct-dsync", Durability::Sync, Some(0)),
     ];
     for trial in no_cause {
-        assert!(!said(vec![trial]).contains("lost with the power"));
+        assert!(!said(vec![trial]).contains("lost power can lose commits"));
     }
 }
 
@@ -85,7 +85,7 @@ fn a_test_in_place_is_also_told_as_berkeley_dbs_program_does() {
 
 #[test]
 fn what_lay_in_memory_is_said_not_to_survive_lost_power() {
-    let said = "nothing survives lost power whatever the level says: lmdb (sync)";
+    let said = "nothing survives lost power at any level: lmdb (sync)";
     let levels = [Durability::Sync, Durability::Process];
     let trials = levels.map(|level| valid(spec(0, "lmdb", level, 1), 1.0));
     let mut report = report(trials.to_vec());

@@ -48,13 +48,13 @@ fn a_cliff_is_told_whether_or_not_the_engine_tells_events() {
         terminal(&report(vec![told]), 200),
         terminal(&report(vec![silent]), 200),
     );
-    let in_words = "r1 falls at 20 s to 33.4 % of its rate, to the end";
+    let in_words = "r1 drops at 20 s to 33.4 % of its rate, until the end";
     assert!(
         silent.contains(in_words) && !silent.contains("Over time"),
         "{silent}"
     );
     assert!(
-        told.contains("Over time") && told.contains("down from 20.0 s on"),
+        told.contains("Over time") && told.contains("at 20.0 s, for "),
         "{told}"
     );
     assert!(!told.contains(in_words), "it is told twice: {told}");
@@ -67,7 +67,7 @@ fn repeats_that_the_section_on_cliffs_leaves_out_are_told_beside_it() {
     second.spec.id.push_str("-2");
     let text = terminal(&report(vec![falling(true), second]), 200);
     assert!(
-        text.contains("r2 falls at 20 s") && !text.contains("r1 falls at 20 s"),
+        text.contains("r2 drops at 20 s") && !text.contains("r1 drops at 20 s"),
         "{text}"
     );
 }
@@ -80,7 +80,7 @@ fn a_rate_that_goes_up_and_down_is_said_to_have_no_level() {
         second.counts[1] = [3_000, 1_000][second.at_s as usize / 10 % 2] + second.at_s as u64 % 3;
     }
     let text = terminal(&report(vec![trial]), 200);
-    assert!(text.contains("r1 changes its level"), "{text}");
+    assert!(text.contains("r1 changes level"), "{text}");
 }
 
 #[test]

@@ -134,9 +134,9 @@ fn the_page_says_in_words_what_was_found_and_what_went_wrong() {
     for words in [
         "threen1, sync, 4 workers: redb has the highest rate, 3,000 updates/s",
         "1 invalid, 2 failed. 1 damaged line of trials.jsonl is left out",
-        "trials.jsonl, line 3: cannot be read and is left out",
+        "trials.jsonl, line 3: unreadable, skipped",
         "worker 2 was killed by SIGKILL",
-        "The run has not ended",
+        "The run has not finished",
         "git checkout 0123abc",
         "trueput run &#39;plans/first look.toml&#39;",
         "--knob lmdb.map_size=1073741824",
@@ -158,10 +158,10 @@ fn a_run_without_trials_has_a_page_that_says_so() {
 #[test]
 fn turns_of_a_knob_stand_with_what_they_give_up() {
     let page = hundreds().page();
-    assert!(page.contains("What the knobs did"));
+    assert!(page.contains("Effect of each knob"));
     assert!(page.contains("memory that the page cache would have"));
     assert!(page.contains("rocksdb cache_size"));
-    assert!(!one_trial().page().contains("What the knobs did"));
+    assert!(!one_trial().page().contains("Effect of each knob"));
 }
 
 #[test]
@@ -230,9 +230,9 @@ fn at_a_rate(repeats: &[u32]) -> Report {
 fn what_latencies_are_is_said_by_whether_the_trials_had_a_rate() {
     let (closed, open) = (
         "service times of a closed loop",
-        "became due at a fixed rate (an open",
+        "arrived at a fixed rate (open",
     );
-    let both = "Some trials had a fixed rate";
+    let both = "Some trials had a fixed request rate";
     let cases = [(&[][..], closed), (&[1, 2, 3][..], open), (&[2][..], both)];
     for (repeats, said) in cases {
         let page = at_a_rate(repeats).page();
@@ -252,7 +252,10 @@ fn a_notice_is_no_answer_that_all_came_to() {
         }
     }
     let page = report.page();
-    assert!(page.contains("All came to the same: largest 1,570,824,736, longest 350."));
+    assert!(page.contains(
+        "All engines returned identical results: largest 1,570,824,736, longest \
+        350."
+    ));
     assert!(!page.contains("notice not an audited result"));
 }
 

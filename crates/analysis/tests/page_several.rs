@@ -187,7 +187,8 @@ fn published_tables_stand_beside_the_run_that_matches_them() {
     let told = |number: &str| {
         let own = sections(&page).into_iter();
         let own = own.filter(|(title, _)| title.starts_with(&format!("Run {number} ")));
-        own.filter(|(title, _)| title.contains("Beside")).count()
+        own.filter(|(title, _)| title.contains("Compared with"))
+            .count()
     };
     assert_eq!((told("1"), told("2")), (0, 1), "{:?}", sections(&page));
 }

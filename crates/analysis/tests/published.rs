@@ -174,8 +174,8 @@ fn sizes_at_the_same_place_of_the_scale_stand_side_by_side_and_it_is_said_which(
     assert_eq!(found, expected);
     let ours: Vec<_> = comparison.rows.iter().map(|row| row.ours).collect();
     assert_eq!(ours, [true, false].repeat(4), "each row above its own");
-    let said = "finish: each here stands beside the document's at the same place of its scale, \
-                0.01 of the size: 10,000 beside 1,000,000; 100,000 beside 10,000,000;";
+    let said = "finish: ours at 0.01 of the document's sizes: 10,000 for 1,000,000; 100,000 for \
+        10,000,000;";
     assert!(
         comparison
             .differs
@@ -468,9 +468,9 @@ fn flushes_are_set_over_what_the_device_could_do_on_each_side() {
     let text = terminal(&report(vec![measured]), 160);
     for part in [
         "there none of an engine: the test program testfile",
-        "compare the ratios inside each set",
+        "compare ratios within a set",
         "9.4 ms to seek and 4.17 ms",
-        "Beside the ceilings",
+        "Compared with raw storage and memory",
         "80.0 %",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -478,10 +478,10 @@ fn flushes_are_set_over_what_the_device_could_do_on_each_side() {
     // The control: without a ceiling there is no ratio, and none is advised.
     let text = terminal(&report(vec![flushes("place")]), 160);
     assert!(
-        text.contains("their figures and ours are no contest"),
+        text.contains("do not compare their figures with ours"),
         "{text}"
     );
-    assert!(!text.contains("compare the ratios"), "{text}");
+    assert!(!text.contains("compare ratios"), "{text}");
 }
 
 #[test]
@@ -557,18 +557,18 @@ fn the_report_has_a_section_for_each_document_and_says_what_differs() {
     let matching = report(on_file_systems("gtm"));
     let text = terminal(&matching, 160);
     for part in [
-        "Beside \"Benchmarking Linux Filesystems for Database Performance",
+        "Compared with \"Benchmarking Linux Filesystems for Database Performance",
         "machine: here Model 9000, 2 cores",
         "there Quad Core AMD Phenom",
         "version: here gtm 1.2.3; there GT.M V5.4-001",
         "Elapsed time of the 3n+1 problem on six Linux file systems",
         "Each filesystem over ext2, inside each set:",
         "41,087",
-        "'trueput published fis-2010-threen1-updates-per-second' tells",
+        "see 'trueput published fis-2010-threen1-updates-per-second'",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let heading = "Beside \"Benchmarking";
+    let heading = "Compared with \"Benchmarking";
     assert_eq!(
         text.matches(heading).count(),
         1,
@@ -590,7 +590,7 @@ fn the_report_has_a_section_for_each_document_and_says_what_differs() {
     assert_eq!(ids.len(), 4, "{ids:?}");
     assert_eq!(json["published"][1]["rows"][0]["cells"][0], 10_000);
     let other = report(support::everything());
-    assert!(!terminal(&other, 160).contains("Beside \""));
+    assert!(!terminal(&other, 160).contains("Compared with \""));
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(&other.render(Format::Json, Default::default()))
             .unwrap()["published"],
@@ -601,7 +601,7 @@ fn the_report_has_a_section_for_each_document_and_says_what_differs() {
 /// The tables of a report's first section beside a document: the heading of each, and its rows.
 fn drawn(trials: Vec<TrialRecord>) -> Vec<(String, Vec<String>)> {
     let text = report(trials).render(Format::Markdown, Style::default());
-    let section = &text[text.find("## Beside").unwrap()..];
+    let section = &text[text.find("## Compared with \"").unwrap()..];
     let end = section[3..]
         .find("\n## ")
         .map_or(section.len(), |at| at + 3);

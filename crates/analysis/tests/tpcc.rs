@@ -148,7 +148,7 @@ fn of_five_kinds_of_operation_only_the_headlines_latencies_have_columns() {
         five.page(),
     ] {
         assert_eq!(latencies(&text, &KINDS), one, "{text}");
-        assert!(text.contains("CSV and JSON have those of the other kinds"));
+        assert!(text.contains("CSV and JSON list the other kinds"));
         assert!(text.contains("payments/s") && text.contains("deliveries/s"));
     }
     let csv = five.render(Format::Csv, Style::default());
@@ -161,5 +161,5 @@ fn of_five_kinds_of_operation_only_the_headlines_latencies_have_columns() {
 
     let four = said(vec![mixed(&KINDS[..4])]);
     assert_eq!(latencies(&four, &KINDS[..4]), [true; 4]);
-    assert!(!four.contains("CSV and JSON have those"));
+    assert!(!four.contains("CSV and JSON list"));
 }

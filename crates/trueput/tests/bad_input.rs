@@ -453,7 +453,7 @@ fn a_run_folder_without_its_file_of_trials_is_a_run_without_trials_yet() {
     let empty = said(&|| std::fs::write(&trials, "").unwrap());
     let absent = said(&|| std::fs::remove_file(&trials).unwrap());
     assert!(
-        empty.0.contains("No trial of this run has ended"),
+        empty.0.contains("No trial of this run has finished"),
         "{empty:?}"
     );
     assert_eq!(absent, empty);

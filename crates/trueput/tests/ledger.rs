@@ -185,7 +185,7 @@ fn a_ledger_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
         "0. base",
         "1. no flush",
         "2. larger cache",
-        "nothing to change",
+        "no change",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

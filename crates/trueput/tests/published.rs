@@ -174,7 +174,7 @@ fn the_log_flush_example_runs_at_a_scale_and_says_which() {
     assert!(words.join(" ").contains("at 0.02 of its size"), "{report}");
     // A debug build's trials are never ranked, and what is not ranked is set beside nothing.
     assert_eq!(
-        report.contains("Beside \"Berkeley DB"),
+        report.contains("Compared with \"Berkeley DB"),
         !cfg!(debug_assertions),
         "{report}"
     );

@@ -71,7 +71,7 @@ fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     );
     let again = bench.run(&["report", &run]);
     for said in [said, stdout(&again)] {
-        let why = format!("run 3 times at the most: {NARROW}");
+        let why = format!("run up to 3 times: {NARROW}");
         let words: Vec<_> = said.split_whitespace().collect();
         assert!(words.join(" ").contains(&why), "{said}");
         assert!(!said.contains("are missing"), "{said}");
@@ -132,7 +132,7 @@ fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
         (Some(0.02), Some(0.001))
     );
     assert!(stderr(&output).contains(&format!("repeats ended: {SPENT}")));
-    assert!(stdout(&output).contains(&format!("run 1 time at the most: {SPENT}")));
+    assert!(stdout(&output).contains(&format!("run up to 1 time: {SPENT}")));
 }
 
 #[test]

@@ -20,7 +20,7 @@ impl Evidence {
         match verdict {
             Bottleneck::NoisyNeighbours => [self.neighbours(), self.lacking()].concat(),
             Bottleneck::Harness => {
-                let harness = format!("of it the harness {}", per_cent(self.harness_share));
+                let harness = format!("harness {} of it", per_cent(self.harness_share));
                 vec![self.cpu(), harness]
             }
             Bottleneck::CpuInEngine | Bottleneck::CpuInKernel => self.processors(),
@@ -43,19 +43,19 @@ impl Evidence {
     }
 
     fn cpu(&self) -> String {
-        format!("workers' CPU {}", per_cent(self.cpu_share))
+        format!("worker CPU {}", per_cent(self.cpu_share))
     }
 
     fn processors(&self) -> Vec<String> {
         vec![
             self.cpu(),
-            format!("of it in the kernel {}", per_cent(self.kernel_share)),
+            format!("kernel {} of it", per_cent(self.kernel_share)),
             self.kernel_threads(),
         ]
     }
 
     fn kernel_threads(&self) -> String {
-        format!("kernel's threads {}", per_cent(self.kernel_threads_share))
+        format!("kernel threads {}", per_cent(self.kernel_threads_share))
     }
 
     fn switches(&self) -> String {
@@ -67,7 +67,7 @@ impl Evidence {
     fn waiting(&self) -> Vec<String> {
         let seen = self
             .io_wait_share
-            .map(|share| ("seen waiting for I/O", share));
+            .map(|share| ("samples waiting for I/O", share));
         let (what, share) = seen.unwrap_or(("I/O pressure", self.io_pressure_share));
         vec![format!("{what} {}", per_cent(share))]
     }
@@ -97,7 +97,7 @@ impl Evidence {
     /// How long the workers waited for a processor; in older records, what they had of them.
     fn lacking(&self) -> Vec<String> {
         match self.run_delay_share {
-            Some(share) => vec![format!("waits for a processor {}", per_cent(share))],
+            Some(share) => vec![format!("waiting for a CPU {}", per_cent(share))],
             None => vec![self.cpu(), self.kernel_threads()],
         }
     }
@@ -143,26 +143,25 @@ mod tests {
     fn a_stretch_tells_what_its_rule_looked_at_and_no_more() {
         assert_eq!(
             told(Bottleneck::LogFlush),
-            "3 to 8 s: log flush (seen waiting for I/O 66 %, log's device busy 72 %, queue 1.2, \
-             812 flushes/s, 3 reads/s, 2.5 MB/s written)"
+            "3 to 8 s: log flush (samples waiting for I/O 66 %, log's device busy 72 %, queue \
+             1.2, 812 flushes/s, 3 reads/s, 2.5 MB/s written)"
         );
         assert_eq!(
             told(Bottleneck::CpuInEngine),
-            "3 to 8 s: CPU in the engine (workers' CPU 91 %, of it in the kernel 12 %, kernel's \
-             threads 4 %)"
+            "3 to 8 s: CPU in the engine (worker CPU 91 %, kernel 12 % of it, kernel threads 4 %)"
         );
         assert_eq!(
             told(Bottleneck::NoisyNeighbours),
-            "3 to 8 s: noisy neighbours (others 23 %, steal 1 %, waits for a processor 31 %)"
+            "3 to 8 s: noisy neighbors (others 23 %, steal 1 %, waiting for a CPU 31 %)"
         );
         assert_eq!(
             told(Bottleneck::Harness),
-            "3 to 8 s: the harness (workers' CPU 91 %, of it the harness 55 %)"
+            "3 to 8 s: the harness (worker CPU 91 %, harness 55 % of it)"
         );
         assert_eq!(
             told(Bottleneck::SingleWriterLock),
-            "3 to 8 s: a lock between the workers (workers' CPU 91 %, waits 1624/s, seen waiting for \
-             I/O 66 %)"
+            "3 to 8 s: lock contention between workers (worker CPU 91 %, waits 1624/s, samples \
+             waiting for I/O 66 %)"
         );
     }
 

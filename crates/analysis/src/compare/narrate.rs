@@ -11,18 +11,17 @@ use crate::tpcc;
 use crate::units::{bytes, counted, nanoseconds, number, per_cent};
 use std::collections::BTreeSet;
 
-const NOTHING_CHANGED: &str = "Nothing that the records state: same machine, same program.";
+const NOTHING_CHANGED: &str = "No recorded change: same machine, same program.";
 
-const HOW_TO_READ: &str = "Each ratio is B's rate over A's, geometric means over the repeats that are \
-    compared; of open loops that kept one rate it is that of the response times' 99th percentile, of \
-    the kind of operation that users waited longest for. A difference is claimed where its \
-    interval leaves out 1, the ranks or the signs of the pairs agree, and it is no less than 1 %: \
-    all results here together claim one between equals less than once in twenty \
-    (docs/METHOD.md). \"Could have shown\" is the smallest difference that so many repeats, \
-    scattering so, would have shown four times in five.";
+const HOW_TO_READ: &str = "B/A is the ratio of the geometric mean rates of the compared repeats. \
+    For open loops that kept the same rate, it is the ratio of p99 response times of the slowest \
+    kind of operation. A difference is claimed if the confidence interval excludes 1, the rank \
+    or sign test agrees, and the difference is at least 1 %. If all contenders were equal, a \
+    report would claim a difference in fewer than 1 of 20 cases (docs/METHOD.md). \"Detectable\" \
+    is the smallest difference that these repeats would show in 4 of 5 cases.";
 
-const APART: &str = "A and B are runs of their own: what the machine did between them counts as a \
-    difference too. Two contenders of one run take turns, and are compared pair by pair.";
+const APART: &str = "A and B are separate runs, so changes of the machine between them count as \
+    differences. Contenders of one run are interleaved and compared pair by pair.";
 
 /// The whole comparison.
 #[must_use]
@@ -53,7 +52,7 @@ pub fn document(compared: &Compared) -> Vec<Block> {
     }
     blocks.push(Block::Heading(2, "What changed".to_owned()));
     blocks.extend(what_changed(compared));
-    blocks.push(Block::Heading(2, "What came of it".to_owned()));
+    blocks.push(Block::Heading(2, "Results".to_owned()));
     blocks.push(Block::Text(HOW_TO_READ.to_owned()));
     if !compared.one_run {
         blocks.push(Block::Text(APART.to_owned()));
@@ -61,21 +60,18 @@ pub fn document(compared: &Compared) -> Vec<Block> {
     blocks.push(results(compared));
     let besides = besides(compared);
     if !besides.rows.is_empty() {
-        let text = "Beside the rates, medians without a verdict:";
+        let text = "Other figures (medians, not tested):";
         blocks.push(Block::Text(text.to_owned()));
         blocks.push(Block::Table(besides));
     }
     let noise = noise(compared);
     if !noise.is_empty() {
-        blocks.push(Block::Heading(2, "What disturbed it".to_owned()));
+        blocks.push(Block::Heading(2, "Noise".to_owned()));
         blocks.push(Block::List(noise));
     }
     let only = [("A", &compared.only_first), ("B", &compared.only_second)];
     for (side, names) in only.iter().filter(|(_, names)| !names.is_empty()) {
-        let text = format!(
-            "Only in {side}, and compared with nothing: {}.",
-            names.join("; ")
-        );
+        let text = format!("Only in {side}, not compared: {}.", names.join("; "));
         blocks.push(Block::Text(text));
     }
     blocks
@@ -113,7 +109,7 @@ fn sentence(result: &CellResult) -> String {
     let comparison = &result.comparison;
     match (comparison.verdict, comparison.ratio) {
         (Verdict::TooFew, _) | (_, None) => format!(
-            "{subject}: {} ({} and {} repeats count, three are the least)",
+            "{subject}: {} ({} and {} valid repeats, at least 3 needed)",
             Verdict::TooFew.words(),
             result.compared().0.len(),
             result.compared().1.len()
@@ -135,7 +131,7 @@ fn unclaimed(result: &CellResult, ratio: Interval) -> String {
     let words = result.tie.unwrap_or(Tie::Noise).words();
     match result.tie {
         Some(Tie::TooFewRepeats) => format!(
-            "{words}: B looks {} by {}{}; run it with {}",
+            "{words}: B looks {} by {}{}; use {}",
             match result.seems_slower_by() {
                 Some(part) if part > 0.0 => "slower",
                 _ => "faster",
@@ -149,7 +145,7 @@ fn unclaimed(result: &CellResult, ratio: Interval) -> String {
         ),
         Some(Tie::Same) => words.to_owned(),
         _ => format!(
-            "{words}; one of {} would probably have been",
+            "{words}; these repeats can detect {}",
             could_have_shown(comparison)
         ),
     }
@@ -165,16 +161,14 @@ fn agreement(result: &CellResult) -> String {
     let Some(won) = comparison.pairs_won else {
         let apart = comparison.ranks.map(|ranks| ranks.superiority);
         return match apart {
-            Some(0.0 | 1.0) => {
-                ", and every repeat of one says so against each of the other".to_owned()
-            }
+            Some(0.0 | 1.0) => " (in every pair of repeats)".to_owned(),
             _ => String::new(),
         };
     };
     let with_it = if below { of - won } else { won };
     match with_it == of {
-        true => format!(", and all {of} pairs say so"),
-        false => format!(", as {with_it} of {of} pairs do"),
+        true => format!(" (in all {of} pairs)"),
+        false => format!(" (in {with_it} of {of} pairs)"),
     }
 }
 
@@ -263,7 +257,7 @@ fn results(compared: &Compared) -> Block {
         column("repeats", true, 6),
         column("rank p", true, 8),
         column("effect", true, 9),
-        column("could have shown", true, 7),
+        column("detectable", true, 7),
     ];
     let rows = compared.results.iter().map(result_row).collect();
     Block::Table(Table { columns, rows })

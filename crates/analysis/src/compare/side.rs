@@ -189,7 +189,7 @@ impl Side {
         });
         let damaged = self.report.damaged.iter().map(|damaged| {
             format!(
-                "{}: line {} of trials.jsonl cannot be read and is left out: {}",
+                "{}: line {} of trials.jsonl unreadable, skipped: {}",
                 self.label, damaged.line, damaged.message
             )
         });

@@ -54,7 +54,7 @@ pub(crate) fn trials(report: &Report) -> Vec<Block> {
         column("written", true, 6),
         column("switches", true, 7),
         column("held by", false, 5),
-        column("why it does not count", false, 1),
+        column("why it is not valid", false, 1),
     ];
     let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
     let rows = report

@@ -233,14 +233,14 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
     }
     let seen: Vec<_> = words.iter().map(|word| word.text).collect();
     let says = format!(
-        "What held each trial over its time. Seen: {}.",
+        "Bottleneck of each trial over its time. Seen: {}.",
         seen.join(", ")
     );
     (!groups.is_empty()).then(|| Chart {
         kind: Kind::Stretches,
-        title: "What held it".to_owned(),
+        title: "Bottlenecks".to_owned(),
         says,
-        note: format!("Judged second by second, docs/METHOD.md has the rules. {MEDIAN_REPEAT}"),
+        note: format!("Judged for each second; rules in docs/METHOD.md. {MEDIAN_REPEAT}"),
         name: String::new(),
         group: "contender",
         columns: vec![

@@ -206,7 +206,8 @@ fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
     let unsure = unsure(ranking, noise);
     if unsure.is_empty() {
         return format!(
-            "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be sure."
+            "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be \
+             certain."
         );
     }
     let unsure = unsure.join(", and ");

@@ -35,21 +35,23 @@ pub fn noise(spreads: &[f64], shares: Shares) -> Option<Noise> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     if let Some(typical) = floor.filter(|typical| *typical > 0.10) {
         reasons.push(format!(
-            "the repeats of a cell differ by {} typically",
+            "repeats of a cell typically differ by {}",
             percent(typical)
         ));
     }
     if shares.others > 0.05 {
         let share = percent(shares.others);
         let who = match shares.with_kernel {
-            true => "other programs, or the kernel,",
+            true => "other programs or the kernel",
             false => "other programs",
         };
         reasons.push(format!("{who} used {share} of the processors"));
     }
     if shares.steal > 0.02 {
         let share = percent(shares.steal);
-        reasons.push(format!("the hypervisor withheld {share} of the processors"));
+        reasons.push(format!(
+            "the hypervisor took {share} of the processors (steal)"
+        ));
     }
     (floor.is_some() || !reasons.is_empty()).then(|| Noise {
         floor: floor.unwrap_or_default(),
@@ -98,7 +100,7 @@ mod tests {
         let once = noise(&[], shares(0.0, 0.5)).unwrap();
         assert_eq!(
             once.reasons,
-            ["the hypervisor withheld 50 % of the processors"]
+            ["the hypervisor took 50 % of the processors (steal)"]
         );
         assert!(!once.drowns(100.0, 100.1));
     }
@@ -110,6 +112,6 @@ mod tests {
             ..shares(0.3, 0.0)
         };
         let told = noise(&[], with_kernel).unwrap().reasons;
-        assert!(told[0].starts_with("other programs, or the kernel, used 30 %"));
+        assert!(told[0].starts_with("other programs or the kernel used 30 %"));
     }
 }

@@ -23,7 +23,7 @@ impl Tie {
         match self {
             Self::Noise => Verdict::NoDifference.words(),
             Self::TooFewRepeats => Verdict::TooFew.words(),
-            Self::Same => "the same within 1 %",
+            Self::Same => "equal within 1 %",
         }
     }
 }

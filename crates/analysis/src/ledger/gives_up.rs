@@ -40,7 +40,7 @@ pub(super) fn of(
     told(&after.engine, &before.knobs, &after.knobs);
     told(&after.workload, &before.settings, &after.settings);
     if before.conditions.log_file_system != after.conditions.log_file_system {
-        sentences.push("the log's file system: another device to keep, and to lose".to_owned());
+        sentences.push("the log's file system: one more device that can fail".to_owned());
     }
     sentences
 }

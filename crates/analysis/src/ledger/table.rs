@@ -11,10 +11,10 @@ use trueput_record::ledger::LedgerKind;
 /// The section's heading.
 const HEADING: &str = "Ledger";
 
-const TEXT: &str = "What each step gained, and what it gave up. This is no ranking: rows may promise \
-    different things. A gain is the ratio of medians, with the interval of the paired repeats; where \
-    that holds 1, no gain was seen. Recovery is from killing every process (SIGKILL) to an open \
-    database, the page cache as it was.";
+const TEXT: &str = "What each step gains, and what it costs. This is not a ranking: rows can have \
+    different durability levels. A gain is a ratio of medians, with the confidence interval of \
+    the paired repeats; if the interval includes 1, the gain is not significant. Recovery is the \
+    time from killing every process (SIGKILL) to an open database. The page cache stays warm.";
 
 /// The section; nothing where the run has no steps.
 pub(crate) fn blocks(report: &Report) -> Vec<Block> {
@@ -43,8 +43,8 @@ fn blocks_of(ledgers: &[Ledger]) -> Vec<Block> {
 
 fn heading(ledger: &Ledger) -> String {
     let stands = match ledger.kind {
-        LedgerKind::Cumulative => "each step on top of the one before it",
-        LedgerKind::OneAtATime => "each step on the base alone",
+        LedgerKind::Cumulative => "each step added to the previous one",
+        LedgerKind::OneAtATime => "each step alone on the base",
     };
     let workers = match ledger.workers {
         1 => "1 worker".to_owned(),
@@ -87,14 +87,14 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
     ];
     if ledger.kind == LedgerKind::Cumulative {
         columns.push((
-            column("over the step before", true, 0),
+            column("vs previous step", true, 0),
             Box::new(|row| gain(row, row.over_before.as_ref())),
         ));
     }
     let rest: Vec<(Column, Cell)> = vec![
         (
             column(
-                "over the base",
+                "vs base",
                 true,
                 u8::from(ledger.kind == LedgerKind::Cumulative),
             ),
@@ -113,11 +113,11 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
             figure(|figures| figures.cache_hit_ratio.map(hit_ratio)),
         ),
         (
-            column("to the first commit", true, 6),
+            column("first commit", true, 6),
             figure(|figures| figures.first_commit_s.map(seconds)),
         ),
         (
-            column("acknowledged, missing", true, 3),
+            column("acknowledged, lost", true, 3),
             figure(|figures| figures.missing.map(|count| thousands(count as u64))),
         ),
         (
@@ -129,7 +129,7 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
             figure(|figures| Some(bytes(figures.database_bytes))),
         ),
         (
-            column("in the interval", false, 4),
+            column("engine events", false, 4),
             figure(|figures| Some(events_in_words(figures.events.as_ref()))),
         ),
     ];
@@ -156,11 +156,9 @@ fn dash() -> String {
 
 fn gain(row: &Row, gain: Option<&Gain>) -> String {
     match &row.state {
-        State::NotTaken { why } if why.contains("changes nothing") => {
-            "nothing to change".to_owned()
-        }
-        State::NotTaken { .. } => "not to be had".to_owned(),
-        State::Uncounted { .. } => "does not count".to_owned(),
+        State::NotTaken { why } if why.contains("changes nothing") => "no change".to_owned(),
+        State::NotTaken { .. } => "not available".to_owned(),
+        State::Uncounted { .. } => "not valid".to_owned(),
         State::Measured => gain.map_or_else(dash, gain_in_words),
     }
 }
@@ -175,8 +173,8 @@ fn gain_in_words(gain: &Gain) -> String {
     let ratio = percent(gain.ratio);
     match (gain.comparison.verdict, interval) {
         (Verdict::Faster | Verdict::Slower, Some(interval)) => format!("{ratio} % {interval}"),
-        (Verdict::NoDifference, Some(interval)) => format!("no gain seen {interval}"),
-        _ => format!("{ratio} %, too few repeats to tell"),
+        (Verdict::NoDifference, Some(interval)) => format!("no significant gain {interval}"),
+        _ => format!("{ratio} %, too few repeats"),
     }
 }
 
@@ -189,10 +187,10 @@ fn notes(row: &Row) -> Option<String> {
         State::Measured => {
             let changes = row.changes.join(", ");
             let gives_up = match row.gives_up.is_empty() {
-                true => "nothing that its driver states".to_owned(),
+                true => "none stated by the driver".to_owned(),
                 false => row.gives_up.join("; "),
             };
-            Some(format!("{name}: {changes}. It gives up: {gives_up}"))
+            Some(format!("{name}: {changes}. Cost: {gives_up}"))
         }
     }
 }

@@ -152,16 +152,11 @@ pub(super) fn in_words(column: &ComparedColumn, ours: &[Cell], theirs: &[Cell]) 
     let scale = column.scale?;
     let pairs = ours.iter().filter_map(|one| {
         let other = theirs.iter().find(|other| same_place(column, one, other))?;
-        Some(format!(
-            "{} beside {}",
-            super::shown(one),
-            super::shown(other)
-        ))
+        Some(format!("{} for {}", super::shown(one), super::shown(other)))
     });
     let pairs: Vec<_> = pairs.collect();
     Some(format!(
-        "{}: each here stands beside the document's at the same place of its scale, {} of the \
-         size: {}",
+        "{}: ours at {} of the document's sizes: {}",
         column.name,
         (scale * 1e6).round() / 1e6,
         pairs.join("; ")

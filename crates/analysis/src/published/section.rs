@@ -28,13 +28,13 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
     let Some(first) = comparisons.first() else {
         return Vec::new();
     };
-    let heading = format!("Beside \"{}\" ({})", first.document, first.year);
+    let heading = format!("Compared with \"{}\" ({})", first.document, first.year);
     let advice = match comparisons.iter().any(|one| !one.ratios.is_empty()) {
-        true => "compare the ratios inside each set, not the figures",
-        false => "their figures and ours are no contest",
+        true => "compare ratios within a set, not absolute rates",
+        false => "do not compare their figures with ours",
     };
     let text = format!(
-        "The rows of {} are of another machine: {advice}. What is not the same:",
+        "The rows of {} come from another machine: {advice}. Differences:",
         first.year
     );
     let mut differs: Vec<String> = Vec::new();
@@ -62,8 +62,7 @@ fn document(comparisons: &[Comparison]) -> Vec<Block> {
         }
         blocks.extend(figures(comparison));
         blocks.push(Block::Text(format!(
-            "'trueput published {}' tells how it was measured and what to know before relying on \
-             it.",
+            "For its method and caveats, see 'trueput published {}'.",
             comparison.id
         )));
     }

@@ -30,7 +30,7 @@ pub fn table(series: &[(String, Result<Fit, Unfit>)]) -> Table {
             format!("{:.4}", fit.r_squared),
             match described {
                 true => peak(fit),
-                false => "not described".to_owned(),
+                false => "does not fit".to_owned(),
             },
         ])
     };
@@ -68,9 +68,9 @@ pub fn beyond_cores(most: f64, cores: u32) -> Option<String> {
     (cores > 0 && most > f64::from(cores)).then(|| {
         let unit = if cores == 1 { "core" } else { "cores" };
         format!(
-            "Up to {} workers ran on {cores} {unit}. The law knows no cores: where workers outnumber \
-             them, their waiting for one counts as contention, so that it speaks of this machine as \
-             much as of the engine.",
+            "Up to {} workers ran on {cores} {unit}. The law does not model cores: waiting for a \
+             core counts as contention, so the result describes this machine as much as the \
+             engine.",
             workers_of(most)
         )
     })
@@ -85,22 +85,17 @@ pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
     };
     if let Some(why) = fit.misfit() {
         return vec![format!(
-            "{name}: the law does not describe it, so that no serial part and no peak are stated: \
-             {why}."
+            "{name}: the law does not fit, so no serial share and no peak are shown: {why}."
         )];
     }
     let contention = match fit.sigma.may_be_zero() {
-        true => "contention cannot be told from none".to_owned(),
-        false => format!(
-            "{} of the work is done by one worker at a time",
-            per_cent(fit.sigma.value)
-        ),
+        true => "no significant contention".to_owned(),
+        false => format!("{} of the work is serial", per_cent(fit.sigma.value)),
     };
     let mut said = vec![format!("{name}: {contention}.")];
     said.push(match fit.peak {
         Peak::OutOfReach => format!(
-            "{name}: no peak is within reach: coherency cannot be told from 0 by what was measured \
-             up to {} workers.",
+            "{name}: no peak found: the coherency cost is not significant up to {} workers.",
             workers_of(fit.most_workers())
         ),
         Peak::At {
@@ -110,7 +105,7 @@ pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
         } => {
             let forecast = match beyond_measured {
                 true => format!(
-                    ", a forecast: no more than {} were measured",
+                    ", extrapolated from at most {} workers",
                     workers_of(fit.most_workers())
                 ),
                 false => String::new(),
@@ -127,13 +122,17 @@ pub fn sentences(name: &str, fit: &Result<Fit, Unfit>) -> Vec<String> {
 
 fn peak(fit: &Fit) -> String {
     match fit.peak {
-        Peak::OutOfReach => "none within reach".to_owned(),
+        Peak::OutOfReach => "none found".to_owned(),
         Peak::At {
             workers,
             per_s,
             beyond_measured,
         } => {
-            let forecast = if beyond_measured { ", forecast" } else { "" };
+            let forecast = if beyond_measured {
+                ", extrapolated"
+            } else {
+                ""
+            };
             format!("{}/s at {}{forecast}", number(per_s), number(workers))
         }
     }

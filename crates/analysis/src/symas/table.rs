@@ -193,8 +193,8 @@ fn shown_ratio(ratio: Option<f64>) -> String {
 }
 
 /// What stands above the points that are not the same.
-const ANOTHER_MACHINE: &str = "The rows of 2014 are of another machine: compare the ratios to LMDB, \
-    not the figures. What is not the same:";
+const ANOTHER_MACHINE: &str = "The rows of 2014 come from another machine: compare ratios to \
+    LMDB, not absolute rates. Differences:";
 
 /// What stands below them.
 const READ_MORE: &str = "The document has each load twice, with local memory (on the node that first \
@@ -210,7 +210,7 @@ const READ_MORE: &str = "The document has each load twice, with local memory (on
 pub fn document(ours: &[SymasRow], differs: Vec<String>) -> Result<Vec<Block>, Error> {
     let published = published_rows()?;
     let mut blocks = vec![
-        Block::Heading(2, "Beside Symas's microbenchmark of 2014".to_owned()),
+        Block::Heading(2, "Compared with Symas's microbenchmark of 2014".to_owned()),
         Block::Text(ANOTHER_MACHINE.to_owned()),
         Block::List(differs),
         Block::Text(READ_MORE.to_owned()),

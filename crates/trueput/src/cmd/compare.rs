@@ -102,8 +102,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
     let runs: Vec<String> = match (arguments.runs.as_slice(), arguments.contenders.as_slice()) {
         ([_], []) => {
-            let message = "one run is compared with nothing; name a second one, or two of its \
-                contenders as in --contenders lmdb,sqlite";
+            let message = "one run is given; name a second run, or two of its contenders as in \
+                 --contenders lmdb,sqlite";
             return Err(Failure::usage(message));
         }
         (runs, []) => runs.to_vec(),

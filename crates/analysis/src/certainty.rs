@@ -66,7 +66,7 @@ pub(crate) fn levels<'a>(compared: impl IntoIterator<Item = &'a Comparison>) -> 
 
 /// Why nothing is claimed of the best and this cell; `None` where something is, or where nothing was
 /// compared.
-fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
+pub(crate) fn why(best: &Cell, cell: &Cell, noise: Option<&Noise>) -> Option<Tie> {
     let (one, other) = (best.figures.headline_per_s, cell.figures.headline_per_s);
     let floor = noise.map_or(0.0, |noise| noise.floor);
     tie(&cell.against_best?, &one, &other, floor)

@@ -4,6 +4,7 @@
 //! as a page for a browser. The same [`document`] feeds the terminal, Markdown and the page, so that
 //! all say the same.
 
+pub mod answer;
 pub mod at_rate;
 pub mod bottleneck;
 pub mod builds;

@@ -5,6 +5,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "answer/screen.rs"]
+mod screen;
 mod support;
 
 use support::{end, failed, invalid, report, spec, terminal, valid};

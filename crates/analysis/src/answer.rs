@@ -1,0 +1,293 @@
+//! The answer of a run: what its first screen and its page's first table say.
+//!
+//! [`Answer::of`] computes it once, from the rankings and the same comparisons that they go by, so
+//! that terminal, page and progress cannot disagree. It holds figures and names; the words are made
+//! where it is shown ([`Answer::render`] for a terminal).
+
+mod layout;
+mod next_step;
+mod rounds;
+mod rows;
+mod subject;
+mod table;
+mod terminal;
+mod verdict;
+mod words;
+
+pub use layout::Layout;
+pub use next_step::NextStep;
+pub use rows::{AnswerRow, LatencyFigure};
+pub use subject::Subject;
+pub use verdict::{RankingVerdict, RowVerdict};
+
+use crate::disturbance;
+use crate::inference::{Interval, Noise};
+use crate::rankings::{Ranking, Unranked, rankings};
+use crate::report::Report;
+use serde::Serialize;
+use subject::subjects;
+
+/// What a run found, without prose.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The run's name: that of its plan.
+    pub name: String,
+    /// What became of the plan's trials.
+    pub trials: TrialCounts,
+    /// One for each ranking that has at least two contenders, in the plan's order.
+    pub rankings: Vec<RankingAnswer>,
+    /// Figures that are in no ranking.
+    pub not_ranked: Vec<NotRanked>,
+    /// Trials that failed or are invalid, one for each reason.
+    pub failures: Vec<FailureKind>,
+    /// What the plan names and this machine cannot run, one sentence each.
+    pub skipped: Vec<String>,
+    /// What disturbed the run, one clause each; empty for a quiet machine.
+    pub disturbances: Vec<String>,
+    /// What the user can do to learn more.
+    pub next_steps: Vec<NextStep>,
+}
+
+/// What became of a plan's trials; the parts add up to `planned`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrialCounts {
+    /// Trials of the plan. Where `--until` ended the run early, those that ran.
+    pub planned: usize,
+    /// Trials that count.
+    pub valid: usize,
+    /// Trials that ended and must not be believed.
+    pub invalid: usize,
+    /// Trials that failed.
+    pub failed: usize,
+    /// Trials that have not ended, interrupted ones included.
+    pub missing: usize,
+}
+
+/// The order of the contenders of one workload at one promise, and how certain it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankingAnswer {
+    /// What was run, at which promise.
+    pub subject: Subject,
+    /// The ranked contenders, best first: at least two. The first one is the leader.
+    pub rows: Vec<AnswerRow>,
+    /// Contenders that have figures and no place, because of their marks.
+    pub not_comparable: Vec<AnswerRow>,
+    /// How certain the leader's place is.
+    pub verdict: RankingVerdict,
+    /// Names of the contenders that are not shown to differ from the leader.
+    pub tied: Vec<String>,
+    /// How many times the second's rate the leader's rate is (of a ranking at one rate: how many
+    /// times the leader's response time the second's is), with the interval that the verdict used;
+    /// without one (low, high and level are `None`) for fewer than three repeats.
+    pub lead: Option<Share>,
+    /// The smallest difference that the repeats of all tied contenders would show four times in
+    /// five, as a ratio above 1; `None` where nothing is tied or it is not known.
+    pub smallest_ratio: Option<f64>,
+}
+
+impl RankingAnswer {
+    /// The first row.
+    #[must_use]
+    pub fn leader(&self) -> &AnswerRow {
+        &self.rows[0]
+    }
+}
+
+/// A ratio, with the interval that a verdict used where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Share {
+    /// The best guess: where there is an interval, the one that the interval belongs to.
+    pub estimate: f64,
+    /// The interval; `None` for fewer than three repeats on a side.
+    pub interval: Option<Interval>,
+}
+
+impl Share {
+    /// The other way round: how many times the second the first is.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        let inverted = |interval: Interval| Interval {
+            estimate: 1.0 / interval.estimate,
+            low: 1.0 / interval.high,
+            high: 1.0 / interval.low,
+            level: interval.level,
+        };
+        Self {
+            estimate: 1.0 / self.estimate,
+            interval: self.interval.map(inverted),
+        }
+    }
+}
+
+/// Why figures are in no ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotRankedReason {
+    /// No other contender ran with these settings.
+    OnlyContender,
+    /// Its marks say why it may not be ranked with others.
+    NotComparable,
+    /// The null engine: the cost of the harness itself.
+    Harness,
+}
+
+/// A contender whose figures are in no ranking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotRanked {
+    /// What was run, at which promise.
+    pub subject: Subject,
+    /// Its figures.
+    pub row: AnswerRow,
+    /// Why it is in no ranking.
+    pub reason: NotRankedReason,
+}
+
+/// Trials that do not count for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailureKind {
+    /// `FAILED` or `INVALID`.
+    pub status: &'static str,
+    /// The reason.
+    pub reason: String,
+    /// The contenders, each once, in the plan's order.
+    pub contenders: Vec<String>,
+    /// How many trials.
+    pub trials: usize,
+}
+
+impl Answer {
+    /// The answer of a run, which need not have ended.
+    #[must_use]
+    pub fn of(report: &Report) -> Self {
+        let rankings = rankings(&report.manifest, &report.trials);
+        let noise = disturbance::of_run(report);
+        Self::from_rankings(report, &rankings, noise.as_ref())
+    }
+
+    /// As [`Answer::of`], from what a page has computed already.
+    pub(crate) fn from_rankings(
+        report: &Report,
+        rankings: &[Ranking],
+        noise: Option<&Noise>,
+    ) -> Self {
+        let subjects = subjects(rankings);
+        let told = || rankings.iter().zip(&subjects);
+        let ranked: Vec<_> = told()
+            .filter_map(|(ranking, subject)| ranking_answer(ranking, subject, noise))
+            .collect();
+        Self {
+            name: report.manifest.name.clone(),
+            trials: trial_counts(report),
+            next_steps: next_step::next_steps(report, &ranked),
+            rankings: ranked,
+            not_ranked: told().flat_map(not_ranked).collect(),
+            failures: failures(rankings),
+            skipped: report.manifest.left_out.clone(),
+            disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),
+        }
+    }
+}
+
+/// Fewer contenders than these make no ranking.
+const FEWEST_RANKED: usize = 2;
+
+fn ranking_answer(
+    ranking: &Ranking,
+    subject: &Subject,
+    noise: Option<&Noise>,
+) -> Option<RankingAnswer> {
+    if ranking.cells.len() < FEWEST_RANKED {
+        return None;
+    }
+    let verdicts = verdict::row_verdicts(ranking, noise);
+    let verdict = verdict::ranking_verdict(ranking, &verdicts, noise);
+    let mut rows: Vec<_> = rows::ranked(ranking, &verdicts);
+    if verdict == RankingVerdict::NoOrder {
+        rows.sort_by(|one, other| one.contender.cmp(&other.contender));
+        for row in &mut rows {
+            row.rank = None;
+        }
+    }
+    let tied = rows.iter().filter(|row| row.verdict.is_tie());
+    let compared = ranking.cells.iter().zip(&verdicts);
+    let smallest = compared
+        .filter(|(_, verdict)| verdict.is_tie())
+        .filter_map(|(cell, _)| verdict::comparison(ranking, cell)?.smallest_ratio)
+        .reduce(f64::max);
+    let ratio = ranking
+        .cells
+        .get(1)
+        .and_then(|second| rows::share(ranking, second));
+    Some(RankingAnswer {
+        subject: subject.clone(),
+        tied: tied.map(|row| row.contender.clone()).collect(),
+        lead: ratio.map(|ratio| match subject.rate_per_s {
+            Some(_) => ratio,
+            None => ratio.inverse(),
+        }),
+        smallest_ratio: smallest,
+        not_comparable: rows::unplaced(ranking, &ranking.not_comparable),
+        rows,
+        verdict,
+    })
+}
+
+fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<NotRanked> {
+    let of = |cells, reason| {
+        let rows = rows::unplaced(ranking, cells).into_iter();
+        rows.map(move |row| NotRanked {
+            subject: subject.clone(),
+            row,
+            reason,
+        })
+    };
+    let mut found = Vec::new();
+    if ranking.cells.len() < FEWEST_RANKED {
+        found.extend(of(&ranking.cells, NotRankedReason::OnlyContender));
+        found.extend(of(&ranking.not_comparable, NotRankedReason::NotComparable));
+    }
+    found.extend(of(&ranking.harness, NotRankedReason::Harness));
+    found
+}
+
+fn failures(rankings: &[Ranking]) -> Vec<FailureKind> {
+    let mut kinds: Vec<FailureKind> = Vec::new();
+    let trials = rankings.iter().flat_map(|ranking| &ranking.unranked);
+    for trial in trials.filter(|trial| trial.is_bad()) {
+        let name = trial.name();
+        let same =
+            |kind: &&mut FailureKind| kind.status == trial.status && kind.reason == trial.reason;
+        match kinds.iter_mut().find(same) {
+            Some(kind) => {
+                kind.trials += 1;
+                if !kind.contenders.contains(&name) {
+                    kind.contenders.push(name);
+                }
+            }
+            None => kinds.push(failure_kind(trial, name)),
+        }
+    }
+    kinds
+}
+
+fn failure_kind(trial: &Unranked, name: String) -> FailureKind {
+    FailureKind {
+        status: trial.status,
+        reason: trial.reason.clone(),
+        contenders: vec![name],
+        trials: 1,
+    }
+}
+
+fn trial_counts(report: &Report) -> TrialCounts {
+    let tally = report.tally();
+    let ended = tally.valid + tally.invalid + tally.failed;
+    let missing = report.missing().len();
+    TrialCounts {
+        planned: ended + missing,
+        valid: tally.valid,
+        invalid: tally.invalid,
+        failed: tally.failed,
+        missing,
+    }
+}

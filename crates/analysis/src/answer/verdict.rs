@@ -1,0 +1,129 @@
+//! How certain an order is.
+
+use crate::cells::Cell;
+use crate::certainty;
+use crate::inference::{Comparison, Noise, Tie, Verdict};
+use crate::rankings::Ranking;
+use serde::Serialize;
+
+/// How certain it is that the leader of a ranking leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankingVerdict {
+    /// Every other contender is shown to be slower.
+    Leader,
+    /// Some contender is within 1 % of the leader, and shown to be.
+    SameWithin,
+    /// Some contender differs from the leader by less than the repeats of one do.
+    TooNoisy,
+    /// Some contender differs by more, but the repeats are too few to show that it is no chance.
+    TooFewRepeats,
+    /// The run was so disturbed that the ranking has no order.
+    NoOrder,
+    /// No contender kept the offered rate.
+    RateNotKept,
+}
+
+impl RankingVerdict {
+    /// The verdict in a word or three, for a tile.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Leader => "sure",
+            Self::SameWithin | Self::TooNoisy => "tie",
+            Self::TooFewRepeats => "too few repeats",
+            Self::NoOrder => "no order",
+            Self::RateNotKept => "rate not kept",
+        }
+    }
+}
+
+/// What a contender is shown to be beside the leader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowVerdict {
+    /// It is the leader.
+    Leader,
+    /// It is slower.
+    Slower,
+    /// It is not shown to differ, for this reason.
+    Tied(Tie),
+    /// It did not keep the offered rate.
+    RateNotKept,
+    /// It was compared with nothing.
+    NotCompared,
+}
+
+impl RowVerdict {
+    /// Whether it is not shown to differ from the leader.
+    #[must_use]
+    pub fn is_tie(self) -> bool {
+        matches!(self, Self::Tied(_))
+    }
+}
+
+/// The comparison with the leader that a cell's verdict goes by.
+pub(super) fn comparison(ranking: &Ranking, cell: &Cell) -> Option<Comparison> {
+    match ranking.rate_per_s {
+        None => cell.against_best,
+        Some(_) => cell.at_rate.as_ref()?.against_best,
+    }
+}
+
+/// What each ranked cell is shown to be, in the cells' order.
+pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowVerdict> {
+    let Some((leader, others)) = ranking.cells.split_first() else {
+        return Vec::new();
+    };
+    let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|it| it.kept);
+    let of = |cell: &Cell| {
+        if ranking.rate_per_s.is_some() && !kept(cell) {
+            return RowVerdict::RateNotKept;
+        }
+        let Some(compared) = comparison(ranking, cell) else {
+            return RowVerdict::NotCompared;
+        };
+        match compared.verdict {
+            Verdict::Slower => RowVerdict::Slower,
+            Verdict::TooFew => RowVerdict::Tied(Tie::TooFewRepeats),
+            // The medians and the pairs point in opposite directions.
+            Verdict::Faster => RowVerdict::Tied(Tie::Noise),
+            Verdict::NoDifference => {
+                let tie = certainty::why(leader, cell, noise);
+                RowVerdict::Tied(tie.unwrap_or(Tie::Noise))
+            }
+        }
+    };
+    let first = match ranking.rate_per_s.is_some() && !kept(leader) {
+        true => RowVerdict::RateNotKept,
+        false => RowVerdict::Leader,
+    };
+    std::iter::once(first)
+        .chain(others.iter().map(of))
+        .collect()
+}
+
+/// What a ranking comes to: the gravest of its rows' reasons for doubt.
+pub(super) fn ranking_verdict(
+    ranking: &Ranking,
+    rows: &[RowVerdict],
+    noise: Option<&Noise>,
+) -> RankingVerdict {
+    let any = |tie| rows.contains(&RowVerdict::Tied(tie));
+    if rows.first() == Some(&RowVerdict::RateNotKept) {
+        return RankingVerdict::RateNotKept;
+    }
+    if certainty::refuses(ranking, noise) {
+        return RankingVerdict::NoOrder;
+    }
+    if any(Tie::TooFewRepeats) || rows.contains(&RowVerdict::NotCompared) {
+        return RankingVerdict::TooFewRepeats;
+    }
+    if any(Tie::Noise) {
+        return RankingVerdict::TooNoisy;
+    }
+    match any(Tie::Same) {
+        true => RankingVerdict::SameWithin,
+        false => RankingVerdict::Leader,
+    }
+}

@@ -1,0 +1,213 @@
+//! The answer on one screen: what it says, and that it fits.
+
+use super::support::{failed, manifest, null, report, spec, valid};
+use std::collections::BTreeSet;
+use trueput_analysis::Report;
+use trueput_analysis::answer::{Answer, Layout, NextStep, NotRankedReason, RankingVerdict};
+use trueput_record::{Durability, TrialRecord, Value};
+
+/// Repeats of a contender whose rates scatter by a hundredth.
+fn cell(cell: u32, engine: &str, level: Durability, rate: f64, repeats: u32) -> Vec<TrialRecord> {
+    let one = |repeat: u32| {
+        let scattered = rate * (1.0 + 0.01 * f64::from(repeat % 3));
+        valid(spec(cell, engine, level, repeat), scattered)
+    };
+    (1..=repeats).map(one).collect()
+}
+
+/// Repeats of a contender whose rates scatter by a tenth, each contender's in a way of its own.
+fn noisy(cell: u32, engine: &str, level: Durability, rate: f64) -> Vec<TrialRecord> {
+    let one = |repeat: u32| {
+        let part = f64::from((repeat * (7 + cell)) % 11) / 100.0;
+        valid(spec(cell, engine, level, repeat), rate * (0.95 + part))
+    };
+    (1..=5).map(one).collect()
+}
+
+/// A run of so many rankings of so many contenders each, with names as long as that.
+fn large(rankings: u32, contenders: u32, name: usize) -> Report {
+    let mut trials = Vec::new();
+    for ranking in 0..rankings {
+        for contender in 0..contenders {
+            let engine = format!("engine{contender}{}", "x".repeat(name));
+            let number = ranking * contenders + contender;
+            let rate = 10_000.0 / f64::from(1 + contender);
+            let mut trial = valid(spec(number, &engine, Durability::Sync, 1), rate);
+            let finish = Value::Integer(1_000 + i64::from(ranking));
+            trial.spec.settings.insert("finish".to_owned(), finish);
+            trials.push(trial);
+        }
+    }
+    report(trials)
+}
+
+fn assert_fits(text: &str, layout: Layout, what: &str) {
+    let lines: Vec<_> = text.lines().collect();
+    assert!(
+        lines.len() <= layout.lines,
+        "{what}: {} lines\n{text}",
+        lines.len()
+    );
+    for line in lines {
+        let wide = line.chars().count();
+        assert!(wide <= layout.width, "{what}: {wide} columns: {line}");
+    }
+}
+
+#[test]
+fn the_answer_of_a_small_run_is_this_text() {
+    let mut trials = Vec::new();
+    for (number, engine, level, rate) in [
+        (0, "tokudb", Durability::Sync, 7_173.0),
+        (1, "rocksdb", Durability::Sync, 8_469.0),
+        (2, "lmdb", Durability::Sync, 3_770.0),
+        (3, "lmdb", Durability::Process, 173_266.0),
+        (4, "sqlite", Durability::Process, 186_000.0),
+        (5, "fjall", Durability::Async, 229_384.0),
+    ] {
+        trials.extend(noisy(number, engine, level, rate));
+    }
+    trials.push(null(spec(6, "null", Durability::None, 1), 5e6));
+    for repeat in 1..=2 {
+        let dead = spec(7, "canopydb", Durability::Sync, repeat);
+        trials.push(failed(dead, "worker 2 was killed by SIGKILL"));
+    }
+    let report = report(trials);
+    let closing = [
+        "run folder: results/1".to_owned(),
+        "page: results/1/report.html".to_owned(),
+    ];
+    let text = Answer::of(&report).render(Layout::default(), &closing);
+    assert_eq!(text, include_str!("screen.txt"));
+}
+
+#[test]
+fn the_answer_never_takes_more_than_its_lines_and_columns() {
+    let path = format!("run folder: /{}", "long/".repeat(300));
+    for (rankings, contenders) in [(1, 1), (1, 2), (1, 30), (2, 13), (3, 11), (7, 4), (12, 2)] {
+        check_sizes(rankings, contenders, &path);
+    }
+    for (rankings, contenders) in [(20, 30), (38, 2), (60, 1), (200, 2)] {
+        check_sizes(rankings, contenders, &path);
+    }
+}
+
+fn check_sizes(rankings: u32, contenders: u32, path: &str) {
+    for name in [0, 70] {
+        let mut report = large(rankings, contenders, name);
+        for reason in 0..rankings.min(9) {
+            let dead = spec(9_000 + reason, "dead", Durability::Process, 1);
+            report
+                .trials
+                .push(failed(dead, &format!("{reason} {}", "why ".repeat(60))));
+        }
+        let answer = Answer::of(&report);
+        for width in [40, 63, 80, 120, 200] {
+            let layout = Layout {
+                width,
+                lines: 40,
+                colour: false,
+            };
+            let closing = [path.to_owned(), path.to_owned()];
+            let text = answer.render(layout, &closing);
+            let what = format!("{rankings} of {contenders}, names {name}, width {width}");
+            assert_fits(&text, layout, &what);
+            assert!(text.contains("dead"), "{what}\n{text}");
+            assert_eq!(text.matches("run folder:").count(), 2, "{what}\n{text}");
+            if contenders > 1 {
+                assert!(text.contains("engine0"), "{what}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_counted() {
+    let layout = Layout::default();
+    let all = Answer::of(&large(1, 12, 0)).render(layout, &[]);
+    assert!(all.contains("engine11") && !all.contains('…'), "{all}");
+    let first = Answer::of(&large(4, 20, 0)).render(layout, &[]);
+    assert!(
+        first.contains("more (5 to") && first.contains("% of engine0); --full"),
+        "{first}"
+    );
+    let lines = Answer::of(&large(30, 3, 0)).render(layout, &[]);
+    assert!(
+        lines.contains("finish=1029") && !lines.contains("contender  "),
+        "{lines}"
+    );
+    let counted = Answer::of(&large(200, 2, 0)).render(layout, &[]);
+    assert!(counted.contains("more rankings; --full"), "{counted}");
+}
+
+#[test]
+fn a_ranking_of_one_contender_is_none() {
+    let trials = cell(0, "lmdb", Durability::Sync, 5_000.0, 3);
+    let answer = Answer::of(&report(trials));
+    assert!(answer.rankings.is_empty());
+    assert_eq!(answer.not_ranked[0].reason, NotRankedReason::OnlyContender);
+    let text = answer.render(Layout::default(), &[]);
+    assert!(text.contains("only contender at these settings"), "{text}");
+    assert!(text.contains("5,050 updates/s"), "{text}");
+}
+
+#[test]
+fn the_interval_of_a_row_is_the_one_that_the_verdict_used() {
+    let mut trials = cell(0, "rocksdb", Durability::Sync, 8_000.0, 5);
+    trials.extend(cell(1, "tokudb", Durability::Sync, 4_000.0, 5));
+    let report = report(trials);
+    let answer = Answer::of(&report);
+    let ranking = &answer.rankings[0];
+    assert_eq!(ranking.verdict, RankingVerdict::Leader);
+    let rankings = trueput_analysis::rankings::rankings(&report.manifest, &report.trials);
+    let used = rankings[0].cells[1].against_best.unwrap().ratio.unwrap();
+    let row = &ranking.rows[1];
+    assert_eq!(row.of_leader.unwrap().interval, Some(used));
+    let lead = ranking.lead.unwrap();
+    assert!((lead.estimate - 2.0).abs() < 1e-9, "{lead:?}");
+    assert!((lead.interval.unwrap().high - 1.0 / used.low).abs() < 1e-9);
+    let of_rate = row.rate_interval.unwrap();
+    assert_eq!(of_rate.high, used.high * ranking.leader().rate_per_s);
+}
+
+#[test]
+fn more_repeats_are_proposed_where_contenders_are_not_told_apart() {
+    let mut trials = cell(0, "rocksdb", Durability::Sync, 8_000.0, 1);
+    trials.extend(cell(1, "tokudb", Durability::Sync, 7_900.0, 1));
+    let mut report = report(trials);
+    let command = ["trueput", "run", "a plan.toml", "--repeat", "1"];
+    report.manifest.host.program.command = command.map(str::to_owned).into();
+    let answer = Answer::of(&report);
+    let [NextStep::MoreRepeats { option, command }] = answer.next_steps.as_slice() else {
+        panic!("{:?}", answer.next_steps);
+    };
+    assert_eq!(option, "--repeat 5");
+    assert_eq!(command.join(" "), "trueput run 'a plan.toml' --repeat 5");
+}
+
+#[test]
+fn an_unfinished_run_is_continued_first() {
+    let trials = cell(0, "rocksdb", Durability::Sync, 8_000.0, 2);
+    let mut report = report(trials);
+    report.manifest = manifest(&cell(0, "rocksdb", Durability::Sync, 8_000.0, 3));
+    report.end = None;
+    let text = Answer::of(&report).render(Layout::default(), &[]);
+    assert!(text.contains("3 trials, 2 valid, 1 not run"), "{text}");
+    assert!(text.contains("trueput run --resume results/"), "{text}");
+}
+
+#[test]
+fn standings_name_each_ranking_by_what_tells_it_apart() {
+    let mut trials = cell(0, "rocksdb", Durability::Sync, 8_469.0, 1);
+    trials.extend(cell(1, "tokudb", Durability::Sync, 7_173.0, 1));
+    let lines = Answer::of(&report(trials)).standings(100);
+    assert_eq!(lines, ["sync: rocksdb 8,554/s, tokudb 7,245/s"]);
+    let lines = Answer::of(&large(12, 2, 0)).standings(60);
+    assert_eq!(lines.len(), 8);
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 60),
+        "{lines:?}"
+    );
+    let distinct: BTreeSet<_> = lines.iter().collect();
+    assert_eq!(distinct.len(), lines.len(), "{lines:?}");
+}

@@ -12,20 +12,20 @@ use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
 
 /// Where a run leaves its results and its databases, and how it tells what it does.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Where and how")]
+#[command(next_help_heading = "Directories and limits")]
 pub struct Places {
-    /// The folder for results; each run makes a folder of its own in it
+    /// Directory for results; each run creates a folder in it
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
-    /// The folder for databases [default: one in the run's own folder]
+    /// Directory for databases [default: inside the run folder]
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
-    /// Leave each trial's database where it is
+    /// Keep the database of each trial
     #[arg(long)]
     pub keep_databases: bool,
     #[command(flatten)]
     pub disk: Disk,
-    /// Do not measure what the machine could do at most (about two seconds per run)
+    /// Do not measure the hardware limits (saves about 2 s per run)
     #[arg(long)]
     pub no_ceilings: bool,
 }
@@ -33,8 +33,8 @@ pub struct Places {
 /// How much room on disk is wanted.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Disk {
-    /// How many times a database's expected size must be free: engines that copy pages or compact
-    /// keep several versions of them
+    /// Free disk space to require, as a multiple of the expected database size; engines that copy
+    /// pages or compact need several copies
     #[arg(long = "disk-factor", value_name = "N", value_parser = parse_factor,
         default_value_t = DISK_FACTOR, allow_negative_numbers = true)]
     pub factor: f64,
@@ -50,9 +50,9 @@ impl Places {
 /// What a worker is, on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Kind {
-    /// Each worker is a process of its own
+    /// One process per worker
     Processes,
-    /// Each worker is a thread of one process
+    /// One process; each worker is a thread
     Threads,
 }
 
@@ -138,45 +138,48 @@ pub fn parse_name(text: &str) -> Result<String, String> {
 
 /// Options that override the keys of a plan.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What to run (each overrides the plan's key)")]
+#[command(next_help_heading = "What to run (overrides the plan)")]
 pub struct Choices {
-    /// Engines, with commas between them: NAME, NAME@LIBRARY, NAME@ADDRESS, or 'present' for every
-    /// one that is there
+    /// Engines, comma-separated: NAME, NAME@LIBRARY, NAME@ADDRESS, or 'present' for all installed
+    /// ones [default: the plan's]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Vec<String>,
-    /// Durability levels: sync, async, buffered, process, none
+    /// Durability levels, comma-separated: sync, async, buffered, process, none (see
+    /// docs/DURABILITY.md) [default: the plan's]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
     pub durability: Vec<Durability>,
-    /// Numbers of workers
+    /// Numbers of workers, comma-separated, as in 1,2,4,8
     #[arg(long, value_name = "N", value_parser = parse_workers_list, allow_negative_numbers = true)]
     pub workers: Vec<std::vec::Vec<u32>>,
-    /// What a worker is [default: a process where the engine allows several]
+    /// Run workers as processes or threads [default: processes if the engine supports several]
     #[arg(long, value_name = "KIND", value_enum)]
     pub worker_kind: Option<Kind>,
-    /// How often each cell is run
+    /// Number of repeats of each cell; 5 or more show smaller differences
     #[arg(long, value_name = "N", value_parser = parse_repeat, allow_negative_numbers = true)]
     pub repeat: Option<u32>,
-    /// A setting of the workload; several values, with commas between them or each with an option of
-    /// its own, make a dimension (see 'trueput workloads')
+    /// Set a setting of the workload; each of several comma-separated values makes a cell (see
+    /// 'trueput workloads')
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub settings: Vec<Setting>,
-    /// A knob of an engine; several values make a dimension, too (see 'trueput knobs ENGINE')
+    /// Set a knob of an engine; each of several comma-separated values makes a cell (see 'trueput
+    /// knobs ENGINE')
     #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
     pub knobs: Vec<KnobSetting>,
-    /// How much is verified after each trial: full, sample (a tenth), off
+    /// How much to verify after each trial: full, sample (a tenth of the records), off (not ranked)
     #[arg(long, value_name = "LEVEL")]
     pub verify: Option<VerifyLevel>,
-    /// Seed of every random choice
+    /// Seed of the random numbers: the same seed makes the same operations
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// The run's name, which its folder bears
+    /// Name of the run and of its folder
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub name: Option<String>,
-    /// Rank builds with assertions and known defects with the others; otherwise they stand apart
-    #[arg(long, help_heading = "How it is ranked")]
+    /// Rank builds with assertions and engines with known defects too [default: list them
+    /// separately]
+    #[arg(long, help_heading = "Ranking")]
     pub include_assertions: bool,
-    /// Make rankings of their own for each level of isolation
-    #[arg(long, value_name = "isolation", help_heading = "How it is ranked")]
+    /// Make a separate ranking for each isolation level
+    #[arg(long, value_name = "isolation", help_heading = "Ranking")]
     pub split_by: Option<SplitBy>,
     /// What surrounds the trials.
     #[command(flatten)]

@@ -12,10 +12,10 @@ use trueput_runner::Registry;
 /// What stands below every help text.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    everything that was asked for was done, and every trial is valid
-  1    a trial is INVALID or failed, or something went wrong on the way
-  2    bad input: the command line, a plan, a folder
-  130  stopped by Ctrl-C or SIGTERM; what was measured is kept";
+  0    done; every trial is valid
+  1    a trial is INVALID or failed, or another error occurred
+  2    bad input: command line, plan or folder
+  130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,15 +25,15 @@ Examples:
   trueput report results/20261121T204500Z-first-look --format markdown
 
 Exit codes:
-  0    everything that was asked for was done, and every trial is valid
-  1    a trial is INVALID or failed, or something went wrong on the way
-  2    bad input: the command line, a plan, a folder
-  130  stopped by Ctrl-C or SIGTERM; what was measured is kept";
+  0    done; every trial is valid
+  1    a trial is INVALID or failed, or another error occurred
+  2    bad input: command line, plan or folder
+  130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
 
-/// The bench on which transactional storage is measured.
+/// Measure transactional storage engines
 ///
-/// Every trial is verified, every durability promise is named, and results of different promises
-/// are never ranked against each other.
+/// Every result is verified. Every durability level is stated. Results of different levels are
+/// never ranked against each other.
 #[derive(Debug, Parser)]
 #[command(name = "trueput", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
@@ -47,37 +47,37 @@ pub struct Cli {
 pub enum Command {
     /// Run a plan, or a workload on the engines that you name
     Run(cmd::run::Arguments),
-    /// Run a plan step by step: what each step gains, and what it gives up
+    /// Measure what each change of a knob gains and costs (ablation)
     Ledger(cmd::ledger::Arguments),
-    /// Solve 3n+1 problems read from standard input, as the original program does
+    /// Solve 3n+1 problems from standard input, as the original program does
     Threen1(cmd::threen1::Arguments),
-    /// Run YCSB's core workload as its property files say
+    /// Run YCSB's core workload from its property files
     Ycsb(cmd::ycsb::Arguments),
-    /// List the engines: version, workers, durability levels
+    /// List engines: versions, workers, durability levels, how to install more
     Engines(cmd::engines::Arguments),
-    /// List the workloads and their settings
+    /// List workloads and their settings
     Workloads(cmd::workloads::Arguments),
     /// List the knobs of an engine or the settings of a workload
     Knobs(cmd::knobs::Arguments),
-    /// Look at plans without running them
+    /// Inspect plans without running them
     Plan(cmd::plan::Arguments),
-    /// Run the conformance suite on engines
+    /// Test engines with the conformance suite
     Check(cmd::check::Arguments),
-    /// List what killed runs left behind (mounts, loop devices, images, folders), and remove it
+    /// List or remove what killed runs left behind: mounts, loop devices, images, folders
     Clean(cmd::clean::Arguments),
-    /// Make the report of a run folder again
+    /// Print the report of a run folder, or write its page
     Report(cmd::report::Arguments),
-    /// Compare runs, or contenders of one: what changed, and what came of it
+    /// Compare runs, or contenders of one run: what changed, and whether rates differ
     Compare(cmd::compare::Arguments),
-    /// Follow contenders over many runs of one plan, and find where their rates changed
+    /// Find where rates changed over many runs of one plan
     History(cmd::history::Arguments),
-    /// Make one file of a run, for another machine
+    /// Pack a run into one file for another machine
     Bundle(cmd::bundle::Arguments),
-    /// Write the trials of runs for other programs: CSV, JSON Lines, OpenMetrics
+    /// Export trials as CSV, JSON Lines or OpenMetrics
     Export(cmd::export::Arguments),
-    /// List the tables that others published, or show one with its source and caveats
+    /// List published tables, or show one with its source and caveats
     Published(cmd::published::Arguments),
-    /// Write a completion script for a shell
+    /// Write shell completions
     Completions(cmd::completions::Arguments),
     /// Write the manual page (roff) to standard output
     Man,

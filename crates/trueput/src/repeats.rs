@@ -53,15 +53,15 @@ fn parse_budget(text: &str) -> Result<f64, String> {
 
 /// Options for repeats that go on until enough is known.
 #[derive(Debug, Clone, Copy, Args)]
-#[command(next_help_heading = "How often")]
+#[command(next_help_heading = "Repeats")]
 pub struct Repeats {
-    /// Repeat until half of the 95 % interval of every contender's rate (at --rate: of its worst
-    /// response time's 99th percentile) is within this part of it, as in 2%;
-    /// --repeat is the most then [default: 30, or 1000 where there is a --budget]
+    /// Repeat until the rate of every contender (with --rate: its worst p99 response time) is known
+    /// within this part, as in 2%, at 95 % confidence; --repeat is then the maximum [default: 30,
+    /// or 1000 with --budget]
     #[arg(long, value_name = "PART", value_parser = parse_half_width,
         allow_negative_numbers = true)]
     pub until: Option<f64>,
-    /// Repeat until this time is spent, as in 10m; with --until, whichever comes first
+    /// Repeat until this time is used up, as in 10m; with --until, whichever comes first
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     pub budget: Option<f64>,
 }

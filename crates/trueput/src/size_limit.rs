@@ -6,8 +6,7 @@ use trueput_record::value::parse_bytes;
 /// How much is read of each run.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct SizeLimit {
-    /// Refuse a run of which a file, or whose bundle unpacked, has more than this; no line of it may
-    /// have more than a quarter
+    /// Largest file of a run, or unpacked bundle, to read; a line may have a quarter of it
     #[arg(long = "max-size", value_name = "SIZE", value_parser = parse_bytes,
           default_value = "256MiB")]
     pub most_bytes: u64,

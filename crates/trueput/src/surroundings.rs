@@ -24,51 +24,53 @@ pub fn parse_rates(text: &str) -> Result<Vec<f64>, String> {
 
 /// Options that say what surrounds the trials.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What surrounds it (each overrides the plan's key)")]
+#[command(next_help_heading = "Run conditions (override the plan)")]
 pub struct Surroundings {
-    /// How long the measured part lasts: seconds, or with a unit as in 500ms, 2m
+    /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub duration: Option<f64>,
-    /// How long the workers run before that, uncounted
+    /// Time that workers run before the measurement: seconds, or with a unit [default: 0]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub warm_up: Option<f64>,
-    /// Open loop: operations that become due per second, over all workers; 0 for a closed loop
+    /// Requests per second over all workers (open loop, measures response times); 0 for a closed
+    /// loop [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_rates, allow_negative_numbers = true)]
     pub rate: Vec<std::vec::Vec<f64>>,
-    /// When the operations of an open loop become due: constant, poisson
+    /// Arrival of the requests of an open loop: constant, poisson [default: constant]
     #[arg(long, value_name = "HOW")]
     pub arrival: Option<Arrival>,
-    /// How the database stands when the workers begin: warm, cold (page cache dropped)
+    /// State of the page cache when workers start: warm, cold (dropped) [default: warm]
     #[arg(long, value_name = "HOW", value_delimiter = ',')]
     pub start: Vec<Start>,
-    /// Processors that the workers may use, as in 0-3,8
+    /// CPUs that the workers may use, as in 0-3,8 [default: all]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<String>,
-    /// Where memory lies: local, interleave[:NODES], bind:NODES, preferred:NODE
+    /// NUMA memory policy: local, interleave[:NODES], bind:NODES, preferred:NODE
     #[arg(long, value_name = "POLICY")]
     pub numa: Option<String>,
-    /// Memory allocators, preloaded into the workers: libc, jemalloc, tcmalloc, mimalloc
+    /// Memory allocators, preloaded into the workers: libc, jemalloc, tcmalloc, mimalloc [default:
+    /// libc]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub allocator: Vec<Allocator>,
-    /// The most memory that the workers may have together, page cache included, as in 1GiB
+    /// Memory limit of all workers together, page cache included, as in 1GiB [default: none]
     #[arg(long, value_name = "SIZE", value_delimiter = ',')]
     pub memory: Vec<String>,
-    /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options of its own, as in
-    /// ext4:mount=noatime, stands alone or last (see docs/FILESYSTEMS.md)
+    /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options, as in
+    /// ext4:mount=noatime, must be alone or last (see docs/FILESYSTEMS.md) [default: here]
     #[arg(long, value_name = "KIND", value_parser = filesystem::parse_list)]
     pub filesystem: Vec<std::vec::Vec<FileSystem>>,
-    /// The file system of the engine's log, for engines with a knob log_directory
+    /// File system of the engine's log, for engines with a knob log_directory
     #[arg(long, value_name = "KIND", value_parser = filesystem::parse_list)]
     pub log_filesystem: Vec<std::vec::Vec<FileSystem>>,
-    /// The size of the images that file systems are made in [default: as large as a trial needs]
+    /// Size of the image files that hold file systems, as in 4GiB [default: what a trial needs]
     #[arg(long, value_name = "SIZE", value_parser = parse_image)]
     pub image: Option<u64>,
-    /// Kill the workers, and the engine's server, once they have handed over what they measured; time
-    /// the restart, and verify what came back
+    /// Kill the workers and the engine's server at the end of each trial, time the restart, and
+    /// verify what survived
     #[arg(long)]
     pub crash_and_recover: bool,
-    /// Contenders of a repeat run side by side and take turns of this length, as in 10ms, so that a
-    /// neighbour's noise falls on all of them alike; 0 for none (see docs/METHOD.md)
+    /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
+    /// other programs disturb all of them alike; 0 for none (see docs/METHOD.md) [default: 0]
     #[arg(long, value_name = "TIME", value_parser = read_turn)]
     pub turns: Option<Turn>,
 }

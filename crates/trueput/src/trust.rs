@@ -18,8 +18,8 @@ use trueput_runner::matrix::{self, Builds};
 /// How the user says that he trusts a plan or a run folder.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Trust {
-    /// Load and run what the plan or the run folder names from outside the known places
-    /// (SECURITY.md); without it, it is asked for on a terminal and refused elsewhere
+    /// Load and run what a plan or run folder names outside the known directories (see SECURITY.md)
+    /// [default: ask on a terminal, refuse elsewhere]
     #[arg(long)]
     trust_plan: bool,
 }

@@ -146,7 +146,7 @@ fn completions_and_the_man_page_are_valid() {
 
 #[test]
 fn help_shows_examples_and_exit_codes() {
-    assert!(told(&["--help"]).contains("130  stopped by Ctrl-C"));
+    assert!(told(&["--help"]).contains("130  interrupted by Ctrl-C"));
     assert!(told(&["run", "--help"]).contains("trueput run plans/first-look.toml"));
     assert!(told(&["threen1", "--help"]).contains("start finish [workers [block]]"));
     assert!(told(&["--version"]).starts_with("trueput "));

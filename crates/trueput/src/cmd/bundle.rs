@@ -14,18 +14,18 @@ Examples:
   trueput bundle results/20261121T204500Z-first-look --output first-look.tar.gz
   trueput report first-look.tar.gz                    # on another machine
 
-The archive holds the record and its histograms, no databases, and the SHA-256 of each file in SHA256SUMS.
-report, compare, history and export open it as they open a run folder, and check it: what is damaged, or
-holds what no run folder has, is refused.";
+A bundle holds the record, the histograms and SHA256SUMS; it holds no databases. report, \
+compare, history and export read it like a run folder. A damaged bundle, or one with other \
+files, is refused.";
 
 /// What `trueput bundle` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The run folder
+    /// Run folder
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// The file to be made [default: the run folder's name and .tar.gz, here]
+    /// File to write [default: RUN.tar.gz in the current directory]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -26,19 +26,19 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Engines [default: every one that is there]
+    /// Engines [default: all installed ones]
     #[arg(value_name = "ENGINE")]
     engines: Vec<String>,
-    /// Levels [default: every one that the engine has]
+    /// Durability levels [default: all that the engine supports]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
     durability: Vec<Durability>,
-    /// Where to make the folder for its databases [default: the system's folder for such]
+    /// Directory for databases [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
-    /// Show the checks that passed, too
+    /// Also list the checks that passed
     #[arg(long, short)]
     verbose: bool,
-    /// Run the anomaly suite alone, and print the table of docs/ISOLATION.md
+    /// Run only the anomaly suite, and print the table of docs/ISOLATION.md
     #[arg(long)]
     isolation: bool,
 }

@@ -14,29 +14,29 @@ Examples:
   trueput clean --yes                    # unmount, detach and remove it
   trueput clean --work /fast/work        # only what is in this work folder
 
-A run that is at work is left alone, and so is whatever bears no mark of trueput.
-Databases that a run was told to keep are no left-overs.
+Active runs, databases of --keep-databases, and everything without a mark of trueput are not \
+touched.
 
 Exit codes:
-  0    nothing is left behind, or it was removed
-  1    something is left behind: listed, or not to be removed
-  2    bad input: the command line";
+  0    nothing is left, or all of it was removed
+  1    something is left: it was listed, or could not be removed
+  2    bad input: command line";
 
 /// What `trueput clean` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Remove what is listed
+    /// Remove what is listed [default: only list it]
     #[arg(long)]
     yes: bool,
     /// Write JSON
     #[arg(long)]
     json: bool,
-    /// Look only into the work folders of the runs in this folder for results [default: those in
-    /// 'results', and wherever something of trueput's is mounted or attached]
+    /// Look only at runs in this results directory [default: 'results', and everything of trueput's
+    /// that is mounted or attached]
     #[arg(long, value_name = "DIR")]
     results: Vec<PathBuf>,
-    /// Look only into this work folder
+    /// Look only in this work directory
     #[arg(long, value_name = "DIR")]
     work: Vec<PathBuf>,
 }

@@ -21,38 +21,38 @@ Examples:
   trueput compare RUN:lmdb,map_size=1GiB RUN:lmdb,map_size=4GiB
   trueput compare RUN:filesystem=ext4 RUN:filesystem=xfs --markdown
 
-Behind a run's colon stand an engine, a level, or NAME=VALUE for a setting, knob or condition, with
-commas between. Contenders of one run took turns, and are compared repeat by repeat: let what is to be
-compared run in one plan where it can, an older build as rocksdb@/opt/old/librocksdb.so, say.
+After RUN: come words that select trials, comma-separated: an engine, a level, or NAME=VALUE of \
+a setting, knob or condition. Contenders of one run are interleaved and compared repeat by \
+repeat, which detects smaller differences than two runs: run both in one plan if you can, for \
+example with an older build as rocksdb@/opt/old/librocksdb.so.
 
---fail-if-slower fails what is slower for certain, what looks slower by more than the limit in every
-repeat though these are too few to be certain, and what it cannot tell: where the interval holds a fall
-by more than the limit, because the repeats are too few or scatter too much. --allow-unsure passes the last of these, and says so
-on standard error.
+--fail-if-slower fails in three cases: a rate is significantly lower; it is lower in every \
+repeat, but the repeats are too few to be significant; or the repeats are too few or too noisy \
+to exclude it. --allow-unsure passes the last case with a note on standard error.
 
 Exit codes:
   0    compared
-  1    --fail-if-slower: something is slower by more than that, its whole interval; or it looks so,
-       every repeat agrees and Student's test shows it to be slower; or a contender of the first is
-       missing in another, or trials of it there failed or are invalid; or, without --allow-unsure,
-       the interval of a result holds a fall by more than that
-  2    bad input, nothing on one side may stand against anything on the other, or --fail-if-slower
-       with fewer than three repeats, which show nothing";
+  1    --fail-if-slower: a rate fell by more than the limit (the whole interval,
+       or every repeat and Student's test); a contender is missing, failed or
+       invalid in the second run; or, without --allow-unsure, a larger fall
+       cannot be excluded
+  2    bad input, nothing to compare, or fewer than 3 repeats with
+       --fail-if-slower";
 
 /// What `trueput compare` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Runs, each RUN or RUN:WORDS; all are compared with the first
+    /// Runs, as RUN or RUN:WORDS; each is compared with the first
     #[arg(value_name = "RUN[:WORDS]", required = true)]
     runs: Vec<String>,
-    /// Compare these contenders of one run, each with the first
+    /// Compare contenders of one run; each is compared with the first
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     contenders: Vec<String>,
-    /// Exit with 1 where a rate fell by more than this for certain or in every repeat, as in 3%
+    /// Exit with 1 if a rate fell by more than this, as in 3%: significantly, or in every repeat
     #[arg(long, value_name = "PART", value_parser = parse_part)]
     fail_if_slower: Option<f64>,
-    /// With --fail-if-slower: pass what the repeats cannot tell, which fails otherwise
+    /// With --fail-if-slower: pass if the repeats are too few or too noisy to tell [default: fail]
     #[arg(long, requires = "fail_if_slower")]
     allow_unsure: bool,
     /// The default since what cannot be told fails; kept for scripts that name it
@@ -63,10 +63,10 @@ pub struct Arguments {
         conflicts_with = "allow_unsure"
     )]
     fail_if_unsure: bool,
-    /// Compare builds with assertions or known defects with those without them
+    /// Allow comparisons of builds with assertions or known defects with others
     #[arg(long)]
     include_assertions: bool,
-    /// Write one JSON document
+    /// Write JSON
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
     /// Write Markdown, for a comment on a change

@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Write JSON, with what each level is mapped to and where the engine documents it
+    /// Write JSON, with the engine's settings for each level and the document that describes them
     #[arg(long)]
     json: bool,
 }

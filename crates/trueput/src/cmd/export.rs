@@ -22,11 +22,11 @@ Parquet, by DuckDB:
 /// What trials are written as.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Kind {
-    /// A row per trial, plain numbers, every column
+    /// One row per trial, all columns
     Csv,
-    /// A JSON object per trial, all that its line says, its run and host included
+    /// One JSON object per trial: its whole record, with run and host
     Jsonl,
-    /// OpenMetrics text: gauges with the trial's facts as labels
+    /// OpenMetrics text: gauges, labeled with the trial's facts
     Openmetrics,
 }
 
@@ -37,7 +37,7 @@ pub struct Arguments {
     /// Run folders or bundles
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// What to write
+    /// Format to write
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Kind,
     #[command(flatten)]

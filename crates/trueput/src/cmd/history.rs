@@ -17,26 +17,25 @@ Examples:
   trueput history results/2026112*-nightly --only rocksdb,sync
   trueput history nightly --json | jq '.series[].steps'
 
-Each run's rate is the geometric mean of its repeats, with Student's interval of it. A change of
-level is found from six runs on, three on each side of it; all series together show one where there
-is none no more than once in twenty (docs/METHOD.md). What the records say changed with it (machine,
-kernel, file system, trueput's commit, engine, build, knobs) stands beside it. A run that cannot be
-read is named, and the others are shown.";
+The rate of a run is the geometric mean of its repeats, with a 95 % confidence interval. A \
+change needs six runs, three on each side. If nothing changed, fewer than 1 in 20 histories show \
+a change (docs/METHOD.md). Each change lists what else changed in the records: machine, kernel, \
+file system, trueput's commit, engine, build, knobs. Unreadable runs are named and skipped.";
 
 /// What `trueput history` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Run folders, bundles (*.tar.gz), or folders that hold such
+    /// Run folders, bundles (*.tar.gz), or directories of them
     #[arg(value_name = "RUN|FOLDER", required = true)]
     runs: Vec<PathBuf>,
-    /// Only these trials: an engine, a level, NAME=VALUE, with commas between
+    /// Select trials by engine, level or NAME=VALUE, comma-separated
     #[arg(long, value_name = "WORDS")]
     only: Option<String>,
-    /// Write one JSON document
+    /// Write JSON
     #[arg(long)]
     json: bool,
-    /// When charts of characters are drawn
+    /// When to draw charts of characters
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     charts: ChartsWhen,
     #[command(flatten)]

@@ -12,14 +12,14 @@ use trueput_runner::Registry;
 const EXAMPLES: &str = "\
 Examples:
   trueput knobs lmdb
-  trueput run threen1 --engine lmdb --knob lmdb.map_size=4GiB     # turns one
+  trueput run threen1 --engine lmdb --knob lmdb.map_size=4GiB     # sets one
   trueput knobs threen1                                           # a workload's settings";
 
 /// What `trueput knobs` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// An engine, or a workload for its settings
+    /// An engine, or a workload to list its settings
     #[arg(value_name = "ENGINE")]
     owner: String,
     /// Write JSON
@@ -67,14 +67,7 @@ fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Knob], Failure
 pub fn table(knobs: &[Knob]) -> String {
     let rows: Vec<_> = knobs.iter().map(row).collect();
     table::align(
-        [
-            "name",
-            "default",
-            "range",
-            "unit",
-            "what it does",
-            "gives up",
-        ],
+        ["name", "default", "range", "unit", "what it does", "cost"],
         &rows,
     )
 }

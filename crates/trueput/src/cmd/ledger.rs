@@ -24,10 +24,10 @@ use trueput_runner::{Options, Registry, matrix};
 const USUAL_REPEAT: u32 = 3;
 
 const EXAMPLES: &str = "\
-A step is 'NAME: KEY=VALUE, KEY=VALUE', or the changes alone. A KEY is durability, a condition (start,
-memory, allocator, filesystem, log_filesystem, cpus, numa, rate), ENGINE.KNOB, settings.SETTING, or the
-name of a knob or setting by itself: then it is for every engine that has such a knob. An engine for
-which a step changes nothing is not measured again.
+A step is 'NAME: KEY=VALUE, KEY=VALUE'; NAME: is optional. KEY is durability, a condition \
+(start, memory, allocator, filesystem, log_filesystem, cpus, numa, rate), ENGINE.KNOB, \
+settings.SETTING, or the bare name of a knob or setting, for every engine that has it. If a step \
+changes nothing for an engine, that engine is not measured again.
 
 Examples:
   trueput ledger plans/oltp-cheats.toml
@@ -42,16 +42,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
-    /// A plan file, or a workload's name
+    /// A plan file or a workload
     #[arg(value_name = "PLAN.toml|WORKLOAD")]
     what: String,
-    /// A step, in order; any replaces all steps of the plan
+    /// A step; repeat the option for more, in order. Replaces all steps of the plan
     #[arg(long = "step", value_name = "STEP", value_parser = step::parse)]
     steps: Vec<step::Given>,
-    /// Each step on the base alone, not on top of the one before it
+    /// Apply each step to the base alone [default: to the previous step]
     #[arg(long)]
     one_at_a_time: bool,
-    /// Write every event as one JSON line to standard output, the ledger as the last one
+    /// Write each event as one line of JSON to standard output, the ledger last
     #[arg(long)]
     json: bool,
     #[command(flatten)]

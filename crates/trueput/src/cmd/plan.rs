@@ -30,21 +30,23 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Expand a plan: its trials, what is left out, about how much disk it needs; nothing that it
-    /// names is loaded, run or connected to
+    /// Show the trials of a plan, what is skipped, and the disk space it needs; loads, runs and
+    /// connects to nothing
     Check(CheckArguments),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct CheckArguments {
-    /// A plan file, a workload's name, or published/ID for the nearest to a published experiment
+    /// A plan file, a ready plan, a workload, or published/ID for the nearest experiment to a
+    /// published one
     #[arg(value_name = "PLAN.toml|WORKLOAD|published/ID")]
     what: String,
-    /// Of published/ID: the part of the document's size to run [default: one for a small machine]
+    /// For published/ID: size of the run, as a part of the published size [default: fits a small
+    /// machine]
     #[arg(long, value_name = "PART", value_parser = parse_scale, allow_negative_numbers = true)]
     scale: Option<f64>,
-    /// Write JSON: every trial with every setting
+    /// Write JSON: each trial with all its settings
     #[arg(long)]
     json: bool,
     #[command(flatten)]

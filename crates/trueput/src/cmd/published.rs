@@ -18,19 +18,19 @@ Examples:
   trueput run published/symas-2014-read-while-writing --scale 0.02
   trueput published fis-2010-threen1-elapsed --format csv > elapsed.csv
 
-These are figures of other machines. Compare the ratios inside a table, not the figures.";
+These figures come from other machines. Compare ratios within a table, not absolute rates.";
 
 /// What `trueput published` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The table to show; without it, every table is listed
+    /// Table to show [default: list all tables]
     #[arg(value_name = "ID")]
     id: Option<String>,
     /// Write JSON
     #[arg(long)]
     json: bool,
-    /// How to write a table: terminal, markdown, csv (plain numbers), json
+    /// Format of the table: terminal, markdown, csv (plain numbers), json [default: terminal]
     #[arg(long, value_name = "FORMAT", requires = "id", conflicts_with = "json")]
     format: Option<Format>,
 }

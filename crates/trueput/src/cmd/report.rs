@@ -22,7 +22,7 @@ Examples:
   trueput report results/of-one-host first-look.tar.gz     # runs of several hosts, side by side
   trueput report results/of-one-host first-look.tar.gz --html both.html
 
-No engine is needed: the folder may come from another machine.";
+No engine is needed, so the run can come from another machine.";
 
 /// What a page begins with.
 const BEGINNING: &[u8] = b"<!DOCTYPE html>";
@@ -31,25 +31,26 @@ const BEGINNING: &[u8] = b"<!DOCTYPE html>";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Run folders or bundles; several are set side by side
+    /// Run folders or bundles; several are shown side by side
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// What to write: terminal, markdown, csv (a line per trial), json
+    /// Format: terminal, markdown, csv (one line per trial), json
     #[arg(long, value_name = "FORMAT", default_value = "terminal")]
     format: Format,
-    /// Write a page for a browser, in one file that needs no network, and say where it is
-    /// [default: report.html in the run folder; of several runs or a bundle there is none]
+    /// Write a page for a browser: one file that needs no network [default: report.html in the run
+    /// folder; required for several runs or a bundle]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "format")]
     html: Option<Option<PathBuf>>,
-    /// Rank builds with assertions and known defects with the others; otherwise they stand apart
+    /// Rank builds with assertions and engines with known defects too [default: list them
+    /// separately]
     #[arg(long)]
     include_assertions: bool,
     #[command(flatten)]
     size: SizeLimit,
-    /// Make rankings of their own for each level of isolation
+    /// Make a separate ranking for each isolation level
     #[arg(long, value_name = "isolation")]
     split_by: Option<SplitBy>,
-    /// When charts of characters are drawn: auto (where standard output is a terminal), always, never
+    /// When to draw charts of characters: auto (on a terminal), always, never
     #[arg(
         long,
         value_name = "WHEN",

@@ -28,20 +28,22 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
-    /// A plan file, a workload's name, or published/ID for the nearest to a published experiment
+    /// A plan file, a ready plan, a workload, or published/ID for the nearest experiment to a
+    /// published one
     #[arg(
         value_name = "PLAN.toml|WORKLOAD|published/ID",
         required_unless_present = "resume"
     )]
     what: Option<String>,
-    /// Of published/ID: the part of the document's size to run [default: one for a small machine]
+    /// For published/ID: size of the run, as a part of the published size [default: fits a small
+    /// machine]
     #[arg(long, value_name = "PART", value_parser = parse_scale, allow_negative_numbers = true,
         conflicts_with = "resume")]
     scale: Option<f64>,
-    /// Continue an interrupted run: only the trials that have not ended are run
+    /// Continue an interrupted run; finished trials are not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "Choices", "Surroundings"])]
     resume: Option<PathBuf>,
-    /// Write every event as one JSON line to standard output, and nothing else
+    /// Write each event as one line of JSON to standard output, and nothing else
     #[arg(long)]
     json: bool,
     #[command(flatten)]

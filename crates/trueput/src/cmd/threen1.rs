@@ -21,44 +21,44 @@ use trueput_workloads::threen1::{Line, parse_lines};
 const WORKLOAD: &str = "threen1";
 
 const EXAMPLES: &str = "\
-Input: a problem per line, two to four integers: start finish [workers [block]]. Where a line leaves
-them out, there are two workers per core, and the range is cut into one block per worker.
+Input: one problem per line: start finish [workers [block]]. Default: two workers per core, and \
+one block per worker.
 
 Examples:
   echo '1 100000 4 5000' | trueput threen1
   trueput threen1 --engine sqlite --durability process < problems.txt
   echo '1 1000000 4 50000' | trueput threen1 --commit per-start --keys words
-  echo '1 10000000 4 50000' | trueput threen1 --resume     # goes on where a killed run ended";
+  echo '1 10000000 4 50000' | trueput threen1 --resume     # continues a killed run";
 
 /// What `trueput threen1` is given.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
-    /// The engine
+    /// Engine
     #[arg(long, value_name = "ENGINE", default_value = "lmdb")]
     engine: String,
-    /// Durability level [default: the first of process, async, sync, none that the engine has]
+    /// Durability level [default: the first of process, async, sync, none that the engine supports]
     #[arg(long, value_name = "LEVEL")]
     durability: Option<Durability>,
-    /// When work is committed: per-store, per-start, per-block
+    /// What one commit contains: per-store, per-start, per-block [default: per-store]
     #[arg(long, value_name = "WHEN")]
     commit: Option<String>,
-    /// How keys and values are written: integers, words
+    /// Encoding of keys and values: integers, words [default: integers]
     #[arg(long, value_name = "HOW")]
     keys: Option<String>,
-    /// A knob of the engine (see 'trueput knobs ENGINE')
+    /// Set a knob of the engine (see 'trueput knobs ENGINE')
     #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
     knobs: Vec<KnobSetting>,
-    /// What a worker is [default: a process where the engine allows several]
+    /// Run workers as processes or threads [default: processes if the engine supports several]
     #[arg(long, value_name = "KIND", value_enum)]
     worker_kind: Option<Kind>,
-    /// How much is verified after each problem: full, sample (a tenth), off
+    /// How much to verify after each problem: full, sample (a tenth of the records), off
     #[arg(long, value_name = "LEVEL", default_value = "full")]
     verify: VerifyLevel,
-    /// Go on with the newest unfinished run of the same command on the same input
+    /// Continue the newest unfinished run of the same command and input
     #[arg(long)]
     resume: bool,
-    /// Write a JSON line per problem, plain numbers
+    /// Write one line of JSON per problem
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -18,9 +18,9 @@ use trueput_runner::{Options, Registry, matrix};
 const WORKLOAD: &str = "ycsb";
 
 const EXAMPLES: &str = "\
-Each -P file is read in turn, then each -p; the last to set a property counts, and the options below
-stand above them all. threadcount, target and maxexecutiontime are the plan's workers, rate and
-duration. One transaction is one operation; the load is a phase of its own before each run.
+-P files are read in order, then -p; the last value of a property counts. Options override \
+properties: --workers threadcount, --rate target, --duration maxexecutiontime. A transaction is \
+one operation. The load is a separate phase before each run.
 
 Examples:
   trueput ycsb -P workloads/workloada --engine lmdb
@@ -32,13 +32,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
-    /// A property file of YCSB
+    /// Read a YCSB property file; can be repeated
     #[arg(short = 'P', value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A property of YCSB
+    /// Set a YCSB property; can be repeated
     #[arg(short = 'p', value_name = "NAME=VALUE", value_parser = properties::parse_one)]
     properties: Vec<(String, String)>,
-    /// Write every event as one JSON line to standard output, and nothing else
+    /// Write each event as one line of JSON to standard output, and nothing else
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -452,6 +452,7 @@ mod tests {
             file_system: None,
             log_file_system: None,
             engine: None,
+            conformance: None,
             ceilings: None,
             load: None,
             measurement: Some(measured),

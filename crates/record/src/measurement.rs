@@ -35,6 +35,10 @@ pub struct TrialRecord {
     /// The engine as it described itself; absent if it never opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineReport>,
+    /// The conformance suite that its engine passed at its level with its knobs; absent in older
+    /// records, and where it was not passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conformance: Option<Conformance>,
     /// What the machine could do at most for so many workers and such commits, measured in this run
     /// on the same file system; absent where that was not asked for or could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +53,17 @@ pub struct TrialRecord {
     /// What the verification said; absent if it was off or never reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+}
+
+/// A conformance suite that was passed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conformance {
+    /// When, RFC 3339 in UTC.
+    pub passed_at: String,
+    /// How many checks there were.
+    pub checks: usize,
+    /// Whether that was in an earlier run of the same program on the same files of the engine.
+    pub remembered: bool,
 }
 
 impl TrialRecord {

@@ -1,15 +1,16 @@
 //! Puts an engine through the conformance suite before anything of it is measured.
 
 use crate::bind::bind;
+use crate::conformance_cache::{ConformanceCache, ConformanceKey, FileState, loaded_files};
 use crate::context::{Context, Halt};
 use crate::hosting::Hosting;
 use crate::phase::alone;
 use crate::protocol::{Assignment, Part, Report};
-use crate::{Event, Phase};
+use crate::{Event, Phase, host};
 use std::path::Path;
 use std::time::Duration;
 use trueput_record::TrialSpec;
-use trueput_record::measurement::Check;
+use trueput_record::measurement::{Check, Conformance};
 
 /// No trial has such an id.
 const FOLDER: &str = ".conformance";
@@ -18,17 +19,34 @@ const FOLDER: &str = ".conformance";
 /// its process, so the process is.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// The failures of a trial's engine at its level, with its knobs and its allocator, one sentence
-/// each. The suite runs once per run for each of them, in a process of its own: an engine that
-/// crashes has failed.
+/// What is known of a contender's conformance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ConformanceResult {
+    /// It passed every check; `None` where there is nothing to check.
+    Passed(Option<Conformance>),
+    /// It failed some.
+    Failed {
+        /// How many it passed.
+        passed: usize,
+        /// The failures, one sentence each.
+        reasons: Vec<String>,
+    },
+}
+
+/// What the suite finds of a trial's engine at its level, with its knobs and its allocator. It runs
+/// once per run for each of them, in a process of its own: an engine that crashes has failed. It is
+/// spared where the same program has passed it on the same files before and the user lets that count.
 ///
 /// # Errors
 /// [`Halt::Interrupted`] where the user stopped the run, [`Halt::Failed`] where there is no folder
 /// to do it in.
-pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Vec<String>, Halt> {
+pub(crate) fn check(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+) -> Result<ConformanceResult, Halt> {
     if spec.engine == trueput_engine::storage::NAME {
         // It has no records, so there is nothing that it could do wrong with them.
-        return Ok(Vec::new());
+        return Ok(ConformanceResult::Passed(None));
     }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
     let allocator = spec.conditions.allocator;
@@ -40,31 +58,99 @@ pub(crate) fn failures(context: &mut Context<'_>, spec: &TrialSpec) -> Result<Ve
     if let Some(known) = context.conformance.get(&key) {
         return Ok(known.clone());
     }
-    context.area.remove(FOLDER)?;
-    let (directory, _) = context.area.trial(FOLDER)?;
-    let answer = examine(context, spec, &directory);
-    context.area.remove(FOLDER)?;
-    let (passed, failures) = match answer {
-        Ok(Report::Conformed { checks }) => judge(&checks),
-        Ok(_) => (
-            0,
-            vec!["the conformance suite gave another answer".to_owned()],
-        ),
-        Err(Halt::Failed(reason)) => (0, vec![reason]),
-        Err(Halt::Interrupted) => return Err(Halt::Interrupted),
+    let cache_key = cache_key(context, spec);
+    let cache = context.options.conformance_cache.clone();
+    let cached = cache.zip(cache_key);
+    let found = match cached.as_ref().and_then(|(cache, key)| cache.find(key)) {
+        Some(passed) => ConformanceResult::Passed(Some(passed)),
+        None => run_suite(context, spec, cached)?,
+    };
+    tell(context, spec, &found);
+    context.conformance.insert(key, found.clone());
+    Ok(found)
+}
+
+fn tell(context: &mut Context<'_>, spec: &TrialSpec, found: &ConformanceResult) {
+    let (passed, failures, remembered_from) = match found {
+        ConformanceResult::Passed(Some(passed)) => {
+            let from = passed.remembered.then(|| passed.passed_at.clone());
+            (passed.checks, Vec::new(), from)
+        }
+        ConformanceResult::Passed(None) => (0, Vec::new(), None),
+        ConformanceResult::Failed { passed, reasons } => (*passed, reasons.clone(), None),
     };
     context.tell(&Event::ConformanceChecked {
         contender: spec.contender(),
         durability: spec.durability,
         passed,
-        failures: failures.clone(),
+        failures,
+        remembered_from,
     });
-    context.conformance.insert(key, failures.clone());
-    Ok(failures)
 }
 
-/// Runs the suite in that folder, on a server where the engine needs one.
-fn examine(context: &mut Context<'_>, spec: &TrialSpec, directory: &Path) -> Result<Report, Halt> {
+/// What the suite's result depends on; `None` where it cannot be told, as of a server elsewhere.
+fn cache_key(context: &mut Context<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
+    context.options.conformance_cache.as_ref()?;
+    let bound = bind(context.registry, spec).ok()?;
+    let library = bound.engine.build().ok()?.library;
+    let library = context.sha256(library.as_deref()).ok()?;
+    Some(ConformanceKey {
+        program: context.sha256(None).ok()?,
+        library: Some(library).filter(|hash| !hash.is_empty())?,
+        contender: spec.contender(),
+        durability: spec.durability.to_string(),
+        knobs: spec.knobs.clone(),
+        allocator: spec.conditions.allocator.to_string(),
+        kernel: host::kernel(),
+    })
+}
+
+/// Runs the suite and remembers that it was passed.
+fn run_suite(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    cached: Option<(ConformanceCache, ConformanceKey)>,
+) -> Result<ConformanceResult, Halt> {
+    context.area.remove(FOLDER)?;
+    let (directory, _) = context.area.trial(FOLDER)?;
+    let answer = examine(context, spec, &directory);
+    context.area.remove(FOLDER)?;
+    let (report, loaded) = match answer {
+        Ok(answer) => answer,
+        Err(Halt::Failed(reason)) => return Ok(failed(0, vec![reason])),
+        Err(Halt::Interrupted) => return Err(Halt::Interrupted),
+    };
+    let Report::Conformed { checks, .. } = report else {
+        let reason = "the conformance suite gave another answer".to_owned();
+        return Ok(failed(0, vec![reason]));
+    };
+    let reasons = failures(&checks);
+    if !reasons.is_empty() {
+        let passed = checks.iter().filter(|check| check.passed).count();
+        return Ok(failed(passed, reasons));
+    }
+    let passed = Conformance {
+        passed_at: jiff::Timestamp::now().to_string(),
+        checks: checks.len(),
+        remembered: false,
+    };
+    if let (Some((cache, key)), Some(loaded)) = (cached, loaded) {
+        cache.store(key, &passed, loaded);
+    }
+    Ok(ConformanceResult::Passed(Some(passed)))
+}
+
+fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
+    ConformanceResult::Failed { passed, reasons }
+}
+
+/// Runs the suite in that folder, on a server where the engine needs one, and tells the files that
+/// the engine had loaded, as far as that is known of all of them.
+fn examine(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    directory: &Path,
+) -> Result<(Report, Option<Vec<FileState>>), Halt> {
     let bound = bind(context.registry, spec)?;
     let mut hosting = Hosting::new(&bound, spec, directory);
     hosting.start(context, None, Phase::Prepare)?;
@@ -77,13 +163,24 @@ fn examine(context: &mut Context<'_>, spec: &TrialSpec, directory: &Path) -> Res
     let what = "the conformance suite";
     let answer = alone(context, assignment, None, Some(LIMIT), what);
     let answer = answer.map_err(|halt| hosting.explained(halt))?;
+    let of_server = hosting.pid().map(|pid| loaded_files(&pid.to_string()));
     hosting.stop(context, Phase::Prepare)?;
-    Ok(answer)
+    let loaded = match &answer {
+        Report::Conformed { loaded, .. } => loaded.clone(),
+        _ => None,
+    };
+    let states = loaded.zip(of_server.unwrap_or_else(|| Some(Vec::new())));
+    let states = states.and_then(|(own, of_server)| {
+        let files = own.iter().chain(&of_server);
+        files.map(|file| FileState::of(file)).collect()
+    });
+    Ok((answer, states))
 }
 
-fn judge(checks: &[Check]) -> (usize, Vec<String>) {
+/// What the checks say against an engine, one sentence each.
+fn failures(checks: &[Check]) -> Vec<String> {
     if checks.is_empty() {
-        return (0, vec!["the conformance suite checked nothing".to_owned()]);
+        return vec!["the conformance suite checked nothing".to_owned()];
     }
     // A database that does not even open fails every check with one reason: it is said once.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -96,16 +193,12 @@ fn judge(checks: &[Check]) -> (usize, Vec<String>) {
             None => reasons.push((&check.detail, vec![&check.name])),
         }
     }
-    let failed: usize = reasons.iter().map(|(_, names)| names.len()).sum();
     let said = |(detail, names): (&str, Vec<&str>)| match names.as_slice() {
         [name] => format!("conformance, {name}: {detail}"),
         [name, others @ ..] => format!("conformance, {name} and {} more: {detail}", others.len()),
         [] => format!("conformance: {detail}"),
     };
-    (
-        checks.len() - failed,
-        reasons.into_iter().map(said).collect(),
-    )
+    reasons.into_iter().map(said).collect()
 }
 
 #[cfg(test)]
@@ -118,14 +211,13 @@ mod tests {
             Check::new("order", false, "b before a"),
             Check::new("puts", true, "10"),
         ];
-        assert_eq!(
-            judge(&checks),
-            (1, vec!["conformance, order: b before a".to_owned()])
-        );
-        assert_eq!(judge(&checks[1..]), (1, vec![]));
+        assert_eq!(failures(&checks), ["conformance, order: b before a"]);
+        assert!(failures(&checks[1..]).is_empty());
         let closed = ["puts", "gets", "scans"].map(|name| Check::new(name, false, "no such file"));
-        let said = "conformance, puts and 2 more: no such file";
-        assert_eq!(judge(&closed), (0, vec![said.to_owned()]));
-        assert_eq!(judge(&[]).1.len(), 1);
+        assert_eq!(
+            failures(&closed),
+            ["conformance, puts and 2 more: no such file"]
+        );
+        assert_eq!(failures(&[]).len(), 1);
     }
 }

@@ -1,8 +1,9 @@
 //! What the parts of a run share.
 
+use crate::conformance::ConformanceResult;
 use crate::work_folder::RunArea;
 use crate::{Event, Options, Registry};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_record::ceiling::Ceilings;
@@ -19,8 +20,10 @@ pub(crate) struct Context<'a> {
     pub area: RunArea,
     /// SHA-256 of the engines' files, each read once per run.
     pub hashes: HashMap<PathBuf, String>,
+    /// Libraries that a trial of the run has used.
+    pub used_libraries: HashSet<PathBuf>,
     /// What the conformance suite found, by engine, build, level and knobs.
-    pub conformance: HashMap<String, Vec<String>>,
+    pub conformance: HashMap<String, ConformanceResult>,
     /// What the machine could do at most, by file system, committers and bytes per commit.
     pub ceilings: HashMap<String, Ceilings>,
     /// The database that the last trial left for the next one.
@@ -69,9 +72,9 @@ impl Context<'_> {
         self.tell(&Event::Warning { message });
     }
 
-    /// Whether an earlier trial of the run used that library.
-    pub fn knows(&self, library: Option<&Path>) -> bool {
-        library.is_some_and(|path| self.hashes.contains_key(path))
+    /// Whether no earlier trial of the run used that library.
+    pub fn is_first_use(&mut self, library: Option<&Path>) -> bool {
+        library.is_none_or(|path| self.used_libraries.insert(path.to_owned()))
     }
 
     /// SHA-256 of an engine's library, or of the worker program where the engine is compiled in, in

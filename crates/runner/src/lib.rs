@@ -6,6 +6,7 @@ mod assemble;
 mod bind;
 mod ceiling;
 mod conformance;
+mod conformance_cache;
 mod context;
 mod crash;
 pub mod disk_space;
@@ -34,6 +35,7 @@ mod trial;
 mod work_folder;
 pub mod worker;
 
+pub use conformance_cache::ConformanceCache;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use repeats::RepeatRule;
@@ -135,6 +137,8 @@ pub struct Options {
     /// Measure what the machine could do at most, once for each file system, number of workers and
     /// size of a commit; it takes about two seconds each time.
     pub ceilings: bool,
+    /// Where conformance that was passed before is remembered; `None`: nowhere, each run checks anew.
+    pub conformance_cache: Option<ConformanceCache>,
     /// When repeats are enough, so that the trials that are left are spared; `None`: all are run.
     pub until: Option<RepeatRule>,
     /// Rank builds with assertions with the others: the run's reports do so.

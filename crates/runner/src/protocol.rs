@@ -148,6 +148,8 @@ pub(crate) enum Report {
     Conformed {
         /// Every check.
         checks: Vec<Check>,
+        /// The files with machine code that the process had mapped; `None` where that cannot be told.
+        loaded: Option<Vec<PathBuf>>,
     },
     /// The ceilings.
     Ceilings(Box<Ceilings>),

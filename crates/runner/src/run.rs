@@ -1,6 +1,7 @@
 //! A run: checks, the run folder, then one trial after the other.
 
 use crate::bind::bind;
+use crate::conformance::ConformanceResult;
 use crate::context::{Context, Held};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::repeats::RepeatRule;
@@ -239,14 +240,14 @@ pub fn run(
         observer(&Event::Warning { message });
     }
     let area = open_area(folder, manifest, options)?;
-    let (hashes, conformance) = (HashMap::new(), HashMap::new());
     let mut context = Context {
         registry,
         options,
         observer,
         area,
-        hashes,
-        conformance,
+        hashes: HashMap::new(),
+        used_libraries: HashSet::new(),
+        conformance: HashMap::new(),
         ceilings: HashMap::new(),
         held: None,
     };
@@ -423,10 +424,14 @@ fn settle(trials: &mut [Trial], round: &[&TrialSpec], manifest: &RunManifest) {
 fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut fit = Vec::new();
+    let mut passed = HashMap::new();
     for &spec in round {
-        match conformance::failures(context, spec) {
-            Ok(failures) if failures.is_empty() => fit.push(spec),
-            Ok(reasons) => {
+        match conformance::check(context, spec) {
+            Ok(ConformanceResult::Passed(found)) => {
+                passed.insert(spec.id.as_str(), found);
+                fit.push(spec);
+            }
+            Ok(ConformanceResult::Failed { reasons, .. }) => {
                 let outcome = Outcome::Invalid { reasons };
                 trials.push(Trial::without_measurement(spec, outcome));
             }
@@ -436,6 +441,9 @@ fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> 
     match fit.as_slice() {
         [spec] if round_key(spec).is_none() => trials.push(run_trial(context, spec)),
         fit => trials.extend(run_round(context, fit)),
+    }
+    for trial in &mut trials {
+        trial.record.conformance = passed.remove(trial.record.spec.id.as_str()).flatten();
     }
     trials
 }

@@ -49,6 +49,7 @@ impl Trial {
             log_file_system: None,
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
+            conformance: None,
             ceilings: None,
             load: None,
             measurement: None,
@@ -363,7 +364,7 @@ fn describe_prepared(
     let origin = library
         .as_deref()
         .map_or("compiled in".to_owned(), |path| path.display().to_string());
-    if assertions == Some(true) && !context.knows(library.as_deref()) {
+    if assertions == Some(true) && context.is_first_use(library.as_deref()) {
         context.warn(format!(
             "{} {version} ({origin}) is built with assertions: it is not ranked with builds \
              without them",

@@ -8,6 +8,7 @@ mod recover;
 use crate::Registry;
 use crate::bind::{Bound, bind};
 use crate::ceiling;
+use crate::conformance_cache::loaded_files;
 use crate::host::{placement, process};
 use crate::protocol::{
     Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals, difference,
@@ -64,7 +65,8 @@ fn serve(
                 assignment.spec.durability,
                 &bound.knobs,
             );
-            reporter.send(&Report::Conformed { checks })
+            let loaded = loaded_files("self");
+            reporter.send(&Report::Conformed { checks, loaded })
         }
         Part::Ceilings {
             log_directory,

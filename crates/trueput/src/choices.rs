@@ -28,6 +28,10 @@ pub struct Places {
     /// Do not measure the hardware limits (saves about 2 s per run)
     #[arg(long)]
     pub no_ceilings: bool,
+    /// Run the conformance suite again where the same program has passed it with the same library,
+    /// level and knobs before
+    #[arg(long)]
+    pub check_again: bool,
 }
 
 /// How much room on disk is wanted.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report};
 use trueput_record::{RunFolder, RunManifest};
-use trueput_runner::{Options, Registry, Summary};
+use trueput_runner::{ConformanceCache, Options, Registry, Summary};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
 ///
@@ -28,6 +28,7 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
         resume_databases: false,
         disk_factor: places.disk.factor,
         ceilings: !places.no_ceilings,
+        conformance_cache: ConformanceCache::of_user(!places.check_again),
         until: None,
         include_assertions: false,
         split_by: None,

@@ -26,6 +26,8 @@ pub struct Progress {
     /// The trials under way, and how they are called: several where contenders take turns.
     trials: Vec<(String, String)>,
     told: Instant,
+    /// Whether it was said that conformance of earlier runs counts.
+    has_told_remembered: bool,
 }
 
 enum Manner {
@@ -57,6 +59,7 @@ impl Progress {
             pace: Pace::new(now),
             trials: Vec::new(),
             told: now,
+            has_told_remembered: false,
         }
     }
 
@@ -92,8 +95,13 @@ impl Progress {
                 durability,
                 passed,
                 failures,
+                remembered_from,
             } => {
-                self.conformance(&format!("{contender} {durability}"), *passed, failures);
+                let subject = format!("{contender} {durability}");
+                match remembered_from {
+                    Some(from) => self.remembered_conformance(&subject, from),
+                    None => self.conformance(&subject, *passed, failures),
+                }
             }
             Event::TrialStarted { number, of, spec } => {
                 let name = format!("trial {number} of {of}, {}", spec.id);
@@ -124,6 +132,22 @@ impl Progress {
         }
         if failures.is_empty() && matches!(self.manner, Manner::Lines) {
             self.say(&format!("{subject}: {passed} conformance checks passed"));
+        }
+    }
+
+    /// Tells of conformance that was passed in an earlier run: in full the first time, then only
+    /// where plain lines are written.
+    fn remembered_conformance(&mut self, subject: &str, passed_at: &str) {
+        let day = passed_at.split('T').next().unwrap_or(passed_at);
+        let is_first = !std::mem::replace(&mut self.has_told_remembered, true);
+        let how = match is_first {
+            true => "; --check-again runs the checks again",
+            false => "",
+        };
+        if is_first || matches!(self.manner, Manner::Lines) {
+            self.say(&format!(
+                "{subject}: conformance passed on {day} with this program and library{how}"
+            ));
         }
     }
 

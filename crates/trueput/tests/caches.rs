@@ -1,4 +1,5 @@
-//! What engines tell of their caches: with and without priming, in the record and in the ledger.
+//! Caches: what engines tell of theirs, with and without priming, in the record and in the ledger; and
+//! this program's own, of conformance.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -157,4 +158,72 @@ fn an_engine_that_maps_its_file_tells_of_no_cache() {
         assert!(trial.measurement.as_ref().unwrap().cache.is_none());
     }
     assert!(!report.contains("cache hits"), "{report}");
+}
+
+/// A run of a moment, with a cache of its own for this user.
+fn run_with_cache(bench: &Bench, more: &[&str]) -> (TrialRecord, String) {
+    let results = bench.path().join("results");
+    if results.exists() {
+        std::fs::remove_dir_all(&results).unwrap();
+    }
+    let mut arguments = vec![
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb",
+        "--durability",
+        "process",
+    ];
+    arguments.extend(["--set", "finish=100", "--workers", "1"]);
+    arguments.extend(more);
+    let mut command = bench.command(&arguments);
+    let output = command
+        .env("XDG_CACHE_HOME", bench.path().join("cache"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
+    (bench.trials().remove(0), stderr(&output))
+}
+
+#[test]
+fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
+    let bench = Bench::new();
+    let conformance = |trial: &TrialRecord| trial.conformance.clone().unwrap();
+    let (first, told) = run_with_cache(&bench, &[]);
+    let first = conformance(&first);
+    assert!(!first.remembered && first.checks > 20, "{first:?}");
+    assert!(told.contains("conformance checks passed"), "{told}");
+    let (second, told) = run_with_cache(&bench, &[]);
+    let second = conformance(&second);
+    assert!(second.remembered, "{told}");
+    assert_eq!(
+        (&second.passed_at, second.checks),
+        (&first.passed_at, first.checks)
+    );
+    let day = &first.passed_at[..10];
+    let words = format!("conformance passed on {day} with this program and library");
+    assert!(
+        told.contains(&words) && told.contains("--check-again"),
+        "{told}"
+    );
+    let (again, told) = run_with_cache(&bench, &["--check-again"]);
+    let again = conformance(&again);
+    assert!(
+        !again.remembered && again.passed_at > first.passed_at,
+        "{told}"
+    );
+    let (other, _) = run_with_cache(&bench, &["--knob", "lmdb.writemap=on"]);
+    assert!(!conformance(&other).remembered, "another knob");
+    let clean = |arguments: &[&str]| {
+        let mut command = bench.command(arguments);
+        command.env("XDG_CACHE_HOME", bench.path().join("cache"));
+        stdout(&command.output().unwrap())
+    };
+    let told = clean(&["clean"]);
+    assert!(
+        told.contains("2 conformance results are remembered"),
+        "{told}"
+    );
+    assert!(clean(&["clean", "--yes"]).contains("removed 2 remembered conformance results"));
+    assert!(!conformance(&run_with_cache(&bench, &[]).0).remembered);
 }

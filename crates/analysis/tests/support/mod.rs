@@ -109,6 +109,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
         engine: Some(engine(&spec)),
         file_system: None,
         log_file_system: None,
+        conformance: None,
         ceilings: None,
         load: None,
         measurement: Some(measurement),

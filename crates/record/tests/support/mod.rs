@@ -12,8 +12,9 @@ use trueput_record::folder::{RunEnd, RunManifest};
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
 use trueput_record::ledger::{LedgerKind, LedgerStep};
 use trueput_record::measurement::{
-    Check, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement, OpenLoop,
-    OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification, WorkerReport,
+    Check, Conformance, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement,
+    OpenLoop, OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification,
+    WorkerReport,
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EngineEvent, Recovery};
@@ -178,6 +179,11 @@ pub fn record() -> TrialRecord {
             isolation: Some(trueput_record::Isolation::Serializable),
             settings: named([("map_size", Value::Integer(1 << 30))]),
             counters: named([("depth", Value::Integer(3))]),
+        }),
+        conformance: Some(Conformance {
+            passed_at: "2026-11-21T20:44:00Z".to_owned(),
+            checks: 32,
+            remembered: true,
         }),
         ceilings: Some(ceilings()),
         load: Some(load()),

@@ -22,13 +22,7 @@ pub fn facts(directory: &Path, command: Vec<String>) -> HostFacts {
         memory_bytes: memory_bytes(&text("/proc/meminfo")).unwrap_or_default(),
         numa_nodes: super::topology::nodes(),
         operating_system: pretty_name(&text("/etc/os-release")).unwrap_or_default(),
-        kernel: format!(
-            "{} {}",
-            line("/proc/sys/kernel/osrelease"),
-            line("/proc/sys/kernel/version")
-        )
-        .trim()
-        .to_owned(),
+        kernel: kernel(),
         virtualisation: virtualisation(&cpu_information),
         governor: read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
             .ok()
@@ -43,6 +37,13 @@ pub fn facts(directory: &Path, command: Vec<String>) -> HostFacts {
             command,
         },
     }
+}
+
+/// The kernel's release and version.
+pub(crate) fn kernel() -> String {
+    let release = line("/proc/sys/kernel/osrelease");
+    let version = line("/proc/sys/kernel/version");
+    format!("{release} {version}").trim().to_owned()
 }
 
 /// Load averages over 1, 5 and 15 minutes; zeros where the kernel does not say.

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use trueput_record::measurement::Outcome;
 use trueput_record::{TrialRecord, VerifyLevel};
-use trueput_runner::{Event, Phase};
+use trueput_runner::{ConformanceCache, Event, Phase};
 
 macro_rules! claims {
     ($($claim:ident),* $(,)?) => {
@@ -33,6 +33,7 @@ claims![
     an_unverified_trial_is_never_ranked,
     an_engine_that_does_not_say_its_version_is_doubted,
     an_engine_that_fails_conformance_is_not_run,
+    only_conformance_that_was_passed_is_remembered,
     an_interrupted_trial_keeps_what_it_measured_and_leaves_nothing,
     a_resumed_run_skips_what_is_done,
     an_unfinished_database_is_continued_when_asked_and_removed_otherwise,
@@ -248,6 +249,33 @@ fn an_engine_that_fails_conformance_is_not_run() {
         );
         assert!(record.measurement.is_none());
     }
+}
+
+fn only_conformance_that_was_passed_is_remembered() {
+    let mut bench = Bench::new();
+    let folder = bench.folder.path().join("remembered");
+    let cache = ConformanceCache::in_folder(&folder, true).unwrap();
+    bench.options.conformance_cache = Some(cache.clone());
+    let run = |engine: &str| {
+        let made = bench.create(vec![on(engine, spec("a", "store"))]).unwrap();
+        let mut remembered = Vec::new();
+        bench.run(&made, |event| {
+            if let Event::ConformanceChecked {
+                remembered_from, ..
+            } = event
+            {
+                remembered.push(remembered_from.is_some());
+            }
+        });
+        remembered
+    };
+    for _ in 0..2 {
+        assert_eq!((run("boaster"), cache.count()), (vec![false], 0));
+    }
+    // The control: one that passes is remembered.
+    let passes = spec("a", "store").engine;
+    assert_eq!((run(&passes), cache.count()), (vec![false], 1));
+    assert_eq!((run(&passes), cache.count()), (vec![true], 1));
 }
 
 /// Runs until a trial has run for a second, then stops as a user would.

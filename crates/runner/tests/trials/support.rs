@@ -93,6 +93,7 @@ pub struct Made {
 impl Bench {
     pub fn new() -> Self {
         let options = Options {
+            conformance_cache: None,
             until: None,
             include_assertions: false,
             split_by: None,

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use trueput_runner::ConformanceCache;
 use trueput_runner::host::filesystem::{LeftOver, clean, find, find_everywhere};
 
 const EXAMPLES: &str = "\
@@ -16,6 +17,9 @@ Examples:
 
 Active runs, databases of --keep-databases, and everything without a mark of trueput are not \
 touched.
+
+--yes also removes the remembered conformance results, unless --results or --work is given. The next \
+run checks conformance again.
 
 Exit codes:
   0    nothing is left, or all of it was removed
@@ -46,7 +50,8 @@ pub struct Arguments {
 /// # Errors
 /// Where nobody reads the list.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let found = match arguments.results.is_empty() && arguments.work.is_empty() {
+    let is_everywhere = arguments.results.is_empty() && arguments.work.is_empty();
+    let found = match is_everywhere {
         true => find_everywhere(Path::new("results")),
         false => find(&arguments.results, &arguments.work),
     };
@@ -62,7 +67,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.json {
         output::json(&described(&found, arguments.yes.then_some(&outcomes)))?;
     }
-    let removed = arguments.yes && outcomes.iter().all(Vec::is_empty);
+    let is_forgotten = !is_everywhere || forget_conformance(arguments)?;
+    let removed = arguments.yes && is_forgotten && outcomes.iter().all(Vec::is_empty);
     if !arguments.json && !found.is_empty() {
         output::line(match (arguments.yes, removed) {
             (false, _) => "'trueput clean --yes' with the same options removes this",
@@ -70,10 +76,36 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (true, false) => "not all of it could be removed",
         })?;
     }
-    Ok(match found.is_empty() || removed {
+    Ok(match (found.is_empty() && is_forgotten) || removed {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FAILED),
     })
+}
+
+/// Forgets which engines have passed the conformance suite where that was asked for, and says how
+/// many those are. Returns whether nothing is in the way.
+fn forget_conformance(arguments: &Arguments) -> Result<bool, Failure> {
+    let Some(cache) = ConformanceCache::of_user(true) else {
+        return Ok(true);
+    };
+    let (count, folder) = (cache.count(), cache.folder().display());
+    if count == 0 {
+        return Ok(true);
+    }
+    let said = match arguments.yes.then(|| cache.clear()) {
+        Some(Err(error)) => {
+            output::complain(&format!("{folder} cannot be removed: {error}"));
+            return Ok(false);
+        }
+        Some(Ok(())) => format!("removed {count} remembered conformance results from {folder}"),
+        None => {
+            format!("{count} conformance results are remembered in {folder}; --yes removes them")
+        }
+    };
+    if !arguments.json {
+        output::line(&said)?;
+    }
+    Ok(true)
 }
 
 fn list(found: &[LeftOver]) -> Result<(), Failure> {

@@ -1,0 +1,432 @@
+//! Conformance that an engine has passed before, remembered for this user. A suite that was passed by
+//! the same program on the same files, with the same level and knobs, need not be run again.
+
+use crate::host::nearest_existing;
+use nix::unistd::geteuid;
+use serde::{Deserialize, Serialize};
+use sha2::Digest;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, read_dir, remove_dir_all, remove_file};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use trueput_record::measurement::Conformance;
+use trueput_record::trial::Settings;
+
+/// The version of an entry's layout.
+const FORMAT: u32 = 1;
+
+/// The most entries that are kept. The oldest go first.
+const MOST_ENTRIES: usize = 1_000;
+
+/// An entry is a few kilobytes. What is longer is none of ours.
+const LONGEST_BYTES: u64 = 256 << 10;
+
+/// In the user's folder for caches.
+const FOLDER: &str = "trueput/conformance";
+
+/// What conformance depends on, but for the files that an engine loads besides its library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ConformanceKey {
+    /// SHA-256 of this program.
+    pub program: String,
+    /// SHA-256 of the library or the server's program; that of this program where the engine is
+    /// compiled in.
+    pub library: String,
+    /// The engine, and its build where one is named.
+    pub contender: String,
+    /// The level of durability.
+    pub durability: String,
+    /// Every knob.
+    pub knobs: Settings,
+    /// The memory allocator.
+    pub allocator: String,
+    /// The kernel's release.
+    pub kernel: String,
+}
+
+impl ConformanceKey {
+    /// The name of its entry.
+    fn file_name(&self) -> Option<String> {
+        let text = serde_json::to_vec(self).ok()?;
+        let hash = sha2::Sha256::digest(&text);
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(format!("{hash}.json"))
+    }
+}
+
+/// A file as it was. One that was written or replaced differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileState {
+    path: PathBuf,
+    inode: u64,
+    size_bytes: u64,
+    modified_s: i64,
+    modified_ns: i64,
+}
+
+impl FileState {
+    /// The state of a file now; `None` where it is not there.
+    pub fn of(path: &Path) -> Option<Self> {
+        let metadata = path.metadata().ok().filter(Metadata::is_file)?;
+        Some(Self {
+            path: path.to_owned(),
+            inode: metadata.ino(),
+            size_bytes: metadata.len(),
+            modified_s: metadata.mtime(),
+            modified_ns: metadata.mtime_nsec(),
+        })
+    }
+
+    fn is_unchanged(&self) -> bool {
+        Self::of(&self.path).as_ref() == Some(self)
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    format: u32,
+    key: ConformanceKey,
+    passed_at: String,
+    checks: usize,
+    /// What the engine had loaded when it passed.
+    files: Vec<FileState>,
+}
+
+/// The entries of a user, a file each.
+#[derive(Debug, Clone)]
+pub struct ConformanceCache {
+    folder: PathBuf,
+    /// Whether entries count. They are written either way.
+    reuse: bool,
+}
+
+impl ConformanceCache {
+    /// The cache in `$XDG_CACHE_HOME` or `~/.cache`; `None` where this user owns no such folder.
+    /// Without `reuse`, every suite is run and what passes is written anew.
+    #[must_use]
+    pub fn of_user(reuse: bool) -> Option<Self> {
+        let folder = |name| {
+            let path = std::env::var_os(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
+        };
+        let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+        Self::in_folder(&caches.join(FOLDER), reuse)
+    }
+
+    /// The cache in a folder of its own, which need not be there yet.
+    #[must_use]
+    pub fn in_folder(folder: &Path, reuse: bool) -> Option<Self> {
+        // Root with another user's HOME leaves no files of root's there.
+        let existing = nearest_existing(folder).metadata().ok()?;
+        let cache = Self {
+            folder: folder.to_owned(),
+            reuse,
+        };
+        (existing.is_dir() && is_of_this_user(&existing)).then_some(cache)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.entries().len()
+    }
+
+    /// Removes every entry.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn clear(&self) -> std::io::Result<()> {
+        match remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// When the suite was passed with that key and the same files; `None` where it is to be run.
+    pub(crate) fn find(&self, key: &ConformanceKey) -> Option<Conformance> {
+        if !self.reuse || !is_of_this_user(&self.folder.metadata().ok()?) {
+            return None;
+        }
+        let entry = self.read(&key.file_name()?)?;
+        let passed_at: jiff::Timestamp = entry.passed_at.parse().ok()?;
+        let is_known = entry.format == FORMAT
+            && entry.key == *key
+            && entry.checks > 0
+            && passed_at <= jiff::Timestamp::now()
+            && entry.files.iter().all(FileState::is_unchanged);
+        is_known.then_some(Conformance {
+            passed_at: entry.passed_at,
+            checks: entry.checks,
+            remembered: true,
+        })
+    }
+
+    fn read(&self, name: &str) -> Option<Entry> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(nix::libc::O_NOFOLLOW);
+        let file = options.open(self.folder.join(name)).ok()?;
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || !is_of_this_user(&metadata) {
+            return None;
+        }
+        let mut text = String::new();
+        file.take(LONGEST_BYTES).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Remembers that the suite was passed. A cache that cannot be written is no reason to complain.
+    pub(crate) fn store(&self, key: ConformanceKey, passed: &Conformance, files: Vec<FileState>) {
+        let Some(name) = key.file_name() else {
+            return;
+        };
+        let entry = Entry {
+            format: FORMAT,
+            key,
+            passed_at: passed.passed_at.clone(),
+            checks: passed.checks,
+            files,
+        };
+        let _ = self.write(&name, &entry);
+        for (_, path) in self.entries().into_iter().skip(MOST_ENTRIES) {
+            let _ = remove_file(path);
+        }
+    }
+
+    fn write(&self, name: &str, entry: &Entry) -> std::io::Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(&self.folder)?;
+        let temporary = self
+            .folder
+            .join(format!("{name}.{}.part", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let written = options.open(&temporary).and_then(|mut file: File| {
+            file.write_all(&serde_json::to_vec(entry)?)?;
+            std::fs::rename(&temporary, self.folder.join(name))
+        });
+        written.inspect_err(|_| {
+            let _ = remove_file(&temporary);
+        })
+    }
+
+    /// Every entry, the newest first.
+    fn entries(&self) -> Vec<(std::time::SystemTime, PathBuf)> {
+        let read = read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut entries: Vec<_> = read
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        entries.sort_by(|a, b| b.cmp(a));
+        entries
+    }
+}
+
+/// Whether nobody else can have written a file or folder.
+fn is_of_this_user(metadata: &Metadata) -> bool {
+    metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
+}
+
+/// The files with machine code that a process has mapped, but for this program; `None` where that
+/// cannot be told.
+pub(crate) fn loaded_files(process: &str) -> Option<Vec<PathBuf>> {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let own = std::env::current_exe().ok();
+    let mut files: Vec<PathBuf> = Vec::new();
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        let is_code = words.nth(1).is_some_and(|mode| mode.contains('x'));
+        let path = line.find('/').map(|at| PathBuf::from(&line[at..]));
+        if let Some(path) = path.filter(|path| is_code && Some(path) != own.as_ref())
+            && !files.contains(&path)
+        {
+            files.push(path);
+        }
+    }
+    Some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn key() -> ConformanceKey {
+        ConformanceKey {
+            program: "a1".into(),
+            library: "b2".into(),
+            contender: "lmdb".into(),
+            durability: "sync".into(),
+            knobs: Settings::from([("map_size".to_owned(), 1_i64.into())]),
+            allocator: "libc".into(),
+            kernel: "6.1".into(),
+        }
+    }
+
+    fn passed() -> Conformance {
+        Conformance {
+            passed_at: "2020-02-03T01:02:03Z".into(),
+            checks: 32,
+            remembered: false,
+        }
+    }
+
+    struct Room {
+        room: tempfile::TempDir,
+    }
+
+    impl Room {
+        fn new() -> Self {
+            Self {
+                room: tempfile::tempdir().unwrap(),
+            }
+        }
+
+        fn library(&self) -> PathBuf {
+            self.room.path().join("library.so")
+        }
+
+        fn cache(&self, reuse: bool) -> ConformanceCache {
+            ConformanceCache::in_folder(&self.room.path().join("cache/trueput"), reuse).unwrap()
+        }
+
+        /// A cache in which the key is remembered, with one file.
+        fn filled(&self) -> ConformanceCache {
+            std::fs::write(self.library(), "code").unwrap();
+            let cache = self.cache(true);
+            let files = vec![FileState::of(&self.library()).unwrap()];
+            cache.store(key(), &passed(), files);
+            cache
+        }
+
+        fn entry(&self) -> PathBuf {
+            let cache = self.cache(true);
+            cache.entries().remove(0).1
+        }
+    }
+
+    #[test]
+    fn what_was_passed_is_found_again_for_this_user_alone() {
+        let room = Room::new();
+        let cache = room.filled();
+        let found = cache.find(&key()).unwrap();
+        let expected = Conformance {
+            remembered: true,
+            ..passed()
+        };
+        assert_eq!(found, expected);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&room.entry()), mode(cache.folder())), (0o600, 0o700));
+        assert_eq!(cache.count(), 1);
+        cache.clear().unwrap();
+        assert_eq!((cache.count(), cache.find(&key())), (0, None));
+        cache.clear().unwrap();
+    }
+
+    #[test]
+    fn another_program_library_level_knob_allocator_or_kernel_is_another_matter() {
+        let room = Room::new();
+        let cache = room.filled();
+        let changes: [fn(&mut ConformanceKey); 7] = [
+            |key| key.program.push('0'),
+            |key| key.library.push('0'),
+            |key| key.contender = "lmdb@/x.so".into(),
+            |key| key.durability = "async".into(),
+            |key| _ = key.knobs.insert("map_size".into(), 2_i64.into()),
+            |key| key.allocator = "jemalloc".into(),
+            |key| key.kernel.push('0'),
+        ];
+        for change in changes {
+            let mut other = key();
+            change(&mut other);
+            assert_eq!(cache.find(&other), None, "{other:?}");
+        }
+        assert!(cache.find(&key()).is_some(), "the control");
+    }
+
+    #[test]
+    fn a_file_that_the_engine_had_loaded_and_that_has_changed_counts() {
+        let room = Room::new();
+        let cache = room.filled();
+        std::fs::write(room.library(), "other code").unwrap();
+        assert_eq!(cache.find(&key()), None);
+        std::fs::remove_file(room.library()).unwrap();
+        assert_eq!(cache.find(&key()), None);
+    }
+
+    #[test]
+    fn checking_again_takes_nothing_from_the_cache_and_writes_it() {
+        let room = Room::new();
+        room.filled();
+        let again = room.cache(false);
+        assert_eq!(again.find(&key()), None);
+        let later = Conformance {
+            passed_at: "2020-02-03T02:00:00Z".into(),
+            ..passed()
+        };
+        again.store(key(), &later, Vec::new());
+        let found = room.cache(true).find(&key()).unwrap();
+        assert_eq!(found.passed_at, later.passed_at);
+    }
+
+    #[test]
+    fn a_damaged_forged_or_future_entry_is_passed_over() {
+        let room = Room::new();
+        let cache = room.filled();
+        let entry = room.entry();
+        let text = std::fs::read_to_string(&entry).unwrap();
+        for damaged in [
+            String::new(),
+            "{}".to_owned(),
+            text[..text.len() / 2].to_owned(),
+            text.replace("2020-02-03", "2999-01-01"),
+            text.replace("\"checks\":32", "\"checks\":0"),
+            text.replace("\"format\":1", "\"format\":2"),
+            text.replace("\"b2\"", "\"b3\""),
+        ] {
+            std::fs::write(&entry, &damaged).unwrap();
+            assert_eq!(cache.find(&key()), None, "{damaged}");
+        }
+        std::fs::write(&entry, &text).unwrap();
+        assert!(cache.find(&key()).is_some(), "the control");
+        let writable = std::fs::Permissions::from_mode(0o666);
+        std::fs::set_permissions(&entry, writable).unwrap();
+        assert_eq!(cache.find(&key()), None, "others may have written it");
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_kept_and_where_nothing_can_be_written_nothing_is() {
+        let room = Room::new();
+        let cache = room.filled();
+        for number in 0..MOST_ENTRIES {
+            std::fs::write(cache.folder().join(format!("{number}.json")), "").unwrap();
+        }
+        cache.store(key(), &passed(), Vec::new());
+        assert_eq!(cache.count(), MOST_ENTRIES);
+        assert!(ConformanceCache::in_folder(Path::new("/dev/null/trueput"), true).is_none());
+        assert!(
+            ConformanceCache::in_folder(Path::new("/proc/self/trueput"), true).is_none_or(
+                |cache| {
+                    cache.store(key(), &passed(), Vec::new());
+                    cache.count() == 0
+                }
+            )
+        );
+    }
+
+    #[test]
+    fn the_files_of_a_process_are_libraries_and_not_this_program() {
+        let files = loaded_files("self").unwrap();
+        assert!(
+            files
+                .iter()
+                .any(|file| file.to_string_lossy().contains("libc.so"))
+        );
+        assert!(!files.contains(&std::env::current_exe().unwrap()));
+        assert_eq!(loaded_files("none"), None);
+    }
+}

@@ -280,22 +280,3 @@ pub fn without_repetition<T: Clone + PartialEq>(given: &[T]) -> Vec<T> {
     }
     kept
 }
-
-/// Reads a plan file, or makes a plan for a workload. What ends in `.toml`, has a `/` in it or is a
-/// file is a plan.
-///
-/// # Errors
-/// As [`PlanFile::read`].
-pub fn plan_or_workload(what: &str) -> Result<PlanFile, Failure> {
-    let path = PathBuf::from(what);
-    let is_plan = path
-        .extension()
-        .is_some_and(|extension| extension == "toml")
-        || what.contains('/')
-        || path.is_file();
-    if is_plan {
-        Ok(PlanFile::read(&path)?)
-    } else {
-        Ok(PlanFile::for_workload(what))
-    }
-}

@@ -19,7 +19,7 @@ Exit codes:
 
 const EXAMPLES: &str = "\
 Examples:
-  trueput run plans/first-look.toml
+  trueput run first-look
   trueput run threen1 --engine lmdb,sqlite --durability process --workers 4 --set finish=100000
   echo '1 100000 4 5000' | trueput threen1 --engine lmdb
   trueput report results/20261121T204500Z-first-look --format markdown
@@ -80,7 +80,7 @@ pub enum Command {
     /// Write shell completions
     Completions(cmd::completions::Arguments),
     /// Write the manual page (roff) to standard output
-    Man,
+    Man(cmd::man::Arguments),
     /// Do a worker's part; the runner starts it
     #[command(hide = true)]
     Worker,

@@ -47,7 +47,7 @@ pub fn dispatch(command: Command, registry: &Registry) -> Result<ExitCode, Failu
         Command::Report(arguments) => report::run(&arguments),
         Command::Published(arguments) => published::run(&arguments, registry),
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Man => man::run(),
+        Command::Man(arguments) => man::run(&arguments),
         Command::Worker => Ok(trueput_runner::worker::main(registry)),
     }
 }

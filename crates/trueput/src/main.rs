@@ -11,6 +11,7 @@ mod failure;
 mod output;
 mod progress;
 mod published_plan;
+mod ready_plans;
 mod repeats;
 mod signals;
 mod size_limit;

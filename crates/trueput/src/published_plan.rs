@@ -1,10 +1,9 @@
 //! The experiment here that comes nearest to a published one: a plan of ours with the document's
 //! settings, at a scale.
 
-use crate::choices::plan_or_workload;
 use crate::failure::Failure;
 use crate::output;
-use std::path::Path;
+use crate::ready_plans::{self, plan_or_workload};
 use trueput_record::conditions::parse_seconds;
 use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
 use trueput_record::published::{Published, Setting, named};
@@ -18,26 +17,6 @@ const PREFIX: &str = "published/";
 
 /// The smallest size that a size is scaled to, bytes: a cache or a map below it is of no use.
 const LEAST_SIZE_BYTES: u64 = 16 << 20;
-
-macro_rules! embedded {
-    ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../../../plans/", $name, ".toml")),
-        )
-    };
-}
-
-/// The plans that experiments begin with.
-const PLANS: [(&str, &str); 7] = [
-    embedded!("berkeleydb-log-flush"),
-    embedded!("filesystems-2010"),
-    embedded!("gtm-tuning"),
-    embedded!("oltp-cheats"),
-    embedded!("symas-numa"),
-    embedded!("symas-scaling"),
-    embedded!("sync-io"),
-];
 
 /// The nearest experiment.
 struct Nearest {
@@ -82,7 +61,7 @@ pub fn plan(
 ) -> Result<(PlanFile, Vec<String>), Failure> {
     let Some(id) = id(what) else {
         return match scale {
-            None => Ok((plan_or_workload(what)?, Vec::new())),
+            None => Ok((plan_or_workload(what, registry)?, Vec::new())),
             Some(_) => Err(Failure::usage(format!(
                 "--scale is for published/ID, and '{what}' is none; see 'trueput published'"
             ))),
@@ -195,8 +174,8 @@ fn absent(name: &str, registry: &Registry, builds: Builds) -> Option<String> {
 
 fn begun(published: &Published) -> Result<PlanFile, Failure> {
     let experiment = &published.experiment;
-    let mut plan = match PLANS.iter().find(|(name, _)| *name == experiment.plan) {
-        Some((name, text)) => PlanFile::parse(Path::new(&format!("plans/{name}.toml")), text)?,
+    let mut plan = match ready_plans::named(&experiment.plan) {
+        Some(ready) => ready.plan()?,
         None => PlanFile::for_workload(&experiment.workload),
     };
     plan.unsupported = Unsupported::LeaveOut;
@@ -296,7 +275,7 @@ fn without_file_systems(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_record::published::{all, ids};
+    use trueput_record::published::all;
 
     #[test]
     fn a_table_is_named_with_its_folder() {
@@ -336,7 +315,7 @@ mod tests {
     fn every_experiment_begins_with_a_plan_that_is_there_and_sets_what_plans_have() {
         for published in all().unwrap() {
             let experiment = &published.experiment;
-            let there = PLANS.iter().any(|(name, _)| *name == experiment.plan);
+            let there = ready_plans::named(&experiment.plan).is_some();
             assert!(there || experiment.plan.is_empty(), "{}", published.id);
             let mut plan = begun(&published).unwrap();
             assert_eq!(plan.workload, experiment.workload, "{}", published.id);
@@ -349,10 +328,5 @@ mod tests {
                 assert_ne!(before, format!("{plan:?}"), "{}: {key}", published.id);
             }
         }
-        assert!(PLANS.iter().all(|(name, _)| {
-            ids()
-                .iter()
-                .any(|id| named(id).unwrap().experiment.plan == *name)
-        }));
     }
 }

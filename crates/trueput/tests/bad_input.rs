@@ -48,6 +48,15 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
         ),
         (&["knobs", "sqlit"], &["did you mean 'sqlite'"]),
         (&["check", "sqlit"], &["did you mean 'sqlite'"]),
+        (
+            &["run", "firts-look"],
+            &[
+                "no workload or plan 'firts-look'",
+                "did you mean 'first-look'",
+            ],
+        ),
+        (&["plan", "show", "ycbs"], &["did you mean 'ycsb'"]),
+        (&["man", "runs"], &["no subcommand 'runs'", "'run'"]),
         (&["runn"], &["'runn'", "'run'"]),
         (
             &["run", "threen1", "--enginee", "lmdb"],
@@ -73,7 +82,7 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
             &["unexpected argument '--pase' found"],
         ),
         (&["run", "threen1"], &["names no engine"]),
-        (&["run"], &["PLAN.toml|WORKLOAD"]),
+        (&["run"], &["PLAN|WORKLOAD"]),
         (&[], &["--help"]),
         (
             &["report", "x", "--format", "pdf"],

@@ -25,6 +25,39 @@ fn told(arguments: &[&str]) -> String {
 }
 
 #[test]
+fn ready_plans_are_listed_shown_and_run_by_name_from_any_folder() {
+    let table = told(&["plan", "list"]);
+    assert!(table.lines().nth(1).unwrap().starts_with("first-look "));
+    // A workload has that name, too.
+    assert!(table.contains("\nplans/log-flush "), "{table}");
+    let widest = table.lines().map(|line| line.chars().count()).max();
+    assert!(widest.unwrap() <= 100, "{table}");
+    let listed: serde_json::Value =
+        serde_json::from_str(&told(&["plan", "list", "--json"])).unwrap();
+    let plans = listed.as_array().unwrap();
+    assert_eq!(plans[0]["command"], "trueput run first-look");
+
+    let text = told(&["plan", "show", "threen1-words"]);
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("mine.toml"), text).unwrap();
+    let trials = |plan: &str| {
+        let output = bench.run(&["plan", "check", plan, "--engine", "lmdb", "--json"]);
+        let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        document["trials"].clone()
+    };
+    assert_eq!(trials("threen1-words"), trials("mine.toml"));
+    assert_eq!(trials("plans/threen1-words.toml"), trials("mine.toml"));
+    // What is in the folder comes first.
+    std::fs::write(
+        bench.path().join("ycsb"),
+        "workload = \"micro\"\nengines = [\"lmdb\"]\n",
+    )
+    .unwrap();
+    assert_eq!(trials("ycsb")[0]["workload"], "micro");
+    assert_eq!(trials("plans/ycsb")[0]["workload"], "ycsb");
+}
+
+#[test]
 fn the_engines_are_listed_with_their_levels() {
     let table = told(&["engines"]);
     for engine in ["null", "lmdb", "sqlite", "redb", "fjall"] {
@@ -142,12 +175,14 @@ fn completions_and_the_man_page_are_valid() {
         man.lines().next().unwrap()
     );
     assert!(man.contains("Exit codes"));
+    assert!(told(&["man", "run"]).contains(".TH trueput-run 1"));
+    assert!(told(&["man", "plan", "check"]).contains(".TH trueput-plan-check 1"));
 }
 
 #[test]
 fn help_shows_examples_and_exit_codes() {
     assert!(told(&["--help"]).contains("130  interrupted by Ctrl-C"));
-    assert!(told(&["run", "--help"]).contains("trueput run plans/first-look.toml"));
+    assert!(told(&["run", "--help"]).contains("trueput run first-look"));
     assert!(told(&["threen1", "--help"]).contains("start finish [workers [block]]"));
     assert!(told(&["--version"]).starts_with("trueput "));
 }

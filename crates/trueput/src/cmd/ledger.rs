@@ -2,13 +2,14 @@
 
 mod step;
 
-use crate::choices::{Choices, Places, plan_or_workload};
+use crate::choices::{Choices, Places};
 use crate::cli::EXIT_CODES;
 use crate::cmd::report::write_own_page;
 use crate::execute;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::ready_plans::plan_or_workload;
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
@@ -42,8 +43,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
-    /// A plan file or a workload
-    #[arg(value_name = "PLAN.toml|WORKLOAD")]
+    /// A plan file, a ready plan or a workload
+    #[arg(value_name = "PLAN|WORKLOAD")]
     what: String,
     /// A step; repeat the option for more, in order. Replaces all steps of the plan
     #[arg(long = "step", value_name = "STEP", value_parser = step::parse)]
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 
 /// The plan with the steps of the command line, where there are any.
 fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure> {
-    let mut plan = plan_or_workload(&arguments.what)?;
+    let mut plan = plan_or_workload(&arguments.what, registry)?;
     if plan.origin.of("workload").is_none() {
         plan.repeat = USUAL_REPEAT;
     }

@@ -1,29 +1,56 @@
-//! `trueput man`: the manual page, a section per subcommand.
+//! `trueput man`: the manual page, a section per subcommand, or the page of one.
 
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output;
-use clap::CommandFactory;
+use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 use std::process::ExitCode;
+use trueput_record::suggest::did_you_mean;
 
-/// Writes the page to standard output: that of the program, then those of its subcommands.
+/// What `trueput man` is given.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The subcommand, as in 'trueput man run' or 'trueput man plan check' [default: all of them]
+    #[arg(value_name = "SUBCOMMAND")]
+    subcommand: Vec<String>,
+}
+
+/// Writes a page to standard output: the subcommand's, or the program's and then those of its
+/// subcommands.
 ///
 /// # Errors
-/// Where nobody reads it.
-pub fn run() -> Result<ExitCode, Failure> {
+/// A usage error where there is no such subcommand, and where nobody reads the page.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut program = Cli::command();
     program.build();
     let mut page = Vec::new();
-    Man::new(program.clone()).render(&mut page)?;
-    for subcommand in program
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-    {
-        if subcommand.get_name() != "help" {
+    let chosen = chosen(&program, &arguments.subcommand)?;
+    Man::new(chosen.clone()).render(&mut page)?;
+    if arguments.subcommand.is_empty() {
+        for subcommand in subcommands(&program) {
             Man::new(subcommand.clone()).render(&mut page)?;
         }
     }
     output::as_it_is(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {
+    let shown = |one: &&Command| !one.is_hide_set() && one.get_name() != "help";
+    command.get_subcommands().filter(shown)
+}
+
+/// The command at the end of a path of names.
+fn chosen<'c>(program: &'c Command, path: &[String]) -> Result<&'c Command, Failure> {
+    path.iter().try_fold(program, |command, name| {
+        let found = subcommands(command).find(|one| one.get_name() == name);
+        found.ok_or_else(|| {
+            let hint = did_you_mean(name, subcommands(command).map(Command::get_name));
+            let owner = command.get_bin_name().unwrap_or_else(|| command.get_name());
+            Failure::usage(format!(
+                "no subcommand '{name}'{hint}; see '{owner} --help'"
+            ))
+        })
+    })
 }

@@ -1,23 +1,31 @@
-//! `trueput plan check`: expands a plan and shows its trials, without running any.
+//! `trueput plan`: lists the ready plans, shows one, and expands a plan without running it.
 
 use crate::choices::{Choices, Disk};
 use crate::failure::Failure;
 use crate::published_plan::{self, parse_scale};
+use crate::ready_plans::{self, ReadyPlan};
 use crate::{output, table};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::process::ExitCode;
 use trueput_record::TrialSpec;
+use trueput_record::suggest::did_you_mean;
 use trueput_record::text::visible;
 use trueput_record::value::format_bytes;
 use trueput_runner::Registry;
 use trueput_runner::disk_space::DiskSpace;
 use trueput_runner::matrix::{self, Builds, Matrix};
 
+/// How much of what a plan is about is listed, characters: with its name and workload, that fits 100
+/// columns.
+const LISTED_ABOUT: usize = 66;
+
 const EXAMPLES: &str = "\
 Examples:
-  trueput plan check plans/first-look.toml
-  trueput plan check plans/first-look.toml --workers 1,2,4,8
+  trueput plan list
+  trueput plan show first-look > mine.toml
+  trueput plan check first-look
+  trueput plan check first-look --workers 1,2,4,8
   trueput plan check published/informix-2010-oltp-cheats --scale 0.02";
 
 /// What `trueput plan` is given.
@@ -30,9 +38,27 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// List the plans that are part of this program
+    List(ListArguments),
+    /// Print a plan of this program, as a start for your own
+    Show(ShowArguments),
     /// Show the trials of a plan, what is skipped, and the disk space it needs; loads, runs and
     /// connects to nothing
-    Check(CheckArguments),
+    Check(Box<CheckArguments>),
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ShowArguments {
+    /// Its name, as 'trueput plan list' gives it
+    #[arg(value_name = "PLAN")]
+    name: String,
 }
 
 #[derive(Debug, Args)]
@@ -40,7 +66,7 @@ enum Action {
 struct CheckArguments {
     /// A plan file, a ready plan, a workload, or published/ID for the nearest experiment to a
     /// published one
-    #[arg(value_name = "PLAN.toml|WORKLOAD|published/ID")]
+    #[arg(value_name = "PLAN|WORKLOAD|published/ID")]
     what: String,
     /// For published/ID: size of the run, as a part of the published size [default: fits a small
     /// machine]
@@ -55,12 +81,75 @@ struct CheckArguments {
     disk: Disk,
 }
 
-/// Shows the trials.
+/// Lists the ready plans, shows one, or shows the trials of a plan.
 ///
 /// # Errors
 /// A usage error for whatever is wrong with the plan.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let Action::Check(arguments) = &arguments.action;
+    match &arguments.action {
+        Action::List(arguments) => list(arguments.json, registry)?,
+        Action::Show(arguments) => show(&arguments.name)?,
+        Action::Check(arguments) => check(arguments, registry)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
+    let plans = ready_plans::ALL.iter();
+    if as_json {
+        let described: Result<Vec<_>, Failure> = plans
+            .map(|ready| {
+                let plan = ready.plan()?;
+                Ok(json!({
+                    "name": ready.name,
+                    "command": format!("trueput run {}", ready.typed(registry)),
+                    "workload": plan.workload,
+                    "about": plan.about,
+                }))
+            })
+            .collect();
+        return output::json(&described?.into());
+    }
+    let rows: Result<Vec<_>, Failure> = plans.map(|ready| listed(ready, registry)).collect();
+    output::write(&table::align(["plan", "workload", "about"], &rows?))?;
+    output::line("\n'trueput run PLAN' runs one; 'trueput plan show PLAN' prints it.")
+}
+
+fn listed(ready: &ReadyPlan, registry: &Registry) -> Result<[String; 3], Failure> {
+    let plan = ready.plan()?;
+    let about = beginning(&plan.about, LISTED_ABOUT);
+    Ok([ready.typed(registry), plan.workload, about])
+}
+
+/// The words of a text that fit into so many characters.
+fn beginning(text: &str, characters: usize) -> String {
+    let mut kept = String::new();
+    for word in text.split_whitespace() {
+        if kept.chars().count() + word.chars().count() + 2 > characters {
+            return kept + " …";
+        }
+        if !kept.is_empty() {
+            kept.push(' ');
+        }
+        kept.push_str(word);
+    }
+    kept
+}
+
+fn show(name: &str) -> Result<(), Failure> {
+    match ready_plans::named(name) {
+        Some(ready) => output::as_it_is(ready.text),
+        None => {
+            let hint = did_you_mean(name, ready_plans::ALL.iter().map(|plan| plan.name));
+            Err(Failure::usage(format!(
+                "no plan '{name}'{hint}; 'trueput plan list' lists them"
+            )))
+        }
+    }
+}
+
+/// Shows the trials of a plan.
+fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure> {
     let (mut plan, left_out) =
         published_plan::plan(&arguments.what, arguments.scale, registry, Builds::Unopened)?;
     arguments.choices.apply(&mut plan)?;
@@ -77,16 +166,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             "needed_bytes": needed_bytes,
             "factor": factor,
         });
-        output::json(&json!({
+        return output::json(&json!({
             "trials": matrix.trials,
             "left_out": matrix.left_out,
             "not_opened": matrix.not_opened,
             "disk": disk,
-        }))?;
-    } else {
-        output::write(&described(&matrix, factor, registry))?;
+        }));
     }
-    Ok(ExitCode::SUCCESS)
+    output::write(&described(&matrix, factor, registry))
 }
 
 fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {

@@ -16,8 +16,8 @@ use trueput_runner::{Options, Registry, matrix};
 
 const EXAMPLES: &str = "\
 Examples:
-  trueput run plans/first-look.toml
-  trueput run plans/first-look.toml --engine lmdb --repeat 5
+  trueput run first-look
+  trueput run first-look --engine lmdb --repeat 5
   trueput run threen1 --engine lmdb,sqlite --durability process --set finish=100000
   trueput run threen1 --engine lmdb --durability process --knob lmdb.map_size=4GiB --workers 1,2,4
   trueput run tpcc --engine postgresql --workers 10 --set pacing=tpc --set prime=customer+stock
@@ -31,7 +31,7 @@ pub struct Arguments {
     /// A plan file, a ready plan, a workload, or published/ID for the nearest experiment to a
     /// published one
     #[arg(
-        value_name = "PLAN.toml|WORKLOAD|published/ID",
+        value_name = "PLAN|WORKLOAD|published/ID",
         required_unless_present = "resume"
     )]
     what: Option<String>,

@@ -1,0 +1,150 @@
+//! The plans of the repository's `plans/`, which are part of the program: a name is enough to run one
+//! from any folder.
+
+use crate::failure::Failure;
+use crate::output;
+use std::path::{Path, PathBuf};
+use trueput_record::plan::PlanFile;
+use trueput_record::suggest::did_you_mean;
+use trueput_runner::Registry;
+
+/// What may stand before a ready plan's name, as before its file's.
+const PREFIX: &str = "plans/";
+
+/// A plan that is part of the program.
+pub struct ReadyPlan {
+    /// The name of its file, without the ending.
+    pub name: &'static str,
+    /// Its TOML.
+    pub text: &'static str,
+}
+
+macro_rules! embedded {
+    ($($name:literal),* $(,)?) => {
+        [$(ReadyPlan {
+            name: $name,
+            text: include_str!(concat!("../../../plans/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// The ready plans; what to run first stands first.
+pub static ALL: [ReadyPlan; 18] = embedded![
+    "first-look",
+    "threen1-engines",
+    "threen1-commits",
+    "threen1-words",
+    "ycsb",
+    "larger-than-memory",
+    "symas-small",
+    "symas-scaling",
+    "symas-numa",
+    "oltp-cheats",
+    "oltp-knobs",
+    "gtm-tuning",
+    "sync-io",
+    "filesystems-small",
+    "filesystems-engines",
+    "filesystems-2010",
+    "log-flush",
+    "berkeleydb-log-flush",
+];
+
+impl ReadyPlan {
+    /// What the plan is called where messages name its file.
+    pub fn path(&self) -> String {
+        format!("{PREFIX}{}.toml", self.name)
+    }
+
+    /// Reads the plan.
+    ///
+    /// # Errors
+    /// As [`PlanFile::parse`].
+    pub fn plan(&self) -> Result<PlanFile, trueput_record::Error> {
+        PlanFile::parse(Path::new(&self.path()), self.text)
+    }
+
+    /// What to type for it: the name alone, unless a workload has it too.
+    pub fn typed(&self, registry: &Registry) -> String {
+        match registry.workload(self.name) {
+            Ok(_) => format!("{PREFIX}{}", self.name),
+            Err(_) => self.name.to_owned(),
+        }
+    }
+}
+
+/// The ready plan of that name, which may be written as its file's: `first-look`,
+/// `plans/first-look` or `plans/first-look.toml`.
+pub fn named(given: &str) -> Option<&'static ReadyPlan> {
+    let name = given.strip_prefix(PREFIX).unwrap_or(given);
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    ALL.iter().find(|plan| plan.name == name)
+}
+
+/// Reads a plan file or a ready plan, or makes a plan for a workload. A file that is there comes
+/// first, then a workload, then a ready plan.
+///
+/// # Errors
+/// As [`PlanFile::read`]; and where there is nothing of that name.
+pub fn plan_or_workload(what: &str, registry: &Registry) -> Result<PlanFile, Failure> {
+    let path = PathBuf::from(what);
+    let names_file = what.contains('/') || path.extension().is_some_and(|end| end == "toml");
+    if path.is_file() {
+        return Ok(PlanFile::read(&path)?);
+    }
+    if !names_file && registry.workload(what).is_ok() {
+        return Ok(PlanFile::for_workload(what));
+    }
+    if let Some(ready) = named(what) {
+        if names_file && what.ends_with(".toml") {
+            output::note(&format!(
+                "there is no file {what} here; this is trueput's own plan {}",
+                ready.name
+            ));
+        }
+        return Ok(ready.plan()?);
+    }
+    match names_file {
+        true => Ok(PlanFile::read(&path)?),
+        false => Err(unknown(what, registry)),
+    }
+}
+
+/// Nothing has that name.
+fn unknown(what: &str, registry: &Registry) -> Failure {
+    let workloads = registry.workloads.iter();
+    let workloads = workloads.map(|workload| workload.info().name);
+    let hint = did_you_mean(what, workloads.chain(ALL.iter().map(|plan| plan.name)));
+    Failure::usage(format!(
+        "no workload or plan '{what}'{hint}; 'trueput workloads' and 'trueput plan list' list them"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_plan_of_the_repository_is_ready_and_names_itself_as_its_file() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| {
+            let path = entry.unwrap().path();
+            path.file_stem().unwrap().to_str().unwrap().to_owned()
+        });
+        let ready: BTreeSet<_> = ALL.iter().map(|plan| plan.name.to_owned()).collect();
+        assert_eq!(ready, files.collect());
+        for plan in &ALL {
+            assert_eq!(plan.plan().unwrap().name, plan.name);
+            assert!(!plan.plan().unwrap().about.is_empty(), "{}", plan.name);
+        }
+    }
+
+    #[test]
+    fn a_ready_plan_may_be_written_as_its_file() {
+        for given in ["first-look", "plans/first-look", "plans/first-look.toml"] {
+            assert_eq!(named(given).unwrap().name, "first-look");
+        }
+        assert!(named("other/first-look.toml").is_none());
+    }
+}

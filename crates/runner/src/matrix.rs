@@ -2,9 +2,12 @@
 
 mod conditions;
 mod ineffective;
+mod names;
 mod reach;
 mod steps;
 mod turns;
+
+pub use names::name_trials;
 
 use crate::Registry;
 use crate::bind::{check_fit, in_an_engines_place, in_words};
@@ -110,11 +113,14 @@ pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Resu
         let message = format!("the plan has {total} trials; {MAX_TRIALS} is the most");
         return Err(expansion.wrong("repeat", message));
     }
-    let trials = (1..=plan.repeat)
-        .flat_map(|repeat| cells.iter().map(move |cell| (repeat, cell)))
-        .enumerate()
-        .map(|(index, (repeat, cell))| numbered(cell, repeat, index + 1))
-        .collect();
+    let of_repeat = |repeat| {
+        cells.iter().map(move |cell| TrialSpec {
+            repeat,
+            ..cell.clone()
+        })
+    };
+    let mut trials: Vec<TrialSpec> = (1..=plan.repeat).flat_map(of_repeat).collect();
+    name_trials(&mut trials);
     Ok(Matrix {
         trials,
         left_out,
@@ -127,28 +133,6 @@ fn nothing_left(left_out: &[String]) -> String {
         [] => "the plan names no engine; see 'trueput engines'".to_owned(),
         _ => format!("nothing is left to run: {}", left_out.join("; ")),
     }
-}
-
-fn numbered(cell: &TrialSpec, repeat: u32, number: usize) -> TrialSpec {
-    let mut spec = TrialSpec {
-        repeat,
-        ..cell.clone()
-    };
-    spec.id = trial_id(&spec, number);
-    spec
-}
-
-/// The id of the `number`th trial of a run, from 1: `0007-lmdb-async-w4-r2`.
-#[must_use]
-pub fn trial_id(spec: &TrialSpec, number: usize) -> String {
-    let TrialSpec {
-        engine,
-        durability,
-        workers,
-        repeat,
-        ..
-    } = spec;
-    format!("{number:04}-{engine}-{durability}-w{workers}-r{repeat}")
 }
 
 /// One of those who compete.
@@ -437,6 +421,7 @@ impl<'a> Expansion<'a> {
             let placed = self.with_log_placed(engine, &draft.knobs, &conditions, left_out)?;
             let Some(knobs) = placed else { continue };
             for settings in combinations(settings) {
+                let conditions = self.with_end(&settings, &conditions);
                 let (settings, job) = self.bound(&settings, &conditions)?;
                 if job.durability().is_some_and(|own| own != draft.durability) {
                     continue;

@@ -26,7 +26,8 @@ pub fn parse_rates(text: &str) -> Result<Vec<f64>, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run conditions (override the plan)")]
 pub struct Surroundings {
-    /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m
+    /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m [default: until the
+    /// operations are done; 10 s with a rate and no number of operations]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub duration: Option<f64>,
     /// Time that workers run before the measurement: seconds, or with a unit [default: 0]

@@ -7,6 +7,7 @@
 
 mod support;
 
+use serde_json::Value;
 use std::path::Path;
 use support::copies::{append, set_every_rate};
 use support::{ALL_WELL, Bench, stderr, stdout};
@@ -176,4 +177,48 @@ fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
         assert_eq!(end.enough, Some(Enough::Narrow), "{output:?}");
         assert!((3..12).contains(&trials.len()), "{}", trials.len());
     }
+}
+
+/// The durations of a plan's trials, as `plan check` tells them.
+fn durations(arguments: &[&str]) -> Vec<Option<f64>> {
+    let mut check = vec!["plan", "check"];
+    check.extend(arguments);
+    check.push("--json");
+    let output = Bench::new().run(&check);
+    let matrix: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{arguments:?}: {}", stderr(&output)));
+    let trials = matrix["trials"].as_array().unwrap().iter();
+    trials
+        .map(|trial| trial["conditions"]["duration_s"].as_f64())
+        .collect()
+}
+
+#[test]
+fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
+    let process = ["--engine", "lmdb", "--durability", "process"];
+    let of = |workload: &str, more: &[&str]| durations(&[&[workload], &process[..], more].concat());
+    let ten = vec![Some(10.0)];
+    assert_eq!(of("micro", &["--set", "test=read-while-writing"]), ten);
+    assert_eq!(
+        of("micro", &["--set", "test=read-random", "--rate", "1000"]),
+        ten
+    );
+    assert_eq!(of("ycsb", &["--rate", "1000"]), ten);
+    assert_eq!(of("tpcc", &["--rate", "10"]), ten);
+    assert_eq!(of("ycsb", &["--rate", "0,1000"]), [None, Some(10.0)]);
+    // The controls: what has an end, or was given a duration, is left as it is.
+    assert_eq!(of("micro", &["--set", "test=read-random"]), [None]);
+    assert_eq!(
+        of("micro", &["--set", "test=fill-random", "--rate", "1000"]),
+        [None]
+    );
+    assert_eq!(
+        of("ycsb", &["--rate", "1000", "--set", "operationcount=500"]),
+        [None]
+    );
+    assert_eq!(of("threen1", &["--rate", "1000"]), [None]);
+    assert_eq!(
+        of("ycsb", &["--rate", "1000", "--duration", "3"]),
+        [Some(3.0)]
+    );
 }

@@ -67,6 +67,12 @@ pub trait Workload: Send + Sync {
         Ok(())
     }
 
+    /// Whether a trial that is given no duration ends where these settings say. One that does not,
+    /// such as an open loop without a number of operations, is given [`DEFAULT_DURATION_S`].
+    fn has_end(&self, _settings: &Resolved, _conditions: &Conditions) -> bool {
+        true
+    }
+
     /// Binds it to settings that were resolved with [`trueput_engine::knob::resolve`], and to the
     /// conditions under which it will run.
     ///
@@ -75,6 +81,9 @@ pub trait Workload: Send + Sync {
     /// conditions (a duration for what ends by itself): what was given and what would be right.
     fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String>;
 }
+
+/// The duration of a trial that has no end of its own, seconds.
+pub const DEFAULT_DURATION_S: f64 = 10.0;
 
 /// A setting that a plan gives and that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,10 +6,12 @@ use crate::host::placement;
 use crate::log_place::{LOG, LOG_DIRECTORY};
 use crate::round::rounds;
 use trueput_engine::Engine;
+use trueput_engine::knob::resolve;
 use trueput_record::conditions::Arrival;
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};
+use trueput_workloads::DEFAULT_DURATION_S;
 
 impl Expansion<'_> {
     /// Leaves out what this machine or this user has not; other cells run, whatever the plan says
@@ -68,6 +70,19 @@ impl Expansion<'_> {
             self.lacking("log_filesystem", why, left_out)?;
         }
         Ok(None)
+    }
+
+    /// The conditions of a trial with those settings: one that would have no end is given a duration.
+    pub(super) fn with_end(&self, settings: &Settings, conditions: &Conditions) -> Conditions {
+        let mut conditions = conditions.clone();
+        let name = &self.plan.workload;
+        let resolved = resolve(name, self.workload.settings(), settings);
+        let is_endless =
+            resolved.is_ok_and(|settings| !self.workload.has_end(&settings, &conditions));
+        if conditions.duration_s.is_none() && is_endless {
+            conditions.duration_s = Some(DEFAULT_DURATION_S);
+        }
+        conditions
     }
 
     /// Workers must be able to run where each combination of conditions places them, and what is

@@ -1,6 +1,6 @@
 //! Servers that could not reach their folder, left out of a plan that leaves out what is not to be had.
 
-use super::{Error, Matrix, nothing_left, trial_id};
+use super::{Error, Matrix, name_trials, nothing_left};
 use crate::bind::bind;
 use crate::{Registry, host};
 use std::collections::BTreeMap;
@@ -38,9 +38,7 @@ impl Matrix {
             self.left_out
                 .extend(reason.map(|reason| format!("{engine}: {reason}")));
         }
-        for (index, spec) in self.trials.iter_mut().enumerate() {
-            spec.id = trial_id(spec, index + 1);
-        }
+        name_trials(&mut self.trials);
         match self.trials.is_empty() {
             true => Err(Error {
                 place: plan.origin.of("engines"),

@@ -154,6 +154,7 @@ impl Expansion<'_> {
             return Ok(None);
         }
         let given: Settings = spec.settings.clone();
+        spec.conditions = self.with_end(&given, &spec.conditions);
         let (settings, job) = self.bound(&given, &spec.conditions)?;
         if let Err(why) = check_fit(&*job, engine, &knobs) {
             let why = step_of(ground, step, &why);

@@ -176,9 +176,7 @@ fn trials(
     }
     // All problems once, then all again, as every plan is run.
     trials.sort_by_key(|spec| spec.repeat);
-    for (index, spec) in trials.iter_mut().enumerate() {
-        spec.id = matrix::trial_id(spec, index + 1);
-    }
+    matrix::name_trials(&mut trials);
     Ok(trials)
 }
 

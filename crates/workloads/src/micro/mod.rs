@@ -52,6 +52,16 @@ impl Workload for Micro {
         settings::check_given(given)
     }
 
+    fn has_end(&self, settings: &Resolved, conditions: &Conditions) -> bool {
+        let test = settings.text("test");
+        let does_each_once = test.starts_with("fill-") || test.starts_with("delete-");
+        let has_others = test.starts_with("read-while-")
+            || settings.unsigned("writers") > 0
+            || settings.unsigned("scanners") > 0;
+        let is_counted = settings.unsigned("operations") > 0;
+        is_counted || does_each_once || (conditions.rate.is_none() && !has_others)
+    }
+
     fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(MicroJob {
             problem: Problem::new(settings, conditions)?,

@@ -60,6 +60,10 @@ impl Workload for Tpcc {
         settings::SETTINGS
     }
 
+    fn has_end(&self, settings: &Resolved, conditions: &Conditions) -> bool {
+        conditions.rate.is_none() || settings.unsigned("transactions") > 0
+    }
+
     fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(TpccJob {
             settings: Settings::of(settings, conditions)?,

@@ -52,6 +52,10 @@ impl Workload for Ycsb {
         settings::SETTINGS
     }
 
+    fn has_end(&self, settings: &Resolved, conditions: &Conditions) -> bool {
+        conditions.rate.is_none() || settings.unsigned("operationcount") > 0
+    }
+
     fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
         let properties = Properties::of(settings, conditions.duration_s.is_some())?;
         Ok(Box::new(YcsbJob {

@@ -29,8 +29,9 @@ macro_rules! embedded {
 }
 
 /// The ready plans; what to run first stands first.
-pub static ALL: [ReadyPlan; 18] = embedded![
+pub static ALL: [ReadyPlan; 19] = embedded![
     "first-look",
+    "first-look-long",
     "threen1-engines",
     "threen1-commits",
     "threen1-words",

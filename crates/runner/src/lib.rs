@@ -30,6 +30,7 @@ mod resume;
 mod round;
 mod run;
 mod sampler;
+mod time_estimate;
 mod timeline;
 mod trial;
 mod work_folder;
@@ -41,6 +42,7 @@ pub use event::{Event, Phase};
 pub use repeats::RepeatRule;
 pub use resume::{check_folder, has_worked_in};
 pub use run::{Summary, create_run, run};
+pub use time_estimate::TimeEstimate;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -8,8 +8,8 @@ use crate::{output, repeats, signals};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report};
-use trueput_record::{RunFolder, RunManifest};
-use trueput_runner::{ConformanceCache, Options, Registry, Summary};
+use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
+use trueput_runner::{ConformanceCache, Options, Registry, Summary, TimeEstimate};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
 ///
@@ -49,6 +49,9 @@ pub fn carry_out(
     json: bool,
 ) -> Result<ExitCode, Failure> {
     caution(manifest, registry);
+    if !json {
+        tell_time(folder, manifest)?;
+    }
     let mut progress = if json {
         Progress::json()
     } else {
@@ -61,6 +64,26 @@ pub fn carry_out(
         repeats::tell(folder)?;
     }
     Ok(exit_code(&summary))
+}
+
+/// Says how long the trials that have not ended will take, where that is more than a minute.
+fn tell_time(folder: &RunFolder, manifest: &RunManifest) -> Result<(), Failure> {
+    let stored = folder.trials()?.trials;
+    let has_ended = |record: &TrialRecord| record.outcome != Outcome::Interrupted;
+    let ended = stored.iter().filter(|record| has_ended(record));
+    let ended: BTreeSet<_> = ended.map(|record| record.spec.id.as_str()).collect();
+    let left = manifest.trials.iter();
+    let left = left.filter(|spec| !ended.contains(spec.id.as_str()));
+    let results = folder.path().parent().unwrap_or(folder.path());
+    let estimate = TimeEstimate::of(left, results);
+    if estimate.is_worth_saying() {
+        let sooner = match manifest.until {
+            Some(_) => "; enough repeats may end it sooner",
+            None => "",
+        };
+        output::note(&format!("{}{sooner}", estimate.in_words()));
+    }
+    Ok(())
 }
 
 /// Says where a lesser build of an engine is used because a better one was not found, and which

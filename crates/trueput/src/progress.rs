@@ -16,6 +16,9 @@ use trueput_runner::{Event, Phase};
 /// How often a plain line tells how far a trial is.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// After the first repeat it is said how long the others take, where that is longer than this.
+const WORTH_SAYING: Duration = Duration::from_secs(60);
+
 /// Steps of the bar.
 const STEPS: u64 = 1_000;
 
@@ -97,6 +100,7 @@ impl Progress {
                 failures,
                 remembered_from,
             } => {
+                self.pace.end_conformance(now);
                 let subject = format!("{contender} {durability}");
                 match remembered_from {
                     Some(from) => self.remembered_conformance(&subject, from),
@@ -105,7 +109,7 @@ impl Progress {
             }
             Event::TrialStarted { number, of, spec } => {
                 let name = format!("trial {number} of {of}, {}", spec.id);
-                self.begin_trial(&name, now);
+                self.begin_trial(&name, spec.cell, now);
                 self.trials.push((spec.id.clone(), name));
             }
             Event::TrialProgress {
@@ -117,7 +121,7 @@ impl Progress {
                 self.advance(id, *phase, *fraction, *rate_per_s, now);
             }
             Event::TrialEnded { record } => {
-                self.pace.end_trial(now);
+                self.pace.end_trial(record.spec.cell, now);
                 self.trials.retain(|(id, _)| *id != record.spec.id);
                 self.say(&format!("{}: {}", record.spec.id, ending(record)));
             }
@@ -151,9 +155,13 @@ impl Progress {
         }
     }
 
-    fn begin_trial(&mut self, name: &str, now: Instant) {
-        self.pace.begin_trial(now);
+    fn begin_trial(&mut self, name: &str, cell: u32, now: Instant) {
+        let is_first_again = self.pace.begin_trial(cell, now);
         self.told = now;
+        let left = self.pace.run_left(now);
+        if let Some(left) = left.filter(|&left| is_first_again && left >= WORTH_SAYING) {
+            self.say(&format!("first repeat done: about {} left", duration(left)));
+        }
         match &self.manner {
             Manner::Bar(bar) => {
                 bar.set_position(0);

@@ -7,8 +7,11 @@
 
 mod support;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use support::copies::{append, set_every_rate};
 use support::{ALL_WELL, Bench, stderr, stdout};
 use trueput_record::folder::{Enough, RunEnd, Until};
@@ -221,4 +224,84 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
         of("ycsb", &["--rate", "1000", "--duration", "3"]),
         [Some(3.0)]
     );
+}
+
+#[test]
+fn a_plan_is_told_with_its_time_from_durations_and_earlier_runs() {
+    let bench = Bench::new();
+    let told = |more: &[&str]| {
+        let mut check = vec!["plan", "check"];
+        check.extend(more);
+        stdout(&bench.run(&check))
+    };
+    let process = ["--engine", "lmdb", "--durability", "process"];
+    let reads = [
+        "micro",
+        "--duration",
+        "30",
+        "--workers",
+        "1,2",
+        "--repeat",
+        "3",
+    ];
+    let text = told(&[&reads[..], &process].concat());
+    assert!(text.ends_with("at least 3 min for 6 trials\n"), "{text}");
+    let short = [
+        "threen1",
+        "--set",
+        "finish=200",
+        "--workers",
+        "1",
+        "--repeat",
+        "2",
+    ];
+    let short = [&short[..], &process].concat();
+    let text = told(&short);
+    assert!(
+        text.ends_with("time unknown for 2 trials: the first repeat shows it\n"),
+        "{text}"
+    );
+    let ran = bench.run(&[&["run"], &short[..]].concat());
+    assert_eq!(ran.status.code(), Some(ALL_WELL), "{}", stderr(&ran));
+    let text = told(&short);
+    let line = text.lines().last().unwrap();
+    assert!(
+        line.starts_with("about ") && line.ends_with(" s for 2 trials"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_long_run_says_its_time_before_it_begins() {
+    let bench = Bench::new();
+    let mut arguments = vec![
+        "run",
+        "micro",
+        "--engine",
+        "lmdb",
+        "--durability",
+        "process",
+    ];
+    arguments.extend([
+        "--set",
+        "records=100",
+        "--duration",
+        "40",
+        "--workers",
+        "1,2",
+    ]);
+    let mut command = bench.command(&arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut told = Vec::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        told.push(line.unwrap());
+        if told.last().unwrap().contains("trial 1 of 2") {
+            break;
+        }
+    }
+    support::signal(child.id().cast_signed(), Signal::SIGINT);
+    child.wait().unwrap();
+    let is_estimate = |line: &String| line.contains("at least 80 s for 2 trials");
+    assert!(told.iter().any(is_estimate), "{told:?}");
 }

@@ -53,7 +53,7 @@ pub fn load_average() -> [f64; 3] {
 }
 
 /// How this program was built: `release` or `debug`.
-fn profile() -> &'static str {
+pub(crate) fn profile() -> &'static str {
     if cfg!(debug_assertions) {
         "debug"
     } else {

@@ -20,6 +20,6 @@ mod user;
 pub(crate) mod waits;
 
 pub(crate) use allocator::in_use as allocator_in_use;
-pub(crate) use facts::{cores, kernel};
+pub(crate) use facts::{cores, kernel, profile};
 pub use facts::{facts, load_average};
 pub(crate) use file_system::{free_bytes, nearest_existing};

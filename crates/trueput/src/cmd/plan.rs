@@ -7,14 +7,15 @@ use crate::ready_plans::{self, ReadyPlan};
 use crate::{output, table};
 use clap::{Args, Subcommand};
 use serde_json::json;
+use std::path::Path;
 use std::process::ExitCode;
 use trueput_record::TrialSpec;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::text::visible;
 use trueput_record::value::format_bytes;
-use trueput_runner::Registry;
 use trueput_runner::disk_space::DiskSpace;
 use trueput_runner::matrix::{self, Builds, Matrix};
+use trueput_runner::{Registry, TimeEstimate};
 
 /// How much of what a plan is about is listed, characters: with its name and workload, that fits 100
 /// columns.
@@ -27,6 +28,9 @@ Examples:
   trueput plan check first-look
   trueput plan check first-look --workers 1,2,4,8
   trueput plan check published/informix-2010-oltp-cheats --scale 0.02";
+
+/// Where the times of earlier trials come from.
+const EARLIER_RUNS: &str = "results";
 
 /// What `trueput plan` is given.
 #[derive(Debug, Args)]
@@ -156,6 +160,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     let mut matrix = matrix::expand_with(&plan, registry, Builds::Unopened)?;
     matrix.left_out.extend(left_out);
     let factor = arguments.disk.factor;
+    let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));
     if arguments.json {
         let DiskSpace {
             expected_bytes,
@@ -171,9 +176,16 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
             "left_out": matrix.left_out,
             "not_opened": matrix.not_opened,
             "disk": disk,
+            "time": {
+                "known_s": time.known_s,
+                "unknown_trials": time.unknown,
+                "trials_by_duration_alone": time.by_duration,
+            },
         }));
     }
-    output::write(&described(&matrix, factor, registry))
+    let mut text = described(&matrix, factor, registry);
+    text.push_str(&format!("{}\n", time.in_words()));
+    output::write(&text)
 }
 
 fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {

@@ -1,6 +1,7 @@
 //! How long is left, of a trial and of the whole run. An estimate that takes its word from what was
 //! seen so far, and is silent before anything was.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use trueput_runner::Phase;
 
@@ -9,6 +10,8 @@ use trueput_runner::Phase;
 pub struct Pace {
     run_began: Instant,
     trial_began: Instant,
+    /// When the last trial ended.
+    ended_at: Instant,
     phase_began: Instant,
     phase: Option<Phase>,
     fraction: f64,
@@ -16,6 +19,10 @@ pub struct Pace {
     /// Of them; several are under way where contenders take turns.
     begun: usize,
     ended: usize,
+    /// How long the last trial of each cell took, without its conformance suite.
+    cells: BTreeMap<u32, Duration>,
+    /// Whether every cell has been run once: a trial of a second repeat has begun.
+    knows_all_cells: bool,
 }
 
 impl Pace {
@@ -24,12 +31,15 @@ impl Pace {
         Self {
             run_began: now,
             trial_began: now,
+            ended_at: now,
             phase_began: now,
             phase: None,
             fraction: 0.0,
             trials: 0,
             begun: 0,
             ended: 0,
+            cells: BTreeMap::new(),
+            knows_all_cells: false,
         }
     }
 
@@ -41,9 +51,16 @@ impl Pace {
         };
     }
 
-    /// A trial begins.
-    pub fn begin_trial(&mut self, now: Instant) {
+    /// A trial begins. Returns whether it is the first of a second repeat.
+    pub fn begin_trial(&mut self, cell: u32, now: Instant) -> bool {
         self.begun += 1;
+        self.wait_for_trial(now);
+        let is_again = self.cells.contains_key(&cell);
+        is_again && !std::mem::replace(&mut self.knows_all_cells, true)
+    }
+
+    /// The conformance suite has ended: what follows is the trial's own time.
+    pub fn end_conformance(&mut self, now: Instant) {
         self.wait_for_trial(now);
     }
 
@@ -63,8 +80,11 @@ impl Pace {
     }
 
     /// A trial has ended.
-    pub fn end_trial(&mut self, now: Instant) {
+    pub fn end_trial(&mut self, cell: u32, now: Instant) {
         self.ended += 1;
+        let took = now.duration_since(self.trial_began);
+        self.cells.insert(cell, took);
+        self.ended_at = now;
         self.wait_for_trial(now);
     }
 
@@ -77,14 +97,31 @@ impl Pace {
         Some(passed.mul_f64((1.0 - self.fraction) / self.fraction))
     }
 
-    /// What is left of the run, if the trials to come take as long as those that ended; `None`
-    /// before the first has ended.
+    /// What is left of the run: each cell as long as when it was last run, once all were; before, if
+    /// the trials to come take as long as those that ended, conformance included. `None` before the
+    /// first has ended.
     pub fn run_left(&self, now: Instant) -> Option<Duration> {
+        let to_come = self.trials.saturating_sub(self.begun);
         let ended = u32::try_from(self.ended).ok().filter(|&ended| ended > 0)?;
-        let mean = self.trial_began.duration_since(self.run_began) / ended;
-        let to_come = u32::try_from(self.trials.saturating_sub(self.begun)).ok()?;
+        let mean = match self.knows_all_cells {
+            true => self.cells.values().sum::<Duration>() / u32::try_from(self.cells.len()).ok()?,
+            false => self.ended_at.duration_since(self.run_began) / ended,
+        };
+        let later = match self.knows_all_cells {
+            true => self.time_of_last(to_come)?,
+            false => mean * u32::try_from(to_come).ok()?,
+        };
         let of_this = mean.saturating_sub(now.duration_since(self.trial_began));
-        Some(self.trial_left(now).unwrap_or(of_this) + mean * to_come)
+        Some(self.trial_left(now).unwrap_or(of_this) + later)
+    }
+
+    /// How long so many trials take at the end of a run, in which all cells take turns.
+    fn time_of_last(&self, trials: usize) -> Option<Duration> {
+        let cells = self.cells.len();
+        let rounds = u32::try_from(trials / cells).ok()?;
+        let all: Duration = self.cells.values().sum();
+        let rest: Duration = self.cells.values().rev().take(trials % cells).sum();
+        Some(all * rounds + rest)
     }
 }
 
@@ -106,9 +143,9 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(start);
         pace.begin_run(3, start);
-        pace.begin_trial(start);
-        pace.end_trial(start + 10 * SECOND);
-        pace.begin_trial(start + 10 * SECOND);
+        pace.begin_trial(0, start);
+        pace.end_trial(0, start + 10 * SECOND);
+        pace.begin_trial(1, start + 10 * SECOND);
         pace.advance(Phase::Run, 0.0, start + 10 * SECOND);
         pace.advance(Phase::Run, 0.25, start + 12 * SECOND);
         let now = start + 12 * SECOND;
@@ -121,12 +158,33 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(start);
         pace.begin_run(4, start);
-        (0..2).for_each(|_| pace.begin_trial(start));
-        (0..2).for_each(|_| pace.end_trial(start + 20 * SECOND));
-        (0..2).for_each(|_| pace.begin_trial(start + 20 * SECOND));
+        (0..2).for_each(|cell| _ = pace.begin_trial(cell, start));
+        (0..2).for_each(|cell| pace.end_trial(cell, start + 20 * SECOND));
+        (0..2).for_each(|cell| _ = pace.begin_trial(cell, start + 20 * SECOND));
         pace.advance(Phase::Run, 0.0, start + 20 * SECOND);
         pace.advance(Phase::Run, 0.5, start + 30 * SECOND);
         let now = start + 30 * SECOND;
         assert_eq!(pace.run_left(now), Some(10 * SECOND));
+    }
+
+    #[test]
+    fn cells_to_come_take_as_long_as_they_took_without_their_conformance() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        pace.begin_run(6, start);
+        // A slow engine whose suite takes 30 s, and a fast one.
+        assert!(!pace.begin_trial(0, start));
+        pace.end_conformance(start + 30 * SECOND);
+        pace.end_trial(0, start + 40 * SECOND);
+        assert!(!pace.begin_trial(1, start + 40 * SECOND));
+        pace.end_trial(1, start + 41 * SECOND);
+        let now = start + 41 * SECOND;
+        assert!(pace.begin_trial(0, now), "the second repeat begins");
+        pace.advance(Phase::Run, 0.0, now);
+        pace.advance(Phase::Run, 0.5, now + 5 * SECOND);
+        // Five seconds of this one, one of its rival, and a repeat of eleven.
+        assert_eq!(pace.run_left(now + 5 * SECOND), Some(17 * SECOND));
+        pace.end_trial(0, now + 10 * SECOND);
+        assert!(!pace.begin_trial(1, now + 10 * SECOND));
     }
 }

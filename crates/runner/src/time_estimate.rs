@@ -1,0 +1,220 @@
+//! How long a run will take, as far as that is known before it: from durations, and from how long the
+//! same trials took in earlier runs.
+
+use crate::host::profile;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use trueput_record::{Outcome, RunFolder, TrialRecord, TrialSpec};
+
+/// So many earlier runs are looked at, the newest first.
+const MOST_RUNS: usize = 20;
+
+/// A longer file of trials is not read for an estimate.
+const LONGEST_BYTES: u64 = 16 << 20;
+
+/// More time than this between the end of a trial and the start of the next is a pause.
+const LONGEST_GAP_S: f64 = 60.0;
+
+/// A run of less than this is not announced.
+const SHORTEST_S: f64 = 60.0;
+
+/// So many trials of unknown length may take long.
+const MANY_TRIALS: usize = 10;
+
+/// How long trials will take.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TimeEstimate {
+    /// How many trials there are.
+    pub trials: usize,
+    /// How many of them say nothing of their length, and were not run before.
+    pub unknown: usize,
+    /// How many have a duration, and were not run before: what surrounds it is not known.
+    pub by_duration: usize,
+    /// How long all but the unknown take together, seconds.
+    pub known_s: f64,
+}
+
+impl TimeEstimate {
+    /// The estimate of some trials, with what earlier runs in that folder for results took.
+    #[must_use]
+    pub fn of<'a>(trials: impl IntoIterator<Item = &'a TrialSpec>, results: &Path) -> Self {
+        let trials: Vec<_> = trials.into_iter().collect();
+        let wanted: HashSet<String> = trials.iter().map(|spec| key(spec)).collect();
+        let earlier = earlier(results, &wanted);
+        let mut estimate = Self {
+            trials: trials.len(),
+            ..Self::default()
+        };
+        for spec in trials {
+            let by_duration = spec.conditions.duration_s;
+            match (earlier.get(&key(spec)), by_duration) {
+                (Some(&time_s), _) => estimate.known_s += time_s,
+                (None, Some(duration_s)) => {
+                    estimate.by_duration += 1;
+                    estimate.known_s += spec.conditions.warm_up_s + duration_s;
+                }
+                (None, None) => estimate.unknown += 1,
+            }
+        }
+        estimate
+    }
+
+    /// Whether it is to be said before a run: it takes more than a minute, or may.
+    #[must_use]
+    pub fn is_worth_saying(&self) -> bool {
+        self.known_s > SHORTEST_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
+    }
+
+    /// In words: `about 3 min for 125 trials`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self {
+            trials, unknown, ..
+        } = *self;
+        let about = match self.by_duration {
+            0 => "about",
+            // Loading and verifying come on top.
+            _ => "at least",
+        };
+        let time = in_words(self.known_s);
+        let plural = if trials == 1 { "" } else { "s" };
+        let later = "the first repeat shows it";
+        match trials - unknown {
+            known if unknown == 0 => format!("{about} {time} for {known} trial{plural}"),
+            0 => format!("time unknown for {trials} trial{plural}: {later}"),
+            known => format!(
+                "{about} {time} for {known} of {trials} trials; time unknown for {unknown}: {later}"
+            ),
+        }
+    }
+}
+
+/// A time as people say it.
+fn in_words(time_s: f64) -> String {
+    let seconds = time_s.ceil() as u64;
+    let minutes = (time_s / 60.0).round() as u64;
+    match minutes {
+        _ if seconds <= 90 => format!("{seconds} s"),
+        ..60 => format!("{minutes} min"),
+        _ if minutes.is_multiple_of(60) => format!("{} h", minutes / 60),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
+/// All that decides how long a trial takes.
+fn key(spec: &TrialSpec) -> String {
+    let alike = TrialSpec {
+        id: String::new(),
+        cell: 0,
+        repeat: 0,
+        note: None,
+        step: None,
+        ..spec.clone()
+    };
+    serde_json::to_string(&alike).unwrap_or_default()
+}
+
+/// How long trials that are wanted took in the newest of the earlier runs that had them, seconds.
+fn earlier(results: &Path, wanted: &HashSet<String>) -> HashMap<String, f64> {
+    let entries = std::fs::read_dir(results).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    // Their names begin with the time.
+    folders.sort();
+    let mut found = HashMap::new();
+    for folder in folders.iter().rev().take(MOST_RUNS) {
+        if found.len() == wanted.len() {
+            break;
+        }
+        for (key, time_s) in of_run(folder).unwrap_or_default() {
+            if wanted.contains(&key) {
+                found.entry(key).or_insert(time_s);
+            }
+        }
+    }
+    found
+}
+
+/// The mean time of each cell of a run by this kind of build, seconds; `None` where it tells nothing.
+fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
+    let size = folder.join("trials.jsonl").metadata().ok()?.len();
+    if size > LONGEST_BYTES {
+        return None;
+    }
+    let (folder, manifest) = RunFolder::open(folder).ok()?;
+    if manifest.host.program.profile != profile() {
+        return None;
+    }
+    let mut trials = folder.trials().ok()?.trials;
+    trials.retain(|trial| matches!(trial.outcome, Outcome::Valid | Outcome::Invalid { .. }));
+    let mut sums: HashMap<String, (f64, u32)> = HashMap::new();
+    for (index, trial) in trials.iter().enumerate() {
+        if let Some(time_s) = time_s(trial, trials.get(index + 1)) {
+            let (sum, count) = sums.entry(key(&trial.spec)).or_default();
+            *sum += time_s;
+            *count += 1;
+        }
+    }
+    let means = sums.into_iter();
+    Some(
+        means
+            .map(|(key, (sum, count))| (key, sum / f64::from(count)))
+            .collect(),
+    )
+}
+
+/// How long a trial took: until the next one was released, or as far as its own record tells.
+fn time_s(trial: &TrialRecord, next: Option<&TrialRecord>) -> Option<f64> {
+    let measured = trial.measurement.as_ref()?;
+    let part = |time_s: Option<f64>| time_s.unwrap_or_default();
+    let own = measured.elapsed_s
+        + trial.spec.conditions.warm_up_s
+        + part(trial.verification.as_ref().map(|checked| checked.elapsed_s))
+        + part(trial.load.as_ref().map(|load| load.elapsed_s));
+    let at = |trial: &TrialRecord| trial.started_at.parse::<jiff::Timestamp>().ok();
+    let gap = next.and_then(|next| Some(at(next)?.duration_since(at(trial)?).as_secs_f64()));
+    Some(match gap {
+        // Contenders that take turns are released together.
+        Some(gap) if gap > own && gap - own < LONGEST_GAP_S => gap,
+        _ => own,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(trials: usize, unknown: usize, by_duration: usize, known_s: f64) -> TimeEstimate {
+        TimeEstimate {
+            trials,
+            unknown,
+            by_duration,
+            known_s,
+        }
+    }
+
+    #[test]
+    fn an_estimate_says_what_is_known_and_what_is_not() {
+        let said = |estimate: TimeEstimate| estimate.in_words();
+        assert_eq!(
+            said(estimate(125, 0, 0, 182.0)),
+            "about 3 min for 125 trials"
+        );
+        assert_eq!(said(estimate(1, 0, 1, 90.0)), "at least 90 s for 1 trial");
+        assert_eq!(
+            said(estimate(9, 4, 0, 5_400.0)),
+            "about 1 h 30 min for 5 of 9 trials; time unknown for 4: the first repeat shows it"
+        );
+        assert_eq!(
+            said(estimate(9, 9, 0, 0.0)),
+            "time unknown for 9 trials: the first repeat shows it"
+        );
+    }
+
+    #[test]
+    fn a_short_run_needs_no_announcement() {
+        assert!(!estimate(5, 0, 0, 59.0).is_worth_saying());
+        assert!(estimate(5, 0, 0, 61.0).is_worth_saying());
+        assert!(!estimate(9, 9, 0, 0.0).is_worth_saying());
+        assert!(estimate(10, 10, 0, 0.0).is_worth_saying());
+    }
+}

@@ -246,7 +246,7 @@ fn turned(values: u32, factor: f64) -> String {
     let text = terminal(&report(cells.collect()), 200);
     let start = text.find("Effect of each knob").unwrap();
     let section = &text[start..];
-    section[..section.find("redb has no durability").unwrap()].to_owned()
+    section[..section.find("redb does not support durability").unwrap()].to_owned()
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn a_report_says_what_was_measured_on_what_and_how_to_repeat_it() {
         "INVALID 0005-fjall-async-w4-r1: longest sequence: expected 350, found 349",
         "FAILED 0006-sqlite-async-w4-r1: worker 2 was killed by SIGKILL",
         "the cost of the harness",
-        "redb has no durability 'process'",
+        "redb does not support durability 'process'",
         "trueput run 'plans/first look.toml'",
     ];
     for part in parts {

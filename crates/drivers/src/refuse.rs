@@ -42,7 +42,9 @@ pub(crate) fn check_parameters(has: usize, given: &[Datum<'_>]) -> Result<()> {
 
 /// A level of durability that `engine` has not.
 pub(crate) fn no_durability(engine: &str, durability: Durability) -> Error {
-    Error::Unsupported(format!("{engine} has no durability '{durability}'"))
+    Error::Unsupported(format!(
+        "{engine} does not support durability '{durability}'"
+    ))
 }
 
 /// Whether the operating system's error `code` says that storage is full.

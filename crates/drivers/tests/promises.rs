@@ -41,7 +41,7 @@ fn the_default_knobs_make_the_promise_that_an_engine_states() {
             let with_defaults = turned(name, level, &[]);
             assert_eq!(engine.promise(level), with_defaults.clone().ok(), "{name}");
             if let Err(error) = with_defaults {
-                let text = format!("{name} has no durability '{level}'");
+                let text = format!("{name} does not support durability '{level}'");
                 assert_eq!(error, Error::Unsupported(text));
             }
         }

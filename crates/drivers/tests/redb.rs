@@ -19,7 +19,7 @@ fn every_promised_level_opens_and_no_other_does() {
             "{durability}"
         );
         if let Err(error) = opened {
-            let text = format!("redb has no durability '{durability}'");
+            let text = format!("redb does not support durability '{durability}'");
             assert_eq!(error, Error::Unsupported(text));
         }
     }

@@ -115,8 +115,9 @@ pub trait Engine: Send + Sync {
     /// [`Error::Unsupported`] where it has not the level, or not with these knobs.
     fn promise_with(&self, durability: Durability, _knobs: &Resolved) -> Result<Promise> {
         let name = self.info().name;
-        self.promise(durability)
-            .ok_or_else(|| Error::Unsupported(format!("{name} has no durability '{durability}'")))
+        self.promise(durability).ok_or_else(|| {
+            Error::Unsupported(format!("{name} does not support durability '{durability}'"))
+        })
     }
 
     /// What its sessions' transactions never show each other with these knobs, by key and in scans;

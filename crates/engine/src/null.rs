@@ -65,7 +65,7 @@ impl Engine for Null {
             Ok(Box::new(Nothing))
         } else {
             Err(Error::Unsupported(format!(
-                "null has no durability '{}'",
+                "null does not support durability '{}'",
                 spec.durability
             )))
         }

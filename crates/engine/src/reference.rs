@@ -80,7 +80,7 @@ impl Engine for Reference {
         if spec.durability != Durability::None {
             let level = spec.durability;
             return Err(Error::Unsupported(format!(
-                "reference has no durability '{level}'"
+                "reference does not support durability '{level}'"
             )));
         }
         let path = spec.directory.join("records");

@@ -77,7 +77,7 @@ impl Engine for Storage {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         if self.promise(spec.durability).is_none() {
             return Err(Error::Unsupported(format!(
-                "{NAME} has no durability '{}'",
+                "{NAME} does not support durability '{}'",
                 spec.durability
             )));
         }

@@ -71,7 +71,10 @@ fn a_level_that_the_engine_has_not_fails_and_says_so() {
     let checks = conformance::run(&Reference, folder.path(), Durability::Sync, &knobs);
     assert_eq!(checks.len(), 1);
     assert!(!checks[0].passed);
-    assert_eq!(checks[0].detail, "reference has no durability 'sync'");
+    assert_eq!(
+        checks[0].detail,
+        "reference does not support durability 'sync'"
+    );
 }
 
 #[test]

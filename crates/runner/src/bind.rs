@@ -86,7 +86,7 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
             .map(trueput_record::Durability::name)
             .collect();
         return Err(format!(
-            "{name} has no durability '{}'; it has {}",
+            "{name} does not support durability '{}'; it supports {}",
             spec.durability,
             has.join(", ")
         ));
@@ -102,8 +102,8 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     let native = native.map_err(|error| in_words(name, error))?;
     if native.is_some() && !suit_a_program(&spec.conditions) {
         return Err(format!(
-            "the native program of {name} runs its share at once and whole: it can be placed (cpus, \
-             numa, allocator); leave rate, warm_up, duration and what else surrounds a trial out"
+            "the native program of {name} runs all of its work at once: it accepts cpus, numa and \
+             allocator only; remove rate, warm_up, duration and other conditions"
         ));
     }
     placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
@@ -143,7 +143,7 @@ pub(crate) fn in_an_engines_place(
     match named {
         storage::NAME => Ok(&STORAGE),
         _ => Err(format!(
-            "{workload} needs no engine, for it measures the storage itself: leave '{named}' out"
+            "{workload} measures the storage itself and uses no engine: remove '{named}'"
         )),
     }
 }
@@ -173,7 +173,7 @@ fn check_job(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(),
     check_crash(job, engine, spec)?;
     match job.durability() {
         Some(level) if level != spec.durability => Err(format!(
-            "{} with these settings has durability '{level}', not '{}'",
+            "with these settings, {} has durability '{level}', not '{}'",
             spec.workload, spec.durability
         )),
         _ => Ok(()),
@@ -187,7 +187,7 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
     let name = engine.info().name;
     if !engine.capabilities().retains_data {
         return Err(format!(
-            "{name} keeps nothing that could come back after a crash: leave crash_and_recover out"
+            "{name} stores nothing that could survive a crash: remove crash_and_recover"
         ));
     }
     if spec
@@ -196,8 +196,8 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
         .is_some_and(trueput_engine::secret::is_address)
     {
         return Err(format!(
-            "this {name} is yours and is not killed: leave crash_and_recover out, or have a server \
-             of the trial's own"
+            "this {name} is your server and is not killed: remove crash_and_recover, or let the \
+             trial start its own server"
         ));
     }
     job.check_crash(spec.durability.after_killed_processes())
@@ -219,7 +219,7 @@ fn check_id(id: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "'{id}' is no trial id; it is made of letters, digits, '-', '_' and '.'"
+        "'{id}' is not a trial id: use letters, digits, '-', '_' and '.'"
     ))
 }
 
@@ -229,7 +229,7 @@ fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
     let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
     if several && !engine.capabilities().several_processes {
         return Err(format!(
-            "{} allows one process on a database, so its {} workers must be threads",
+            "{} allows only one process to open a database: run its {} workers as threads",
             spec.engine, spec.workers
         ));
     }

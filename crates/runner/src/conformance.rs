@@ -121,7 +121,7 @@ fn run_suite(
         Err(Halt::Interrupted) => return Err(Halt::Interrupted),
     };
     let Report::Conformed { checks, .. } = report else {
-        let reason = "the conformance suite gave another answer".to_owned();
+        let reason = "the conformance suite returned an unexpected result".to_owned();
         return Ok(failed(0, vec![reason]));
     };
     let reasons = failures(&checks);

@@ -90,8 +90,12 @@ impl Context<'_> {
         if let Some(hash) = self.hashes.get(file) {
             return Ok(hash.clone());
         }
-        let hash = sha256_of(file)
-            .map_err(|error| format!("{} cannot be read for its hash: {error}", file.display()))?;
+        let hash = sha256_of(file).map_err(|error| {
+            format!(
+                "cannot read {} to compute its hash: {error}",
+                file.display()
+            )
+        })?;
         self.hashes.insert(file.to_owned(), hash.clone());
         Ok(hash)
     }

@@ -53,7 +53,9 @@ pub(crate) fn recover(
         first_commit_s,
     } = report.map_err(|halt| hosting.explained(halt))?
     else {
-        return Err(Halt::Failed(format!("{what} gave another answer")));
+        return Err(Halt::Failed(format!(
+            "{what} returned an unexpected result"
+        )));
     };
     let before_s = server_s.unwrap_or_default();
     Ok(Aftermath {

@@ -26,7 +26,12 @@ pub fn parse_factor(text: &str) -> Result<f64, String> {
     let factor = text.parse::<f64>().ok();
     factor
         .filter(|factor| (0.01..=100.0).contains(factor))
-        .ok_or_else(|| format!("'{text}' is no factor; write a number from 0.01 to 100, as in 1.5"))
+        .ok_or_else(|| {
+            format!(
+                "'{text}' is not a factor: write a number from 0.01 to 100, as in \
+            1.5"
+            )
+        })
 }
 
 /// The room that a trial or a run needs.
@@ -89,7 +94,10 @@ impl DiskSpace {
         let needed = format_bytes(self.needed_bytes);
         let expected = format_bytes(self.expected_bytes);
         match self.needed_bytes == (self.expected_bytes as f64 * factor) as u64 {
-            true => format!("{needed} needed ({factor} times the {expected} that databases take)"),
+            true => format!(
+                "{needed} needed ({factor} times the expected {expected} of \
+                databases)"
+            ),
             false => format!("{needed} needed"),
         }
     }
@@ -172,7 +180,7 @@ mod tests {
         let explained = space(1 << 30, 4 << 30).explained(4.0);
         assert_eq!(
             explained,
-            "4 GiB needed (4 times the 1 GiB that databases take)"
+            "4 GiB needed (4 times the expected 1 GiB of databases)"
         );
         assert_eq!(space(1 << 30, 5 << 30).explained(4.0), "5 GiB needed");
     }

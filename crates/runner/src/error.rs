@@ -8,7 +8,7 @@ use trueput_record::value::format_bytes;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plan comes to no trial at all.
-    #[error("there is no trial to run")]
+    #[error("no trial to run")]
     NoTrials,
     /// A trial asks for what its engine or workload has not.
     #[error("trial {id}: {message}")]
@@ -36,8 +36,8 @@ pub enum Error {
     },
     /// The file system of the work folder has too little room.
     #[error(
-        "work folder {path}: {}, {} free; free some, name another folder, or give --disk-factor where \
-         the engines take less",
+        "work folder {path}: {}, {} free: free some space, choose another directory, or lower \
+         --disk-factor",
         space.explained(*factor),
         format_bytes(*free_bytes)
     )]

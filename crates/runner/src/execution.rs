@@ -433,8 +433,8 @@ impl<'a> Watch<'a> {
             }
             if told.elapsed() >= RESTLESS {
                 return Err(Halt::Failed(format!(
-                    "its workers did not come to rest within {} s, so that others could take their \
-                     turn; run it without turns",
+                    "its workers did not pause within {} s for the next time slice: run it \
+                     without --turns",
                     RESTLESS.as_secs()
                 )));
             }
@@ -501,7 +501,7 @@ impl<'a> Watch<'a> {
                 Report::Resting => part.rests = true,
                 Report::Executed(execution) => part.execution = Some(*execution),
                 Report::Failed { message } => self.fail(index, &format!(": {message}")),
-                other => self.fail(index, &format!(": sent what nobody asked for: {other:?}")),
+                other => self.fail(index, &format!(": sent an unexpected message: {other:?}")),
             },
         }
     }
@@ -547,7 +547,7 @@ impl<'a> Watch<'a> {
             if silent && !part.warned {
                 part.warned = true;
                 let silence_s = SILENCE.as_secs();
-                let message = format!("{} has said nothing for {silence_s} s", self.name(index));
+                let message = format!("{} has not responded for {silence_s} s", self.name(index));
                 context.warn(message);
             }
         }

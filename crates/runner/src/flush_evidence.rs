@@ -21,7 +21,9 @@ pub(crate) fn countable(spec: &TrialSpec, bound: &Bound, directory: &Path) -> Op
         return None;
     }
     if spec.build.as_deref().is_some_and(is_address) {
-        return Some(Err("a user's server keeps its own files".to_owned()));
+        return Some(Err(
+            "the files of a user's server are not visible".to_owned()
+        ));
     }
     // Without a file system of its own the log's folder is not there yet, and will lie here.
     let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
@@ -108,8 +110,8 @@ pub(crate) fn evidence(
         Err(why) => return not_counted(commits, why),
     };
     match (commits, completed) {
-        (None, _) => not_counted(None, "how many commits changed something is not known"),
-        (_, None) => not_counted(commits, "the device's counters cannot be read"),
+        (None, _) => not_counted(None, "it is unknown how many commits changed data"),
+        (_, None) => not_counted(commits, "cannot read the device's counters"),
         (Some(commits), Some(completed)) => {
             let evidence = FlushEvidence {
                 commits,

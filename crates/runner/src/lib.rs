@@ -70,7 +70,7 @@ impl Registry {
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, String> {
         if name == trueput_engine::storage::NAME {
             return Err(format!(
-                "'{name}' is no engine: it stands for the files of the workloads that need none"
+                "'{name}' is not an engine: it stands for workloads that need none"
             ));
         }
         let found = self
@@ -89,7 +89,7 @@ impl Registry {
                 false => did_you_mean(name, names.iter().copied()),
             };
             format!(
-                "no engine '{}'{hint}; the engines are {}",
+                "unknown engine '{}'{hint}; engines: {}",
                 shown(name),
                 names.join(", ")
             )
@@ -110,7 +110,7 @@ impl Registry {
             let names: Vec<_> = self.workloads.iter().map(|w| w.info().name).collect();
             let hint = did_you_mean(name, names.iter().copied());
             format!(
-                "no workload '{name}'{hint}; the workloads are {}",
+                "unknown workload '{name}'{hint}; workloads: {}",
                 names.join(", ")
             )
         })

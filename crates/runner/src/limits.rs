@@ -166,8 +166,7 @@ pub(crate) fn doubts(cold_start: Option<ColdStart>) -> Option<String> {
     let warm = cold_start.filter(|start| !start.is_cold())?;
     let ColdStart { pages, pages_left } = warm;
     Some(format!(
-        "the start was to be cold, but {pages_left} of the database's {pages} pages stayed in the \
-         page cache"
+        "cold start failed: {pages_left} of the database's {pages} pages stayed in the page cache"
     ))
 }
 

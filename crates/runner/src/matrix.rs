@@ -110,7 +110,7 @@ pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Resu
     turns::leave_out_alone(&mut cells);
     let total = cells.len() * plan.repeat as usize;
     if total > MAX_TRIALS {
-        let message = format!("the plan has {total} trials; {MAX_TRIALS} is the most");
+        let message = format!("the plan has {total} trials; the maximum is {MAX_TRIALS}");
         return Err(expansion.wrong("repeat", message));
     }
     let of_repeat = |repeat| {
@@ -131,7 +131,7 @@ pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Resu
 fn nothing_left(left_out: &[String]) -> String {
     match left_out {
         [] => "the plan names no engine; see 'trueput engines'".to_owned(),
-        _ => format!("nothing is left to run: {}", left_out.join("; ")),
+        _ => format!("nothing to run: {}", left_out.join("; ")),
     }
 }
 
@@ -276,9 +276,8 @@ impl<'a> Expansion<'a> {
                 .map_err(|why| self.wrong("engines", why))?;
         }
         if self.plan.durability != PlanFile::for_workload(workload).durability {
-            let message = format!(
-                "{workload} takes its durability from its own settings: leave durability out"
-            );
+            let message =
+                format!("the settings of {workload} define its durability: remove durability");
             return Err(self.wrong("durability", message));
         }
         let engine = in_an_engines_place(workload, trueput_engine::storage::NAME)
@@ -300,7 +299,7 @@ impl<'a> Expansion<'a> {
                     build: Build::Default(engine),
                 }),
                 Some(error) => left_out.push(format!(
-                    "{} is not there: {}",
+                    "{} is not installed: {}",
                     contender.engine,
                     with_install(&error, engine)
                 )),
@@ -351,8 +350,8 @@ impl<'a> Expansion<'a> {
         let build = rival.contender.build.as_ref()?;
         (self.builds == Builds::Unopened).then(|| {
             format!(
-                "build {}@{} is not looked into: whether it can be used, its version and its limits \
-                 show when the plan is run",
+                "build {}@{} is not loaded by this command: its version and limits are known when \
+                 the plan runs",
                 rival.contender.engine,
                 build.display()
             )
@@ -543,7 +542,8 @@ impl<'a> Expansion<'a> {
             Some(WorkerKind::Processes) if !several => {
                 let name = engine.info().name;
                 let message = format!(
-                    "{name} lets only one process open a database; its workers can only be threads"
+                    "{name} allows only one process to open a database: run its workers as \
+                     threads"
                 );
                 self.lacking("worker_kind", message, left_out)?;
                 Ok(None)
@@ -611,7 +611,7 @@ fn lacks_level(engine: &dyn Engine, level: Durability) -> String {
         .filter(|&level| engine.promise(level).is_some());
     let has: Vec<_> = has.map(Durability::name).collect();
     format!(
-        "{} has no durability '{level}'; it has {}",
+        "{} does not support durability '{level}'; it supports {}",
         engine.info().name,
         has.join(", ")
     )

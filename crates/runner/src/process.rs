@@ -184,7 +184,7 @@ impl Pool {
         let status = match status {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => status_text(status),
-            Ok(None) => "closed its pipe and did not end".to_owned(),
+            Ok(None) => "closed its pipe but did not exit".to_owned(),
             Err(error) => format!("cannot be waited for: {error}"),
         };
         let tail = process.tail.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,7 +228,7 @@ pub(crate) fn status_text(status: ExitStatus) -> String {
 fn hear(reports: impl Read, index: usize, sender: &Sender<(usize, Heard)>) {
     for line in BufReader::new(reports).split(b'\n').map_while(Result::ok) {
         let report = serde_json::from_slice(&line).unwrap_or_else(|error| Report::Failed {
-            message: format!("sent a line that is no report: {error}"),
+            message: format!("sent a line that is not a report: {error}"),
         });
         if sender
             .send((index, Heard::Report(Box::new(report))))

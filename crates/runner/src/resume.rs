@@ -24,8 +24,8 @@ pub fn check_folder(folder: &RunFolder) -> Result<(), Error> {
         Some(link) => Err(Error::Results {
             path: folder.path().to_owned(),
             message: format!(
-                "{} is a link, and a run writes into no link: name the folder for databases with \
-                 --work, and have files where links are",
+                "{} is a link, and a run does not write through links: name the directory for \
+                 databases with --work, and replace links by files",
                 link.display()
             ),
         }),

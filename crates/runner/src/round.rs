@@ -110,7 +110,7 @@ fn check_room_together(
     match free.filter(|&free| free < needed) {
         None => Ok(()),
         Some(free) => Err(format!(
-            "too little room for all that take turns: {} needed, {} free",
+            "too little disk space for all contenders that take turns: {} needed, {} free",
             format_bytes(needed),
             format_bytes(free)
         )),

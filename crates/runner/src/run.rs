@@ -234,7 +234,7 @@ pub fn run(
     });
     for line in stored.damaged {
         let message = format!(
-            "line {} of the trials is damaged: {}",
+            "line {} of trials.jsonl is damaged: {}",
             line.line, line.message
         );
         observer(&Event::Warning { message });
@@ -412,7 +412,8 @@ fn settle(trials: &mut [Trial], round: &[&TrialSpec], manifest: &RunManifest) {
         if interrupted {
             *outcome = Outcome::Interrupted;
         } else if !is_whole && *outcome == Outcome::Valid {
-            let reason = "it took turns without those that had ended before the run was cut off";
+            let reason = "it ran without the contenders that had finished before the run was \
+                interrupted";
             *outcome = Outcome::Invalid {
                 reasons: vec![reason.to_owned()],
             };

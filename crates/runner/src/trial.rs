@@ -209,12 +209,12 @@ impl Place {
             self.assignment(spec, trial, Part::Conclude(totals)),
             Some(Phase::Verify),
             None,
-            "checking the outcome",
+            "verification",
         );
         let Report::Concluded(concluded) = concluded.map_err(|halt| hosting.explained(halt))?
         else {
             return Err(Halt::Failed(
-                "checking the outcome gave another answer".to_owned(),
+                "verification returned an unexpected result".to_owned(),
             ));
         };
         conclude(spec, &self.bound, *concluded, trial);
@@ -291,16 +291,16 @@ fn ceilings(
         generation: 0,
         part,
     };
-    let why = match limits::alone_within(context, assignment, "measuring the ceilings") {
+    let why = match limits::alone_within(context, assignment, "measuring the hardware limits") {
         Ok(Report::Ceilings(measured)) => {
             context.ceilings.insert(key, (*measured).clone());
             return Ok(Some(*measured));
         }
-        Ok(_) => "the process gave another answer".to_owned(),
+        Ok(_) => "the process returned an unexpected result".to_owned(),
         Err(Halt::Failed(reason)) => reason,
         Err(Halt::Interrupted) => return Err(Halt::Interrupted),
     };
-    context.warn(format!("the machine's ceilings cannot be measured: {why}"));
+    context.warn(format!("cannot measure the hardware limits: {why}"));
     Ok(None)
 }
 
@@ -355,7 +355,7 @@ fn describe_prepared(
     } = prepared
     else {
         return Err(Halt::Failed(
-            "preparing the database gave another answer".to_owned(),
+            "preparing the database returned an unexpected result".to_owned(),
         ));
     };
     if let Some(done) = load {
@@ -471,7 +471,7 @@ fn check_room(
     let space = bound.disk_space(spec, factor);
     match host::free_bytes(directory) {
         Some(free) if free < space.needed_bytes => Err(format!(
-            "too little room in {}: {}, {} free",
+            "too little disk space in {}: {}, {} free",
             directory.display(),
             space.explained(factor),
             format_bytes(free)
@@ -563,7 +563,7 @@ fn conclude(spec: &TrialSpec, bound: &Bound, concluded: Concluded, trial: &mut T
 pub(crate) fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
-        reasons.push("debug build: its figures say nothing of a release build".to_owned());
+        reasons.push("debug build: its figures do not apply to a release build".to_owned());
     }
     let version = trial
         .record
@@ -572,7 +572,7 @@ pub(crate) fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
         .map_or("", |engine| engine.version.trim());
     if version.is_empty() {
         reasons.push(format!(
-            "{} does not say its version",
+            "{} does not report its version",
             bound.engine.info().name
         ));
     }

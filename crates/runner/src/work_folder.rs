@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 
 const MARKER: &str = ".trueput-work";
 const MARKER_FIRST_LINE: &str =
-    "This is a work folder of trueput: it makes databases here and removes them.";
+    "This is a work directory of trueput: it creates databases here and removes them.";
 const CREATED: &str = "created: ";
 const RUN_MARKER: &str = ".trueput-run";
-const RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
+const RUN_MAGIC: &str = "The trueput run of this name creates databases here and removes them";
 
 /// A work folder in use.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl WorkFolder {
             remove_empty(&absolute, created.as_deref());
             return Err(match error.kind() {
                 ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                    refuse("is not a folder; name one, or a name that is free".to_owned())
+                    refuse("is not a directory: name a directory, or a new name".to_owned())
                 }
                 _ => refuse(format!("cannot be made: {error}")),
             });
@@ -61,7 +61,8 @@ impl WorkFolder {
             true => folder.probe().map_err(refused)?,
             false if !is_empty(&folder.path).map_err(refused)? => {
                 return Err(refuse(
-                    "is not ours: it holds files and no mark of trueput; name an empty or new one"
+                    "is not trueput's: it holds files, but no mark of trueput; name \
+                     an empty or new directory"
                         .to_owned(),
                 ));
             }
@@ -180,7 +181,7 @@ impl RunArea {
         filesystem::unmake(&path)?;
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(format!("{} cannot be removed: {error}", path.display()))
+                Err(format!("cannot remove {}: {error}", path.display()))
             }
             _ => Ok(()),
         }
@@ -246,7 +247,7 @@ impl RunMark {
         let lock = fs::File::open(folder).map_err(|error| error.to_string())?;
         let at_work = || {
             format!(
-                "{}: the run is at work (process {})",
+                "{}: the run is active (process {})",
                 folder.display(),
                 self.pid
             )
@@ -268,8 +269,7 @@ impl RunMark {
     /// A sentence.
     pub fn remove(&self, folder: &Path) -> Result<(), String> {
         let path = folder.join(RUN_MARKER);
-        fs::remove_file(&path)
-            .map_err(|error| format!("{} cannot be removed: {error}", path.display()))
+        fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
     }
 }
 
@@ -278,8 +278,8 @@ fn lock(path: &Path) -> Result<fs::File, String> {
     let folder = fs::File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
     match folder.try_lock() {
         Err(fs::TryLockError::WouldBlock) => Err(
-            "another run of that name is at work here; name another work folder, or wait until it \
-             has ended"
+            "another run of that name is active here: name another work directory, or wait until \
+             it has finished"
                 .to_owned(),
         ),
         // A file system that has no locks is no reason not to measure on it.
@@ -296,7 +296,7 @@ fn make_folder(path: &Path) -> Result<(), String> {
             let folder = metadata.is_dir();
             folder
                 .then_some(())
-                .ok_or_else(|| "is there already and no folder".to_owned())
+                .ok_or_else(|| "exists and is not a directory".to_owned())
         }
         Err(error) => Err(format!("cannot be made: {error}")),
     }
@@ -357,7 +357,7 @@ mod tests {
         fs::write(folder.path().join("thesis.txt"), "ten years").unwrap();
         let error = WorkFolder::claim(folder.path()).unwrap_err();
         assert!(
-            error.is_usage() && error.to_string().contains("is not ours"),
+            error.is_usage() && error.to_string().contains("is not trueput's"),
             "{error}"
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -383,7 +383,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         for path in [file.clone(), file.join("below")] {
             let error = WorkFolder::claim(&path).unwrap_err();
-            assert!(error.to_string().contains("is not a folder"), "{error}");
+            assert!(error.to_string().contains("is not a directory"), "{error}");
         }
     }
 
@@ -413,7 +413,7 @@ mod tests {
         };
         let area = open().unwrap();
         let error = open().unwrap_err();
-        assert!(error.to_string().contains("at work here"), "{error}");
+        assert!(error.to_string().contains("active here"), "{error}");
         drop(area);
         open().unwrap().close();
     }

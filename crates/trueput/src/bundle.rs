@@ -43,7 +43,7 @@ impl Opened {
         let mut trials = report.trials.iter();
         let has_ended = trials.any(|trial| trial.outcome != Outcome::Interrupted);
         match self.is_unpacked() && !has_ended {
-            true => Err(no_bundle(&self.named, "no trial of it has ended")),
+            true => Err(no_bundle(&self.named, "no trial of it has finished")),
             false => {
                 self.note_lack_of_sums();
                 Ok(report)
@@ -56,7 +56,7 @@ impl Opened {
         if self.lacks_sums {
             let bundle = self.named.display();
             output::note(&format!(
-                "note: {bundle} has no {SUMS}: nothing shows that its files are what was packed"
+                "note: {bundle} has no {SUMS}: its files cannot be checked"
             ));
         }
     }

@@ -17,9 +17,8 @@ use trueput_runner::{ConformanceCache, Options, Registry, Summary, TimeEstimate}
 /// Where this program's own file or the signal handlers cannot be had.
 pub fn options(places: &Places) -> Result<Options, Failure> {
     let program = std::env::current_exe();
-    let worker_program = program.map_err(|error| {
-        Failure::Other(format!("cannot tell which file this program is: {error}"))
-    })?;
+    let worker_program = program
+        .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
     Ok(Options {
         worker_program,
         work: places.work.clone(),

@@ -85,7 +85,7 @@ impl Progress {
                 self.pace.begin_run(*trials, now);
                 let before = match done_before {
                     0 => String::new(),
-                    done => format!(" ({done} done before)"),
+                    done => format!(" ({done} done earlier)"),
                 };
                 let folder = folder.display();
                 self.say(&format!(
@@ -176,7 +176,7 @@ impl Progress {
             bar.finish_and_clear();
         }
         if interrupted {
-            self.say("stopped; what was measured is kept");
+            self.say("interrupted; finished trials are kept");
         }
     }
 

@@ -37,12 +37,12 @@ fn id(what: &str) -> Option<&str> {
 /// Reads a scale.
 pub fn parse_scale(text: &str) -> Result<f64, String> {
     let scale: f64 = text.parse().map_err(|_| {
-        format!("'{text}' is no number; write a part of the document's size, as in 0.01")
+        format!("'{text}' is not a number: write a part of the published size, as in 0.01")
     })?;
     match scale > 0.0 && scale <= 1.0 {
         true => Ok(scale),
         false => Err(format!(
-            "a scale of {text}; it must be above 0, and 1 is the document's size"
+            "scale {text} must be above 0; 1 is the published size"
         )),
     }
 }
@@ -63,7 +63,7 @@ pub fn plan(
         return match scale {
             None => Ok((plan_or_workload(what, registry)?, Vec::new())),
             Some(_) => Err(Failure::usage(format!(
-                "--scale is for published/ID, and '{what}' is none; see 'trueput published'"
+                "--scale needs published/ID, but '{what}' is not one; see 'trueput published'"
             ))),
         };
     };
@@ -77,7 +77,7 @@ pub fn missing(published: &Published, registry: &Registry, builds: Builds) -> Op
     let experiment = &published.experiment;
     if registry.workload(&experiment.workload).is_err() {
         return Some(format!(
-            "needs the workload {}, which this program does not have",
+            "needs the workload {}, which trueput does not have",
             experiment.workload
         ));
     }
@@ -86,7 +86,10 @@ pub fn missing(published: &Published, registry: &Registry, builds: Builds) -> Op
         .iter()
         .filter_map(|name| absent(name, registry, builds));
     match absent.by_ref().count() == engines.len() && !engines.is_empty() {
-        true => Some(format!("needs {}, which is not here", engines.join(" or "))),
+        true => Some(format!(
+            "needs {}, which is not installed",
+            engines.join(" or ")
+        )),
         false => None,
     }
 }
@@ -137,9 +140,9 @@ fn nearest(
     if scale < 1.0 {
         plan.conditions.image_bytes = None;
     }
-    let mut note = format!("{PREFIX}{id} at scale {scale}; 1 is the document's size");
+    let mut note = format!("{PREFIX}{id} at scale {scale} (1 is the published size)");
     if let Some(why) = without_file_systems(&mut plan, registry, builds) {
-        note = format!("{note}; on the work folder as it is: {why}");
+        note = format!("{note}; running on the current file system instead: {why}");
     }
     plan.about = format!(
         "The nearest to \"{}\" ({}) that this machine can run, at {scale} of its size.",
@@ -168,7 +171,7 @@ fn absent(name: &str, registry: &Registry, builds: Builds) -> Option<String> {
     let error = builds.missing(engine)?;
     let install = engine.info().install;
     Some(format!(
-        "{name} is not here: {error}; to install: {install}"
+        "{name} is not installed: {error}; to install: {install}"
     ))
 }
 

@@ -28,7 +28,12 @@ pub fn parse_part(text: &str) -> Result<f64, String> {
         None => number(text),
     };
     part.filter(|part| (0.0..1.0).contains(part))
-        .ok_or_else(|| format!("'{text}' is no part; write 3% or 0.03, from 0 to less than 100%"))
+        .ok_or_else(|| {
+            format!(
+                "'{text}' is not a part: write 3% or 0.03, from 0 to less than \
+            100%"
+            )
+        })
 }
 
 /// Reads how narrow an interval is to be.
@@ -37,7 +42,7 @@ fn parse_half_width(text: &str) -> Result<f64, String> {
     let fits = half_width >= LEAST_HALF_WIDTH;
     fits.then_some(half_width).ok_or_else(|| {
         format!(
-            "no number of repeats makes an interval as narrow as '{text}'; write {}% or more",
+            "repeats cannot make an interval as narrow as '{text}': write {}% or more",
             LEAST_HALF_WIDTH * 100.0
         )
     })
@@ -48,7 +53,7 @@ fn parse_budget(text: &str) -> Result<f64, String> {
     let budget_s = parse_seconds(text)?;
     let fits = budget_s > 0.0;
     fits.then_some(budget_s)
-        .ok_or_else(|| format!("a budget of {text} is none; write a time, as in 10m"))
+        .ok_or_else(|| format!("the budget must be above 0, not {text}: write a time, as in 10m"))
 }
 
 /// Options for repeats that go on until enough is known.
@@ -136,18 +141,18 @@ pub fn tell(folder: &RunFolder) -> Result<(), Failure> {
                 width * 100.0
             )
         }
-        None => "some cell has fewer than three repeats that count".to_owned(),
+        None => "a cell has fewer than 3 valid repeats".to_owned(),
     };
     let enough = report.end.and_then(|end| end.enough);
     let why = match (enough, until.half_width) {
         (Some(enough), _) => enough.words().to_owned(),
         (None, Some(half_width)) => {
             format!(
-                "every repeat was run, and ±{} % was asked for",
+                "all repeats were run; ±{} % was requested",
                 half_width * 100.0
             )
         }
-        (None, None) => "every repeat was run".to_owned(),
+        (None, None) => "all repeats were run".to_owned(),
     };
     output::note(&format!("repeats ended: {why}; {known}"));
     Ok(())

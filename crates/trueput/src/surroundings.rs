@@ -13,7 +13,7 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
     let number = text
         .replace('_', "")
         .parse()
-        .map_err(|_| format!("'{text}' is no rate per second"))?;
+        .map_err(|_| format!("'{text}' is not a rate per second"))?;
     check_rate(number)
 }
 

@@ -72,7 +72,8 @@ impl Foreign {
         {
             let named = named.display();
             foreign.add(format!(
-                "{named} (a folder in which databases are made and removed; --work names it, too)"
+                "{named} (a directory in which databases are created and removed; --work names \
+                 it, too)"
             ));
         }
         foreign
@@ -148,19 +149,21 @@ impl Trust {
         let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if !self.trust_plan && !can_ask {
             return Err(Failure::usage(format!(
-                "{what} names what is not from the known places: {}; look at it, then add \
-                 --trust-plan",
+                "{what} uses files or servers outside the known directories: {}; check them, then \
+                 add --trust-plan",
                 foreign.0.join(", ")
             )));
         }
-        output::note(&format!("{what} names what is not from the known places:"));
+        output::note(&format!(
+            "{what} uses files or servers outside the known directories:"
+        ));
         for one in &foreign.0 {
             output::note(&format!("  {one}"));
         }
         match self.trust_plan || agrees() {
             true => Ok(()),
             false => Err(Failure::usage(format!(
-                "{what} is not trusted: nothing is run"
+                "{what} is not trusted: nothing was run"
             ))),
         }
     }

@@ -33,7 +33,7 @@ fn every_engine_present_finds_the_same_answers_at_every_level_it_has() {
     }
     let report = stdout(&output);
     assert!(
-        report.contains("redb has no durability 'async'"),
+        report.contains("redb does not support durability 'async'"),
         "{report}"
     );
     assert!(report.contains("run folder: results/"), "{report}");

@@ -36,15 +36,15 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
     let cases: &[(&[&str], &[&str])] = &[
         (
             &["run", "threen1", "--engine", "lmbd"],
-            &["no engine 'lmbd'", "did you mean 'lmdb'"],
+            &["unknown engine 'lmbd'", "did you mean 'lmdb'"],
         ),
         (
             &["run", "threen1", "--engine", "postgres://me:hush@host/db"],
-            &["no engine 'postgres://me'", "behind its engine and @"],
+            &["unknown engine 'postgres://me'", "behind its engine and @"],
         ),
         (
             &["run", "threen2", "--engine", "lmdb"],
-            &["no workload", "did you mean 'threen1'"],
+            &["unknown workload", "did you mean 'threen1'"],
         ),
         (&["knobs", "sqlit"], &["did you mean 'sqlite'"]),
         (&["check", "sqlit"], &["did you mean 'sqlite'"]),
@@ -125,7 +125,7 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
         (run(&["--knob", "map_size=1"]), "write ENGINE.NAME=VALUE"),
         (
             run(&["--durability", "buffered"]),
-            "lmdb has no durability 'buffered'; it has sync",
+            "lmdb does not support durability 'buffered'; it supports sync",
         ),
         (
             run(&[
@@ -155,7 +155,7 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
         "--worker-kind",
         "processes",
     ];
-    assert_refused(&bench, &[(threads, &["redb lets only one process"])]);
+    assert_refused(&bench, &[(threads, &["redb allows only one process"])]);
 }
 
 #[test]
@@ -216,10 +216,10 @@ fn what_would_change_nothing_is_refused_and_never_passed_over() {
         ),
         (&["--until", "0%"], &["'0%'", "0.01% or more"]),
         (&["--until", "0.001%"], &["as narrow as '0.001%'"]),
-        (&["--until", "NaN"], &["'NaN' is no part"]),
-        (&["--until", "100%"], &["'100%' is no part"]),
-        (&["--budget", "0"], &["a budget of 0 is none"]),
-        (&["--disk-factor", "0"], &["'0' is no factor"]),
+        (&["--until", "NaN"], &["'NaN' is not a part"]),
+        (&["--until", "100%"], &["'100%' is not a part"]),
+        (&["--budget", "0"], &["the budget must be above 0, not 0"]),
+        (&["--disk-factor", "0"], &["'0' is not a factor"]),
     ];
     for (given, words) in cases {
         let arguments = [&micro, *given].concat();
@@ -255,7 +255,7 @@ fn what_would_change_nothing_is_refused_and_never_passed_over() {
             &["plan", "check", "twice.toml"],
             &["twice.toml:", "lmdb.map_size is set twice"],
         ),
-        (&["run", "when.toml"], &["when.toml:4: ", "is for nobody"]),
+        (&["run", "when.toml"], &["when.toml:4: ", "matches nothing"]),
         (
             &["run", "size.toml"],
             &["size.toml:5: ", "size and records"],
@@ -338,9 +338,9 @@ fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_
             "lmdb: keys of 600 B are longer than the 511 B",
         ),
         (&["--set", "records=9000000000000"], "free"),
-        (&["--memory", "1000TiB"], "this machine has"),
+        (&["--memory", "1000TiB"], "exceeds this machine's"),
         (&["--rate", "-5"], "must be between 0"),
-        (&["--arrival", "poisson"], "give a rate"),
+        (&["--arrival", "poisson"], "set a rate"),
     ];
     let bench = with_a_run();
     for (given, words) in cases {
@@ -497,10 +497,7 @@ fn a_bad_problem_is_named_with_its_line() {
 fn a_place_that_this_machine_has_not_is_refused_by_run_and_by_plan_check() {
     let bench = with_a_run();
     let cases: &[(&[&str], &[&str])] = &[
-        (
-            &["--cpus", "4000"],
-            &["processor 4000", "this machine has 0"],
-        ),
+        (&["--cpus", "4000"], &["CPU 4000", "this machine has 0"]),
         (
             &["--cpus", "a"],
             &["--cpus", "'a' is no list of processors"],
@@ -535,7 +532,7 @@ fn an_image_that_no_file_system_is_made_in_is_refused() {
     let run = ["run", "threen1", "--engine", "lmdb", "--image", "1GiB"];
     let here = [&run[..], &["--filesystem", "here"]].concat();
     let own = [&run[..], &["--filesystem", "ext4:size=512MiB"]].concat();
-    let words: &[&str] = &["image is 1 GiB", "filesystem=ext4", "leave image out"];
+    let words: &[&str] = &["image is 1 GiB", "filesystem=ext4", "remove image"];
     let cases: &[(&[&str], &[&str])] = &[(&run, words), (&here, words), (&own, words)];
     assert_refused(&with_a_run(), cases);
 }

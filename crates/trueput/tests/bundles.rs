@@ -49,7 +49,7 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
         tar(&bench, at, "by-hand.tar.gz", &[&what]);
         let report = bench.run(&["report", "by-hand.tar.gz"]);
         assert_eq!(stdout(&report), expected, "{what}: {}", stderr(&report));
-        let noted = stderr(&report).contains("by-hand.tar.gz has no SHA256SUMS: nothing shows");
+        let noted = stderr(&report).contains("by-hand.tar.gz has no SHA256SUMS: its files");
         assert!(noted, "{}", stderr(&report));
     }
 }
@@ -70,7 +70,7 @@ fn an_archive_of_two_runs_is_refused_and_both_are_named() {
     tar(&bench, "copies", "one.tar.gz", &[&two, &one]);
     let said = refusal(&bench.run(&["report", "one.tar.gz"]));
     assert!(
-        said.contains(&two) && said.contains("not of its run"),
+        said.contains(&two) && said.contains("does not belong to the run"),
         "{said}"
     );
     // The control.
@@ -140,14 +140,11 @@ fn a_bundle_that_was_damaged_or_added_to_is_refused() {
         (wrong, "checksum"),
         (whole[..whole.len() - 4].to_vec(), "other.tar.gz"),
         (whole[..whole.len() / 2].to_vec(), "other.tar.gz"),
-        ([&whole[..], b"more"].concat(), "something follows the end"),
-        (
-            [&whole[..], &whole[..]].concat(),
-            "something follows the end",
-        ),
+        ([&whole[..], b"more"].concat(), "data follows the end"),
+        ([&whole[..], &whole[..]].concat(), "data follows the end"),
         (
             deflated(&[&inflated(&bundle)[..], b"more"].concat()),
-            "something follows",
+            "data follows",
         ),
     ] {
         let said = refused(&bench, &bytes);
@@ -183,7 +180,7 @@ fn a_file_that_is_not_the_one_that_was_packed_is_named() {
     tar(&bench, "unpacked", "changed.tar.gz", &[name]);
     let said = refusal(&bench.run(&["report", "changed.tar.gz"]));
     assert!(
-        said.contains("trials.jsonl is not what was packed"),
+        said.contains("trials.jsonl was changed since it was packed"),
         "{said}"
     );
     // Without its sums, as former versions packed it, it is read, and judged by what it says.
@@ -213,9 +210,9 @@ fn what_no_run_folder_has_is_named_and_refused() {
     let name = run.file_name().unwrap().to_str().unwrap();
     let before = bench.snapshot();
     for (path, kind, link, why) in [
-        ("../outside.txt", EntryType::Regular, "", "leads out"),
-        ("/outside.txt", EntryType::Regular, "", "leads out"),
-        ("a/../../run.json", EntryType::Regular, "", "leads out"),
+        ("../outside.txt", EntryType::Regular, "", "leaves the"),
+        ("/outside.txt", EntryType::Regular, "", "leaves the"),
+        ("a/../../run.json", EntryType::Regular, "", "leaves the"),
         (
             "NAME/end.json",
             EntryType::Symlink,
@@ -241,16 +238,16 @@ fn what_no_run_folder_has_is_named_and_refused() {
             "NAME/setup.sh",
             EntryType::Regular,
             "",
-            "which no run folder has",
+            "which a run folder does not contain",
         ),
         (
             "NAME/work/",
             EntryType::Directory,
             "",
-            "which no run folder has",
+            "which a run folder does not contain",
         ),
         ("NAME/run.json", EntryType::Regular, "", "twice"),
-        ("b/end.json", EntryType::Regular, "", "not of its run"),
+        ("b/end.json", EntryType::Regular, "", "not belong"),
         ("\u{1b}[31mred", EntryType::Regular, "", "\\u{1b}[31mred"),
     ] {
         let path = path.replace("NAME", name);
@@ -318,12 +315,12 @@ fn a_run_without_results_is_not_bundled_and_its_bundle_not_read() {
     let (run, _) = bundled(&bench);
     std::fs::write(run.join("trials.jsonl"), "").unwrap();
     let said = refusal(&bench.run(&["bundle", run.to_str().unwrap()]));
-    assert!(said.contains("no trial of this run has ended"), "{said}");
+    assert!(said.contains("no trial of this run has finished"), "{said}");
     std::fs::remove_dir_all(bench.path().join("results/work")).unwrap_or_default();
     let name = run.file_name().unwrap().to_str().unwrap();
     tar(&bench, "results", "none.tar.gz", &[name]);
     let said = refusal(&bench.run(&["report", "none.tar.gz"]));
-    assert!(said.contains("no trial of it has ended"), "{said}");
+    assert!(said.contains("no trial of it has finished"), "{said}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn has(engine: &str) -> bool {
     let known = drivers.copied().find(|known| known.info().name == engine);
     let found = known.is_some_and(|known| known.build().is_ok());
     if !found {
-        eprintln!("{engine} is not there: left out");
+        eprintln!("{engine} is not there: skipped");
     }
     found
 }

@@ -118,7 +118,7 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
         ),
         (&[&a, &lone], &["two engines"]),
         (&[&a, "nowhere"], &["nowhere", "not a run folder"]),
-        (&[&a, &a, "--fail-if-slower", "3"], &["'3' is no part"]),
+        (&[&a, &a, "--fail-if-slower", "3"], &["'3' is not a part"]),
     ];
     for (arguments, words) in cases {
         let arguments: Vec<&str> = ["compare"].iter().chain(*arguments).copied().collect();
@@ -207,7 +207,7 @@ fn a_damaged_line_is_named_and_a_run_without_trials_is_refused() {
     assert!(text.contains("B is slower by"), "{text}");
     std::fs::write(&file, "").unwrap();
     let line = refusal(&bench.run(&["compare", &a, &b]));
-    assert!(line.contains("no trial of it has ended"), "{line}");
+    assert!(line.contains("no trial of it has finished"), "{line}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_history_finds_the_run_in_which_a_rate_fell() {
     assert_eq!(series.len(), 1);
     assert_eq!(series[0]["steps"][0]["at"], 4);
     let few = bench.run(&["history", run.to_str().unwrap()]);
-    assert!(refusal(&few).contains("no trial of these runs counts"));
+    assert!(refusal(&few).contains("these runs have no valid trial"));
     let nothing = bench.run(&[
         "history",
         bench

@@ -77,7 +77,7 @@ fn every_build_found_says_its_version_and_the_table_its_file() {
             let mut rows = table.lines().filter(|text| text.starts_with(engine));
             let install = installed_by(engine).trim_matches('`');
             assert!(
-                rows.any(|row| row.contains("not here") && row.ends_with(install)),
+                rows.any(|row| row.contains("not installed") && row.ends_with(install)),
                 "{table}"
             );
         }
@@ -236,7 +236,7 @@ fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
     }
     let text = said(&check);
     for engine in &missing {
-        let line = format!("left out: {engine} is not there: ");
+        let line = format!("skipped: {engine} is not installed: ");
         // What works on a data source of the user's alone is never one of those that are there.
         let is_left_out = engine != "odbc";
         assert_eq!(
@@ -444,7 +444,7 @@ fn what_a_plan_names_is_asked_for_on_a_terminal() {
     };
     assert_eq!(code, Some(2), "{said}");
     assert!(
-        said.contains("[y/N]") && said.contains("nothing is run"),
+        said.contains("[y/N]") && said.contains("nothing was run"),
         "{said}"
     );
     assert!(!trap.has_sprung(), "{said}");
@@ -547,7 +547,7 @@ fn a_plan_s_options_of_mkfs_that_name_devices_are_asked_for() {
     let wanted = format!("filesystem = \"ext4:mkfs=-J device={device}\"\n");
     bench.write("plan.toml", &format!("{plan}{wanted}"));
     let line = refusal(&bench.run(&["run", "plan.toml"]));
-    let can_mount = !line.contains("nothing is left to run");
+    let can_mount = !line.contains("nothing to run");
     assert!(
         !can_mount || (line.contains(&device) && line.contains("--trust-plan")),
         "{line}"

@@ -134,8 +134,8 @@ fn options_reach_the_file_system_and_a_wrong_one_fails_its_trial_in_the_kernel_s
 fn what_cannot_be_is_refused_before_anything_runs() {
     let bench = Bench::new();
     for (given, says) in [
-        ("ext5", "no file system 'ext5'"),
-        ("folder:/nowhere", "is no folder"),
+        ("ext5", "unknown file system 'ext5'"),
+        ("folder:/nowhere", "is not a directory"),
         ("btrfs:journal=external", "external journal"),
         ("ext4:mont=x", "did you mean 'mount'"),
     ] {
@@ -143,7 +143,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         assert_eq!(output.status.code(), Some(2), "{given}");
         let message = stderr(&output);
         // Where there is no btrfs it is left out, and then nothing is left to run.
-        let missing = message.contains("nothing is left to run");
+        let missing = message.contains("nothing to run");
         assert!(message.contains(says) || missing, "{given}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
@@ -326,7 +326,7 @@ fn what_a_killed_run_leaves_is_listed_then_removed_and_a_user_s_own_mount_stays(
     let refused = bench.run(&[&CLEAN[..], &["--yes"]].concat());
     assert_eq!(refused.status.code(), Some(1));
     assert!(
-        stderr(&refused).contains("not trueput's"),
+        stderr(&refused).contains("does not belong to trueput"),
         "{}",
         stderr(&refused)
     );
@@ -338,7 +338,7 @@ fn what_a_killed_run_leaves_is_listed_then_removed_and_a_user_s_own_mount_stays(
     assert!(!mounts().contains(mounted.to_str().unwrap()));
     assert!(!mounted.exists() && theirs.is_whole());
     let again = bench.run(&CLEAN);
-    assert_eq!(stdout(&again), "nothing is left behind\n");
+    assert_eq!(stdout(&again), "nothing to clean\n");
     assert_eq!(again.status.code(), Some(0));
 }
 
@@ -378,5 +378,5 @@ fn without_root_its_cells_are_left_out_and_the_others_run() {
     assert_eq!(records.len(), 1, "{}", stderr(&output));
     assert_answers(&records[0], 1, 20);
     let said = stdout(&output).replace("\n  ", " ");
-    assert!(said.contains("takes root (CAP_SYS_ADMIN)"), "{said}");
+    assert!(said.contains("needs root (CAP_SYS_ADMIN)"), "{said}");
 }

@@ -61,7 +61,7 @@ fn nothing_is_missing_of_lmdb_when_killed_at_the_level_that_survives_it() {
 fn nothing_is_missing_of_sqlite_and_rocksdb_killed_without_a_flushed_log() {
     for engine in ["sqlite", "rocksdb"] {
         if !has(engine) {
-            eprintln!("{engine} is not there: left out");
+            eprintln!("{engine} is not there: skipped");
             continue;
         }
         let level = ["micro", "--engine", engine, "--durability", "async"];
@@ -108,7 +108,7 @@ fn acknowledged_new_orders_are_there_after_a_server_is_killed_or_are_counted() {
         ("mariadb", &["sync", "async"]),
     ] {
         if !has(engine) {
-            eprintln!("{engine} is not there: left out");
+            eprintln!("{engine} is not there: skipped");
             continue;
         }
         for level in kept {
@@ -208,8 +208,8 @@ fn a_ledger_without_steps_or_with_a_wrong_one_is_refused() {
     assert!(none.contains("has no steps"), "{none}");
     let refused = |step: &str| refusal(&bench.run(&[&LEDGER[..], &["--step", step]].concat()));
     assert!(refused("x: cache_sice=1MiB").contains("did you mean 'cache_size'"));
-    assert!(refused("x: durability=buffered").contains("has no durability 'buffered'"));
-    assert!(refused("x: durability=async").contains("no engine of the plan takes it"));
+    assert!(refused("x: durability=buffered").contains("does not support durability 'buffered'"));
+    assert!(refused("x: durability=async").contains("no engine of the plan supports it"));
     assert!(refused("nothing").contains("KEY=VALUE"));
 }
 

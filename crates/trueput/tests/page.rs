@@ -113,7 +113,7 @@ fn runs_and_bundles_share_a_page_where_it_is_told_to_be() {
     assert!(page.contains("Run 2 (") && page.contains("b.tar.gz --html page.html"));
     let said = refusal(&bench.run(&["report", run, "b.tar.gz", "--html"]));
     assert!(
-        said.contains("several runs have no folder in common"),
+        said.contains("several runs have no common folder"),
         "{said}"
     );
 }
@@ -127,7 +127,10 @@ fn a_run_after_html_is_not_overwritten_by_a_page() {
     bench.run(&["bundle", run, "--output", "b.tar.gz"]);
     let bundle = std::fs::read(bench.path().join("b.tar.gz")).unwrap();
     let said = refusal(&bench.run(&["report", "--html", "b.tar.gz", run]));
-    assert!(said.contains("b.tar.gz is there and no page"), "{said}");
+    assert!(
+        said.contains("b.tar.gz is an existing file that is not a page"),
+        "{said}"
+    );
     assert_eq!(
         std::fs::read(bench.path().join("b.tar.gz")).unwrap(),
         bundle

@@ -98,7 +98,7 @@ fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
         "{told}"
     );
     assert!(
-        told.contains("every repeat was run, and ±2 % was asked for"),
+        told.contains("all repeats were run; ±2 % was requested"),
         "{told}"
     );
 
@@ -152,7 +152,7 @@ fn without_a_budget_thirty_repeats_are_the_most_and_the_help_says_so() {
     assert_eq!(manifest.trials.len(), 30);
     let help = stdout(&bench.run(&["run", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cap = "--repeat is the most then [default: 30, or 1000 where there is a --budget]";
+    let cap = "--repeat is then the maximum [default: 30, or 1000 with --budget]";
     assert!(help.contains(cap), "{help}");
 }
 
@@ -175,7 +175,7 @@ fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
     let (trials, end) = state(bench.run_folder().path());
     if cfg!(debug_assertions) {
         assert_eq!((trials.len(), end.enough), (12, None), "{output:?}");
-        assert!(stderr(&output).contains("fewer than three repeats that count"));
+        assert!(stderr(&output).contains("fewer than 3 valid repeats"));
     } else {
         assert_eq!(end.enough, Some(Enough::Narrow), "{output:?}");
         assert!((3..12).contains(&trials.len()), "{}", trials.len());

@@ -97,7 +97,7 @@ impl Side {
         };
         let trials = &side.report.trials;
         let why = match trials.is_empty() {
-            true => "no trial of it has ended".to_owned(),
+            true => "no trial of it has finished".to_owned(),
             false if trials.iter().any(|trial| side.selector.admits(&trial.spec)) => {
                 return Ok(side);
             }

@@ -255,7 +255,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         started_at: "2026-11-21T20:44:59Z".to_owned(),
         host: host(),
         trials: trials.iter().map(|trial| trial.spec.clone()).collect(),
-        left_out: vec!["redb has no durability 'process'".to_owned()],
+        left_out: vec!["redb does not support durability 'process'".to_owned()],
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         gives_up: Default::default(),
         work: None,

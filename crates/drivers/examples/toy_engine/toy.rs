@@ -94,7 +94,7 @@ impl Engine for Toy {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         if self.promise(spec.durability).is_none() {
             return Err(Error::Unsupported(format!(
-                "toy has no durability '{}'",
+                "toy does not support durability '{}'",
                 spec.durability
             )));
         }

@@ -45,7 +45,10 @@ pub fn run(
         Err(Fault(text)) => return vec![Check::new(DESCRIBED, false, text)],
     };
     if !offered {
-        let detail = format!("{} has no durability '{durability}'", engine.info().name);
+        let detail = format!(
+            "{} does not support durability '{durability}'",
+            engine.info().name
+        );
         return vec![Check::new(DESCRIBED, false, detail)];
     }
     let mut stuck = 0;

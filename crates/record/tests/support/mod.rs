@@ -99,7 +99,7 @@ pub fn manifest() -> RunManifest {
         started_at: "2026-11-21T20:45:00.123456Z".to_owned(),
         host: host(),
         trials: vec![spec()],
-        left_out: vec!["redb has no durability 'process'".to_owned()],
+        left_out: vec!["redb does not support durability 'process'".to_owned()],
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         gives_up: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),

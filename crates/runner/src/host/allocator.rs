@@ -67,8 +67,8 @@ fn library_in(allocator: Allocator, folders: &[PathBuf]) -> Result<Option<PathBu
     match paths.into_iter().find(|path| path.is_file()) {
         Some(path) => Ok(Some(path)),
         None => Err(format!(
-            "the allocator '{allocator}' is not on this machine ({} was not found); install it, on \
-             Debian with: apt-get install {}",
+            "allocator '{allocator}' is not installed ({} not found); on Debian: apt-get install \
+             {}",
             library.files[0], library.package
         )),
     }

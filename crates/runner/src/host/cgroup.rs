@@ -48,10 +48,12 @@ pub(crate) fn check(bytes: u64) -> Result<(), String> {
     let asked = format_bytes(bytes);
     let has = machine_bytes().map(|has| (has, format_bytes(has)));
     if let Some((_, has)) = has.filter(|(has, _)| bytes > *has) {
-        return Err(format!("memory is {asked}; this machine has {has}"));
+        return Err(format!(
+            "a memory limit of {asked} exceeds this machine's {has}"
+        ));
     }
     let made = Controller::find().and_then(|controller| controller.make(bytes).map(drop));
-    made.map_err(|why| format!("memory cannot be limited to {asked}: {why}"))
+    made.map_err(|why| format!("cannot limit memory to {asked}: {why}"))
 }
 
 /// Memory of the machine; `None` where the kernel does not say.
@@ -91,8 +93,8 @@ impl Controller {
             return Ok(Self { version, parent });
         }
         let mount = mount_of(mounts, |kind, _| kind == "cgroup2").ok_or(
-            "no control groups are mounted; mount cgroup v2, or v1's memory controller, or leave \
-             memory out",
+            "no control groups are mounted: mount cgroup v2 or v1's memory controller, or remove \
+             memory",
         )?;
         let own = mount.folder(own, str::is_empty);
         let above = own.ancestors();
@@ -105,8 +107,8 @@ impl Controller {
         };
         let parent = above.find(hands_on).ok_or_else(|| {
             format!(
-                "no control group from {} up to {} hands on the memory controller (its \
-                 cgroup.subtree_control lacks 'memory'); enable it there, or leave memory out",
+                "no control group from {} up to {} delegates the memory controller \
+                 (cgroup.subtree_control lacks 'memory'): enable it, or remove memory",
                 own.display(),
                 mount.point.display()
             )
@@ -125,8 +127,8 @@ impl Controller {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let refused = |error: std::io::Error| {
             format!(
-                "no control group can be made in {} ({error}); run as root, have that folder \
-                 delegated to you, or leave memory out",
+                "cannot create a control group in {} ({error}): run as root, get that folder \
+                 delegated, or remove memory",
                 self.parent.display()
             )
         };

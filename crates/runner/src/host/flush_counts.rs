@@ -238,7 +238,7 @@ fn probe(folder: &Path, counts: &FlushCounts) -> std::io::Result<Completed> {
 }
 
 fn probe_in(path: &Path, counts: &FlushCounts) -> std::io::Result<Completed> {
-    let unreadable = || std::io::Error::other("the device's counters cannot be read");
+    let unreadable = || std::io::Error::other("cannot read the device's counters");
     let mut options = OpenOptions::new();
     let mut file: File = options.write(true).create(true).truncate(true).open(path)?;
     file.write_all(&[0; 8 << 10])?;

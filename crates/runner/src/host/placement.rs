@@ -44,7 +44,7 @@ fn check_cpus(list: &str) -> Result<(), String> {
     let missing = asked.iter().find(|cpu| !online.contains(cpu));
     if let Some(cpu) = missing.filter(|_| !online.is_empty()) {
         return Err(format!(
-            "processor {cpu} of '{list}' is not there or switched off; this machine has {}",
+            "CPU {cpu} of '{list}' does not exist or is offline; this machine has {}",
             list_text(&online)
         ));
     }
@@ -53,11 +53,11 @@ fn check_cpus(list: &str) -> Result<(), String> {
     match got {
         Ok(got) if got == Mask::of(&asked) => Ok(()),
         Ok(got) => Err(format!(
-            "of the processors '{list}' this process may use only {}",
+            "of the CPUs '{list}', this process may use only {}",
             list_text(&got.members())
         )),
         Err(error) => Err(format!(
-            "this process may not use the processors '{list}': {error}"
+            "this process may not use the CPUs '{list}': {error}"
         )),
     }
 }
@@ -67,12 +67,12 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
     let wanted = Policy::of(policy);
     if nodes.is_empty() {
         return Err(format!(
-            "'{policy}' cannot be: this kernel knows no NUMA nodes"
+            "'{policy}' is not possible: this kernel reports no NUMA nodes"
         ));
     }
     if let Some(node) = wanted.nodes().iter().find(|node| !nodes.contains(node)) {
         return Err(format!(
-            "NUMA node {node} of '{policy}' is not there or has no memory; this machine has {}",
+            "NUMA node {node} of '{policy}' does not exist or has no memory; this machine has {}",
             list_text(&nodes)
         ));
     }
@@ -80,13 +80,13 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
     match in_a_thread(move || set.set().and_then(|()| Policy::read())) {
         Ok(got) if got == wanted => Ok(()),
         Ok(got) => Err(format!(
-            "the kernel makes '{got}' of the NUMA policy '{policy}'"
+            "the kernel applied '{got}' instead of the NUMA policy '{policy}'"
         )),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(format!(
-            "the NUMA policy '{policy}' may not be set here: {error}; a container needs the \
-             capability SYS_NICE for it"
+            "no permission to set the NUMA policy '{policy}': {error}; a container needs the \
+             capability SYS_NICE"
         )),
-        Err(error) => Err(format!("the NUMA policy '{policy}' cannot be set: {error}")),
+        Err(error) => Err(format!("cannot set the NUMA policy '{policy}': {error}")),
     }
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn doubts(
     if let Some(Ok(asked)) = asked.filter(|asked| *asked != parse_list(&found.cpus)) {
         let (asked, found) = (list_text(&asked), &found.cpus);
         doubts.push(format!(
-            "the workers could use the processors {found}, not {asked}"
+            "the workers could use the CPUs {found}, not {asked}"
         ));
     }
     if let Some(policy) = conditions.numa.as_ref().map(Policy::of) {
@@ -307,11 +307,7 @@ mod tests {
         let unmet = unmet(Some("4000"), None);
         assert_eq!(unmet.key, "cpus");
         let online = list_text(&online_cpus());
-        assert!(
-            unmet.message.contains("processor 4000"),
-            "{}",
-            unmet.message
-        );
+        assert!(unmet.message.contains("CPU 4000"), "{}", unmet.message);
         assert!(
             unmet.message.ends_with(&format!("has {online}")),
             "{}",
@@ -370,7 +366,7 @@ mod tests {
         let as_asked = found("0-1", "bind:1, interleave:0-1", &[0, 5], "jemalloc");
         assert_eq!(doubts_of(as_asked), Vec::<String>::new());
         for (wrong, word) in [
-            (found("0-2", "bind:1", &[], "jemalloc"), "processors 0-2"),
+            (found("0-2", "bind:1", &[], "jemalloc"), "CPUs 0-2"),
             (
                 found("0-1", "default", &[], "jemalloc"),
                 "'default', not 'bind:1'",

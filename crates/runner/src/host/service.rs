@@ -119,7 +119,7 @@ impl Server {
                 runner.take(site.spec.directory)?;
             }
             let commands = site.service.make(site.spec);
-            for command in commands.map_err(|error| format!("making the instance: {error}"))? {
+            for command in commands.map_err(|error| format!("creating the instance: {error}"))? {
                 make(site, runner.as_ref(), command, wait)?;
             }
         }
@@ -166,7 +166,7 @@ impl Server {
                 if status.success() {
                     return Ok(());
                 }
-                break format!("the server, told to stop, {}", status_text(status));
+                break format!("the server, asked to stop, {}", status_text(status));
             }
             let is_wanted = wait();
             let limit = if is_wanted { PUTTING_IN_ORDER } else { LIMIT };
@@ -188,7 +188,7 @@ impl Server {
         let program = command.get_program().to_string_lossy().into_owned();
         let command = prepared(site, runner, command, site.service.death_signal());
         let child = command.and_then(|mut command| command.spawn());
-        let child = child.map_err(|error| format!("{program} cannot be started: {error}"))?;
+        let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
         Ok(Self {
             family: Family::of(child.id()),
             child,
@@ -223,7 +223,7 @@ impl Server {
                 Err(error) => return Err(Unserved::Failed(format!("the server: {error}"))),
             }
             if began.elapsed() >= limit {
-                let text = format!("the server did not answer within {} s", limit.as_secs());
+                let text = format!("the server did not respond within {} s", limit.as_secs());
                 return Err(Unserved::Failed(with_last_line(text, &self.log)));
             }
             if !wait() {
@@ -296,7 +296,7 @@ fn make(
     let log = site.service.log(site.spec);
     let child = prepared(site, runner, command, Signal::Kill);
     let child = child.and_then(|mut command| command.spawn());
-    let child = child.map_err(|error| format!("{program} cannot be started: {error}"))?;
+    let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
     // Dropped while it runs, it is told to end.
     let mut maker = Server {
         family: Family::of(child.id()),
@@ -309,10 +309,10 @@ fn make(
     loop {
         let text = match maker.status() {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => format!("making the instance: {program} {}", status_text(status)),
+            Some(status) => format!("creating the instance: {program} {}", status_text(status)),
             None if Instant::now() >= until => {
                 let limit_s = MAKING.as_secs();
-                format!("making the instance: {program} did not end within {limit_s} s")
+                format!("creating the instance: {program} did not end within {limit_s} s")
             }
             None if !wait() => return Err(Unserved::Unwanted),
             None => {
@@ -552,7 +552,7 @@ mod tests {
                 .unwrap_or_default()
         };
         let unmade = broken("echo no room; exit 3", "");
-        let expected = "making the instance: sh exited with code 3; it last wrote: no room";
+        let expected = "creating the instance: sh exited with code 3; it last wrote: no room";
         assert_eq!(unmade, expected);
         let unstarted = broken("touch made", "echo port taken; exit 1");
         assert!(unstarted.contains("exited with code 1; it last wrote: port taken"));

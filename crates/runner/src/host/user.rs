@@ -32,7 +32,8 @@ pub(crate) fn runner_of(users: &[&str]) -> Result<Option<Runner>, String> {
     let found = users.iter().chain([&NOBODY]).find_map(known);
     let found = found.ok_or_else(|| {
         format!(
-            "servers do not run as root, and there is no user {}; make one with: useradd --system {}",
+            "servers do not run as root, and user {} does not exist; create it: useradd --system \
+             {}",
             users.join(", "),
             users.first().unwrap_or(&NOBODY)
         )
@@ -74,8 +75,8 @@ impl Runner {
             return Ok(());
         };
         Err(format!(
-            "the server runs as '{}', who cannot pass {} (no x for that user): name a folder \
-             elsewhere with --work FOLDER, or allow it with chmod o+x",
+            "the server runs as user '{}', who may not enter {} (no x permission): choose another \
+             directory with --work DIR, or run chmod o+x on it",
             self.name,
             folder.display()
         ))
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(stranger().stopped_at(&below), Some(closed.clone()));
         let why = stranger().check_way(&below).unwrap_err();
         assert!(
-            why.contains(&format!("cannot pass {}", closed.display())) && why.contains("--work")
+            why.contains(&format!("may not enter {}", closed.display())) && why.contains("--work")
         );
         mode(&closed, 0o755);
         assert_eq!(stranger().check_way(&below.join("not/there/yet")), Ok(()));

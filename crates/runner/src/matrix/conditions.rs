@@ -65,7 +65,7 @@ impl Expansion<'_> {
             return Ok(Some(knobs));
         }
         let name = engine.info().name;
-        let why = format!("{name} has no knob {LOG_DIRECTORY}: its log lies with its data");
+        let why = format!("{name} has no knob {LOG_DIRECTORY}: its log is stored with its data");
         if !left_out.contains(&why) {
             self.lacking("log_filesystem", why, left_out)?;
         }
@@ -92,15 +92,15 @@ impl Expansion<'_> {
         let is_closed = lists.rate_per_s.iter().all(|&per_s| per_s <= 0.0);
         if lists.arrival != Arrival::default() && is_closed {
             let message = format!(
-                "arrival is {}, and a closed loop has no arrivals; give a rate",
+                "arrival is {}, but a closed loop has no arrivals: set a rate",
                 lists.arrival
             );
             return Err(self.wrong("arrival", message));
         }
         if let Some(bytes) = lists.unused_image() {
             let message = format!(
-                "image is {}, and no file system of the plan is made in an image of that size; \
-                 name one, as in filesystem=ext4, or leave image out",
+                "image is {}, but no file system of the plan uses an image: name one, as in \
+                 filesystem=ext4, or remove image",
                 format_bytes(bytes)
             );
             return Err(self.wrong("image", message));
@@ -117,12 +117,12 @@ impl Expansion<'_> {
             return Ok(());
         }
         let message = if self.plan.conditions.crash_and_recover {
-            "workers that are killed at their end take no turns: leave turns or crash_and_recover out"
+            "turns and crash_and_recover exclude each other: remove one"
         } else if turns::share_a_server(cells) {
-            "contenders on one server of yours would wait for each other's schema: leave turns out"
+            "contenders on one server of yours would wait for each other's schema: remove turns"
         } else if rounds(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
-            "turns are taken by trials that differ in their engine, build or knobs alone, and the \
-             plan has no two such; name another contender or leave turns out"
+            "turns need two trials that differ only in engine, build or knobs: name another \
+             contender or remove turns"
         } else {
             return Ok(());
         };

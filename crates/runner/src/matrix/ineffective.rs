@@ -66,7 +66,7 @@ impl Expansion<'_> {
         let nobody = !when.engines.is_empty() && !when.engines.iter().any(|one| self.competes(one));
         if nobody && origin.of("engines").is_some() {
             let why = self.not_in_the_run(&when.engines.join(" and no "));
-            return Err(self.wrong(key, format!("this exception is for nobody: {why}")));
+            return Err(self.wrong(key, format!("this exception matches nothing: {why}")));
         }
         let levels = &self.plan.durability;
         let never = !when.durability.is_empty()
@@ -74,7 +74,7 @@ impl Expansion<'_> {
         if never && origin.of("durability").is_some() {
             let levels: Vec<_> = levels.iter().map(ToString::to_string).collect();
             let message = format!(
-                "this exception is for no level of the plan, which has {}",
+                "this exception matches no level of the plan, which has {}",
                 levels.join(", ")
             );
             return Err(self.wrong(key, message));

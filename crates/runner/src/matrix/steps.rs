@@ -89,7 +89,7 @@ impl Expansion<'_> {
                 let about = format!("step '{}'", step.name);
                 let said = left_out.iter().filter(|line| line.contains(&about));
                 let said: Vec<_> = said.map(String::as_str).collect();
-                let why = format!("no engine of the plan takes it: {}", said.join("; "));
+                let why = format!("no engine of the plan supports it: {}", said.join("; "));
                 return Err(self.step_wrong(index, &step.name, &why));
             }
         }
@@ -296,7 +296,8 @@ mod tests {
     fn a_level_that_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
         let engines = ["shared", "single"];
         let mut plan = ledger(LedgerKind::Cumulative, &engines, vec![to_process("u")]);
-        let said = "single: step 'u': single has no durability 'process'; it has sync, async";
+        let said = "single: step 'u': single does not support durability 'process'; it supports \
+            sync, async";
         assert_eq!(refused(&plan), said);
         plan.unsupported = Unsupported::LeaveOut;
         let matrix = expanded(&plan);
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(matrix.trials.len(), 2);
         assert!(matrix.left_out[0].contains("step 'same': it changes nothing"));
         plan.steps.truncate(1);
-        assert!(refused(&plan).contains("no engine of the plan takes it"));
+        assert!(refused(&plan).contains("no engine of the plan supports it"));
     }
 
     #[test]
@@ -347,7 +348,7 @@ mod tests {
         );
         let message = refused(&same);
         assert!(
-            message.contains("no engine of the plan takes it"),
+            message.contains("no engine of the plan supports it"),
             "{message}"
         );
         let mut unknown = with_map("s", GIB);

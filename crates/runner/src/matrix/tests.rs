@@ -307,7 +307,7 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
     let message = refused(&plan);
     assert_eq!(
         message,
-        "shared has no durability 'async'; it has sync, process"
+        "shared does not support durability 'async'; it supports sync, process"
     );
     plan.unsupported = Unsupported::LeaveOut;
     let matrix = expanded(&plan);
@@ -317,13 +317,13 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
     let matrix = expanded(&plan);
     assert_eq!(matrix.trials.len(), 1);
     assert!(
-        matrix.left_out[1].contains("can only be threads"),
+        matrix.left_out[1].contains("run its workers as threads"),
         "{:?}",
         matrix.left_out
     );
     plan.unsupported = Unsupported::Refuse;
     plan.durability = vec![Sync];
-    assert!(refused(&plan).contains("single lets only one process"));
+    assert!(refused(&plan).contains("single allows only one process"));
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn present_means_every_engine_that_is_there() {
     assert_eq!(matrix.trials.len(), 3);
     assert_eq!(
         matrix.left_out,
-        ["absent is not there: no such library; to install: compiled in"]
+        ["absent is not installed: no such library; to install: compiled in"]
     );
     assert!(refused(&plan(&["absent"])).contains("to install: compiled in"));
 }
@@ -445,5 +445,5 @@ fn an_engine_may_run_at_the_first_level_that_it_has_alone() {
     );
     assert!(matrix.left_out.is_empty(), "{:?}", matrix.left_out);
     plan.durability = vec![Durability::Buffered];
-    assert!(refused(&plan).contains("has no durability 'buffered'"));
+    assert!(refused(&plan).contains("does not support durability 'buffered'"));
 }

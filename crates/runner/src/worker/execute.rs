@@ -65,7 +65,7 @@ pub(super) fn execute(
     let kinds = bound.job.kinds().len();
     if kinds > MAX_KINDS {
         return Err(format!(
-            "{kinds} kinds of operation are more than {MAX_KINDS}"
+            "{kinds} kinds of operation exceed the maximum of {MAX_KINDS}"
         ));
     }
     let database = super::open(bound, assignment, sessions.end - sessions.start)?;
@@ -191,7 +191,7 @@ impl Crew<'_> {
     fn share(&self, index: u32, lane: &Lane, words: &Sender<Word>) -> Result<Work, String> {
         let kinds = self.bound.job.kinds().len();
         let session = self.database.session();
-        let mut session = session.map_err(|error| format!("making a session: {error}"))?;
+        let mut session = session.map_err(|error| format!("opening a session: {error}"))?;
         let mut meter = self.meter(kinds, index, lane);
         if self.assignment.spec.conditions.turn_s.is_some() {
             meter = meter.with_rests(|| {
@@ -325,14 +325,14 @@ impl Crew<'_> {
 
 fn tell_counts(session: &mut dyn Session) -> Result<(), String> {
     let told = session.tell_counts();
-    told.map_err(|error| format!("having the engine take note of its counters: {error}"))
+    told.map_err(|error| format!("asking the engine to record its counters: {error}"))
 }
 
 /// What a panic said.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("it panicked: {}", text.unwrap_or("it did not say why"))
+    format!("it panicked: {}", text.unwrap_or("no reason given"))
 }
 
 /// How the main thread of a process watches its workers.
@@ -463,11 +463,11 @@ fn cache_share(count: CacheCount<'_>) -> Result<CacheShare, String> {
 }
 
 fn about_cache(error: &trueput_engine::Error) -> String {
-    format!("reading what the engine's cache was asked: {error}")
+    format!("reading the engine's cache counters: {error}")
 }
 
 fn gone() -> String {
-    "a worker's thread has gone".to_owned()
+    "a worker thread ended early".to_owned()
 }
 
 fn done(lanes: &[Lane], kinds: usize) -> Done {

@@ -41,7 +41,7 @@ impl Program {
         let name = command.get_program().to_string_lossy().into_owned();
         let mut child = command
             .spawn()
-            .map_err(|error| format!("{name} cannot be started: {error}"))?;
+            .map_err(|error| format!("cannot start {name}: {error}"))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let output = output.ok_or_else(|| format!("{name} has no output"))?;
         let mut program = Self {

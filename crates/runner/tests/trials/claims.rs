@@ -227,7 +227,7 @@ fn an_unverified_trial_is_never_ranked() {
 
 fn an_engine_that_does_not_say_its_version_is_doubted() {
     let record = only(Bench::new().records(vec![on("nameless", spec("a", "store"))]));
-    assert_eq!(doubts(&record), ["nameless does not say its version"]);
+    assert_eq!(doubts(&record), ["nameless does not report its version"]);
 }
 
 fn an_engine_that_fails_conformance_is_not_run() {
@@ -366,7 +366,7 @@ fn a_work_folder_that_is_not_ours_is_refused_before_anything_is_made() {
     bench.options.work = Some(work.clone());
     let error = bench.create(vec![spec("a", "store")]).err().unwrap();
     assert!(
-        error.is_usage() && error.to_string().contains("is not ours"),
+        error.is_usage() && error.to_string().contains("is not trueput's"),
         "{error}"
     );
     assert!(!bench.results().exists());
@@ -414,8 +414,11 @@ fn a_trial_that_cannot_be_is_refused_before_anything_is_made() {
         (vec![on("tpy", spec("a", "store"))], "did you mean 'toy'"),
         (vec![zero], "workers is 0; it must be between 1 and 1024"),
         (vec![build], "takes no library (/lib/libtoy.so)"),
-        (vec![level], "toy has no durability 'sync'; it has none"),
-        (vec![spec("../a", "store")], "is no trial id"),
+        (
+            vec![level],
+            "toy does not support durability 'sync'; it supports none",
+        ),
+        (vec![spec("../a", "store")], "is not a trial id"),
         (vec![spec("a", "store"), spec("a", "store")], "the same id"),
         (vec![spec("a", "sing")], "no such choice 'sing'"),
         (vec![], "no trial"),

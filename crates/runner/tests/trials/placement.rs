@@ -134,7 +134,7 @@ fn a_place_that_is_not_there_is_refused_before_anything_is_made() {
     let bench = Bench::new();
     let mut refused = Vec::new();
     let cpus = under(spec("a", "store"), |of| of.cpus = Some("4000".to_owned()));
-    refused.push((cpus, "processor 4000"));
+    refused.push((cpus, "CPU 4000"));
     let numa = under(spec("a", "store"), |of| of.numa = "bind:900".parse().ok());
     refused.push((numa, "bind:900"));
     for (spec, word) in refused {

@@ -26,7 +26,7 @@ pub fn pack(run: &Path, output: Option<&Path>, most_bytes: u64) -> Result<PathBu
         .iter()
         .any(|trial| trial.outcome != Outcome::Interrupted)
     {
-        let message = "no trial of this run has ended: there is nothing to bundle";
+        let message = "no trial of this run has finished: nothing to bundle";
         return Err(Failure::usage(format!("{}: {message}", run.display())));
     }
     let files = record_files(&real).map_err(|source| RecordError::io(run, source))?;
@@ -78,7 +78,7 @@ fn append(archive: &mut Archive, run: &Path, name: &Path, path: &Path) -> IoResu
     header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);
     archive.append_data(&mut header, name.join(path), &mut hashing)?;
     if hashing.bytes != metadata.len() {
-        return Err(IoError::other("it became shorter while it was read"));
+        return Err(IoError::other("it shrank while being read"));
     }
     Ok(hashing.sum())
 }

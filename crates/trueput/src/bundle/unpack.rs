@@ -108,20 +108,20 @@ fn take<R: Read>(
         EntryType::Link => Some("a hard link"),
         EntryType::Char | EntryType::Block => Some("a device"),
         EntryType::Fifo => Some("a FIFO"),
-        _ => Some("no regular file"),
+        _ => Some("not a regular file"),
     };
     if let Some(what) = what {
-        return refuse(&format!("{what}; a bundle holds regular files alone"));
+        return refuse(&format!("{what}; a bundle may hold only regular files"));
     }
     let Some(path) = plain(&given) else {
-        return refuse("a path that leads out of it");
+        return refuse("a path that leaves the bundle");
     };
     if entry.header().entry_type() == EntryType::Directory {
         found.folders.insert(path);
         return Ok(());
     }
     let Some((root, within, part)) = split(&path) else {
-        return refuse("which no run folder has; make bundles with trueput bundle");
+        return refuse("which a run folder does not contain; make bundles with trueput bundle");
     };
     if part == Part::Page {
         return Ok(());
@@ -164,14 +164,14 @@ fn read_to_the_end(archive: Archive) -> Result<(), String> {
             break;
         }
         if buffer[..read].iter().any(|byte| *byte != 0) {
-            return Err("something follows the end of its archive".to_owned());
+            return Err("data follows the end of the archive".to_owned());
         }
     }
     let mut file = rest.inner.into_inner();
     let following = file.fill_buf().map_err(|error| error.to_string())?;
     match following.is_empty() {
         true => Ok(()),
-        false => Err("something follows the end of its compressed data".to_owned()),
+        false => Err("data follows the end of the compressed data".to_owned()),
     }
 }
 
@@ -188,14 +188,14 @@ fn check(found: &Found) -> Result<(), String> {
     let foreign = found.sums.keys().find(|path| !path.starts_with(root));
     if let Some(path) = foreign {
         let path = shown(path);
-        return Err(format!("it holds {path}, which is not of its run"));
+        return Err(format!("it holds {path}, which does not belong to the run"));
     }
     let histograms = root.join("histograms");
     let is_above = |folder: &&PathBuf| !histograms.starts_with(folder);
     if let Some(folder) = found.folders.iter().find(is_above) {
         let folder = shown(folder);
         return Err(format!(
-            "it holds the folder {folder}, which no run folder has"
+            "it holds the folder {folder}, which a run folder does not contain"
         ));
     }
     match &found.stated {
@@ -225,15 +225,15 @@ fn check_sums(root: &Path, sums: &BTreeMap<PathBuf, String>, stated: &str) -> Re
         let split = line.split_once("  ").or_else(|| line.split_once(" *"));
         let Some((sum, name)) = split else {
             let line = index + 1;
-            return Err(format!("{SUMS}:{line}: it is no line of sha256sum"));
+            return Err(format!("{SUMS}:{line}: not a line of sha256sum"));
         };
         let path = root.join(name);
         let name = shown(Path::new(name));
         match sums.get(&path) {
-            None => return Err(format!("{SUMS} has {name}, which the bundle has not")),
+            None => return Err(format!("{SUMS} lists {name}, which the bundle lacks")),
             Some(found) if found != sum => {
                 return Err(format!(
-                    "{name} is not what was packed: its SHA-256 is another"
+                    "{name} was changed since it was packed: its SHA-256 differs"
                 ));
             }
             Some(_) => unstated.remove(&path),
@@ -241,6 +241,9 @@ fn check_sums(root: &Path, sums: &BTreeMap<PathBuf, String>, stated: &str) -> Re
     }
     match unstated.first() {
         None => Ok(()),
-        Some(path) => Err(format!("it holds {}, which {SUMS} has not", shown(path))),
+        Some(path) => Err(format!(
+            "it holds {}, which {SUMS} does not list",
+            shown(path)
+        )),
     }
 }

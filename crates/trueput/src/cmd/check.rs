@@ -193,7 +193,7 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
             if !arguments.engines.is_empty() && !offers(level) {
                 let name = engine.info().name;
                 return Err(Failure::Usage(format!(
-                    "{name} has no durability '{level}'"
+                    "{name} does not support durability '{level}'"
                 )));
             }
         }

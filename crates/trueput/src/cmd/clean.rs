@@ -71,9 +71,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let removed = arguments.yes && is_forgotten && outcomes.iter().all(Vec::is_empty);
     if !arguments.json && !found.is_empty() {
         output::line(match (arguments.yes, removed) {
-            (false, _) => "'trueput clean --yes' with the same options removes this",
-            (true, true) => "all of it is removed",
-            (true, false) => "not all of it could be removed",
+            (false, _) => "to remove this: trueput clean --yes, with the same options",
+            (true, true) => "all removed",
+            (true, false) => "some of it could not be removed",
         })?;
     }
     Ok(match (found.is_empty() && is_forgotten) || removed {
@@ -110,7 +110,7 @@ fn forget_conformance(arguments: &Arguments) -> Result<bool, Failure> {
 
 fn list(found: &[LeftOver]) -> Result<(), Failure> {
     if found.is_empty() {
-        return output::line("nothing is left behind");
+        return output::line("nothing to clean");
     }
     let rows: Vec<_> = found
         .iter()

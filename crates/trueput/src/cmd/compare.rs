@@ -84,7 +84,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let sides = sides(arguments)?;
     let Some((first, others)) = sides.split_first() else {
-        return Err(Failure::usage("no run is named"));
+        return Err(Failure::usage("no run given"));
     };
     let compared = compare_sides(first, others)?;
     let format = match (arguments.json, arguments.markdown) {
@@ -108,7 +108,7 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
         }
         (runs, []) => runs.to_vec(),
         (_, [one]) => {
-            let message = format!("--contenders {one} names one; name two or more");
+            let message = format!("--contenders {one} names one contender: name two or more");
             return Err(Failure::usage(message));
         }
         ([run], contenders) => {
@@ -121,8 +121,8 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
             contenders.iter().map(side).collect()
         }
         _ => {
-            let message = "--contenders are those of one run; for several runs write \
-                RUN:CONTENDER for each";
+            let message = "--contenders needs one run; for several runs write RUN:CONTENDER for \
+                each";
             return Err(Failure::usage(message));
         }
     };
@@ -146,7 +146,9 @@ fn gate(compared: &[Compared], part: f64, allow_unsure: bool) -> Result<ExitCode
     let crashed = crashed(compared);
     if !crashed.is_empty() {
         let what = crashed.join("; ");
-        output::complain(&format!("--fail-if-slower finds no whole result: {what}"));
+        output::complain(&format!(
+            "--fail-if-slower found no complete result: {what}"
+        ));
         failed = true;
     }
     let slower: Vec<_> = results(compared)
@@ -155,7 +157,9 @@ fn gate(compared: &[Compared], part: f64, allow_unsure: bool) -> Result<ExitCode
         .collect();
     if !slower.is_empty() {
         let names = slower.join(", ");
-        output::complain(&format!("slower by more than {limit} for certain: {names}"));
+        output::complain(&format!(
+            "slower by more than {limit}, significantly: {names}"
+        ));
         failed = true;
     }
     failed |= suspected(compared, part, &limit);
@@ -163,8 +167,7 @@ fn gate(compared: &[Compared], part: f64, allow_unsure: bool) -> Result<ExitCode
     let too_few = too_few.count();
     if too_few > 0 && !failed {
         return Err(Failure::usage(format!(
-            "--fail-if-slower cannot be answered for {too_few} of the results: fewer than three \
-             repeats count; run with --repeat 5"
+            "--fail-if-slower: {too_few} results have fewer than 3 valid repeats; use --repeat 5"
         )));
     }
     let count = results(compared).count();
@@ -175,11 +178,12 @@ fn gate(compared: &[Compared], part: f64, allow_unsure: bool) -> Result<ExitCode
     if let Some((widest, held)) = unsure {
         let (widest, held) = (named(widest), per_cent(held));
         let more = match allow_unsure {
-            true => "it passes, for --allow-unsure is given",
-            false => "more repeats narrow it; --allow-unsure passes what cannot be told",
+            true => "passed, because of --allow-unsure",
+            false => "more repeats narrow the interval; --allow-unsure passes such results",
         };
         output::complain(&format!(
-            "cannot tell {limit}: by its interval, {widest} may be slower by {held}; {more}"
+            "cannot exclude a fall of {limit}: {widest} may be slower by {held} (confidence \
+             interval); {more}"
         ));
         failed |= !allow_unsure;
     }
@@ -211,8 +215,8 @@ fn suspected(compared: &[Compared], part: f64, limit: &str) -> bool {
             None => "more repeats".to_owned(),
         };
         output::complain(&format!(
-            "looks slower by more than {limit}, and every repeat says so, though they are too few to \
-             be certain: {}; run it with {repeats} to be certain",
+            "slower by more than {limit} in every repeat, but the repeats are too few to be \
+             significant: {}; use {repeats}",
             names.join(", ")
         ));
     }
@@ -236,12 +240,7 @@ fn named((compared, result): (&Compared, &CellResult)) -> String {
 fn crashed(compared: &[Compared]) -> Vec<String> {
     let missing = compared.iter().flat_map(|compared| {
         let names = compared.only_first.iter();
-        names.map(move |name| {
-            format!(
-                "{} has nothing that counts of {name}",
-                compared.second.label
-            )
-        })
+        names.map(move |name| format!("{} has no valid trial of {name}", compared.second.label))
     });
     let broken = results(compared).flat_map(|(compared, result)| {
         let trials = result.second_broken.iter();

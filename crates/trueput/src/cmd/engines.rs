@@ -161,7 +161,7 @@ fn rows(listed: &Listed) -> Vec<[String; 6]> {
         listed
             .to_install()
             .into_iter()
-            .map(|(title, install)| row("not here", format!("{title}: {install}"))),
+            .map(|(title, install)| row("not installed", format!("{title}: {install}"))),
     );
     rows
 }

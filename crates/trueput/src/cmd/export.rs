@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let (line, why) = (damaged.line, &damaged.message);
             let run = run.display();
             output::complain(&format!(
-                "{run}: line {line} of trials.jsonl is left out: {why}"
+                "{run}: line {line} of trials.jsonl is skipped: {why}"
             ));
         }
         reports.push(report);

@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if history.series.is_empty() {
         let why = history.left_out.join("; ");
         return Err(Failure::usage(format!(
-            "no trial of these runs counts: {why}"
+            "these runs have no valid trial: {why}"
         )));
     }
     let format = if arguments.json {
@@ -77,6 +77,6 @@ fn load(path: &Path, size: SizeLimit) -> Result<Report, String> {
     let loaded = bundle::open(path, size).and_then(|run| run.report());
     loaded.map_err(|failure| {
         let path = path.display();
-        format!("{path}: it cannot be read and is left out: {failure}")
+        format!("{path}: unreadable, skipped: {failure}")
     })
 }

@@ -59,7 +59,7 @@ fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Knob], Failure
     let hint = did_you_mean(owner, names.iter().copied());
     let names = names.join(", ");
     Err(Failure::Usage(format!(
-        "no engine or workload '{owner}'{hint}; there are {names}"
+        "unknown engine or workload '{owner}'{hint}; known: {names}"
     )))
 }
 

@@ -204,7 +204,7 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
     ];
     let mut text = table::align(header, &rows);
     for reason in &matrix.left_out {
-        text.push_str(&format!("left out: {}\n", visible(reason)));
+        text.push_str(&format!("skipped: {}\n", visible(reason)));
     }
     for sentence in &matrix.not_opened {
         text.push_str(&format!("{}\n", visible(sentence)));
@@ -212,12 +212,12 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
     let space = DiskSpace::of_plan(&matrix.trials, registry, factor);
     let (trials, size) = (rows.len(), format_bytes(space.expected_bytes));
     text.push_str(&format!(
-        "{trials} trials; databases take about {size} at most at a time\n"
+        "{trials} trials; databases need up to about {size} at a time\n"
     ));
     if space.needed_bytes > 0 {
         text.push_str(&format!(
-            "{} at the start of a run: engines that copy pages or compact keep several versions of \
-             them (--disk-factor changes that)\n",
+            "{} at the start of a run, because engines that copy pages or compact need several \
+             copies (--disk-factor)\n",
             space.explained(factor)
         ));
     }

@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let style = output::style_with(arguments.charts);
     match (reports.as_slice(), &arguments.html) {
         ([report], Some(None)) if opened.iter().any(bundle::Opened::is_unpacked) => {
-            let message = "a bundle is read alone; say where its page is to be, as in --html \
+            let message = "a bundle has no folder for the page: name a file, as in --html \
                 page.html";
             return Err(Failure::usage(format!(
                 "{}: {message}",
@@ -88,8 +88,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         ([report], Some(None)) => write_own_page(report)?,
         (_, Some(None)) => {
-            let message = "several runs have no folder in common; say where their page is to be, \
-                as in --html page.html";
+            let message = "several runs have no common folder for the page: name a file, as in \
+                --html page.html";
             return Err(Failure::usage(message));
         }
         (several, Some(Some(file))) => {
@@ -147,8 +147,8 @@ fn refuse_what_is_no_page(file: &Path) -> Result<(), Failure> {
     let refused = |what: &str| {
         let file = file.display();
         Err(Failure::usage(format!(
-            "--html is followed by the page's file, and {file} is {what}; name the runs first, as \
-             in trueput report RUN … --html page.html"
+            "--html takes the file of the page, but {file} is {what}; name the runs first, as in \
+             trueput report RUN … --html page.html"
         )))
     };
     if file.is_dir() {
@@ -163,7 +163,7 @@ fn refuse_what_is_no_page(file: &Path) -> Result<(), Failure> {
         std::io::Result::Ok(first.is_empty() || first == BEGINNING)
     };
     match file.is_file() && !is_page().unwrap_or(true) {
-        true => refused("there and no page"),
+        true => refused("an existing file that is not a page"),
         false => Ok(()),
     }
 }

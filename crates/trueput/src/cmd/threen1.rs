@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     repeats::tell(&folder)?;
     output::note(&format!("run folder: {}", folder.path().display()));
     if summary.interrupted || summary.failed > 0 {
-        output::note("the same command on the same input with --resume goes on from here");
+        output::note("to continue: the same command and input with --resume");
     }
     Ok(execute::exit_code(&summary))
 }
@@ -148,7 +148,7 @@ fn problems(input: &str) -> Result<Vec<Line>, Failure> {
     let problems = parse_lines(input, u32::try_from(cores).unwrap_or(1))
         .map_err(|error| Failure::Usage(format!("standard input, {error}")))?;
     if problems.is_empty() {
-        let message = "standard input has no problem; write lines of 'start finish [workers \
+        let message = "standard input has no problem: write lines of 'start finish [workers \
             [block]]'";
         return Err(Failure::usage(message));
     }

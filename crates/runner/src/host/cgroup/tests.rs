@@ -122,7 +122,7 @@ fn more_memory_than_the_machine_has_is_refused() {
     let has = format_bytes(machine_bytes().unwrap());
     let why = check(1 << 50).unwrap_err();
     assert!(why.contains("1 PiB") || why.contains("1024 TiB"), "{why}");
-    assert!(why.ends_with(&format!("this machine has {has}")), "{why}");
+    assert!(why.ends_with(&format!("this machine's {has}")), "{why}");
 }
 
 #[test]

@@ -63,8 +63,8 @@ pub(crate) enum Lacking {
 pub(crate) fn check(wanted: &FileSystem) -> Result<(), Lacking> {
     let may_mount = || {
         let why = format!(
-            "{wanted} is mounted for its trials, which takes root (CAP_SYS_ADMIN): run trueput as \
-             root, or mount one yourself and name it as folder:/its/path"
+            "{wanted} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it \
+             yourself and use folder:/its/path"
         );
         may_mount().then_some(()).ok_or(Lacking::Missing(why))
     };
@@ -72,7 +72,7 @@ pub(crate) fn check(wanted: &FileSystem) -> Result<(), Lacking> {
         FileSystemKind::Here => Ok(()),
         FileSystemKind::Folder(folder) if folder.is_dir() => Ok(()),
         FileSystemKind::Folder(folder) => Err(Lacking::Wrong(format!(
-            "{} is no folder: make it, or name one that is there",
+            "{} is not a directory: create it, or name another",
             folder.display()
         ))),
         FileSystemKind::Tmpfs => may_mount(),
@@ -83,8 +83,8 @@ pub(crate) fn check(wanted: &FileSystem) -> Result<(), Lacking> {
             match Path::new(CONTROL).exists() {
                 true => Ok(()),
                 false => Err(Lacking::Missing(format!(
-                    "{wanted} needs a loop device, and there is no {CONTROL}: load the kernel's \
-                     module 'loop', or let the container have its devices"
+                    "{wanted} needs a loop device, but {CONTROL} is missing: load the kernel \
+                     module 'loop', or give the container its devices"
                 ))),
             }
         }
@@ -100,21 +100,21 @@ fn check_kind(kind: &str) -> Result<(), Lacking> {
             let names = KNOWN.map(|known| known.name);
             let hint = did_you_mean(kind, names);
             Err(Lacking::Wrong(format!(
-                "no file system '{kind}'{hint}: this kernel has none of that name and there is no \
-                 mkfs.{kind}; known are here, folder:/mnt/x, tmpfs, {}",
+                "unknown file system '{kind}'{hint}: neither the kernel nor mkfs.{kind} supports \
+                 it; known: here, folder:/mnt/x, tmpfs, {}",
                 names.join(", ")
             )))
         }
         (_, _, false) => Err(Lacking::Missing(format!(
-            "{kind} is left out: this kernel has no driver for it, built in or as a module"
+            "{kind} is skipped: this kernel has no driver for it"
         ))),
         (known, false, true) => {
             let install = known.map_or_else(
-                || "install the package that has it".to_owned(),
+                || "install its package".to_owned(),
                 |known| format!("install {}", known.package),
             );
             Err(Lacking::Missing(format!(
-                "{kind} is left out: mkfs.{kind} is not there; {install}"
+                "{kind} is skipped: mkfs.{kind} is not installed; {install}"
             )))
         }
     }
@@ -122,7 +122,7 @@ fn check_kind(kind: &str) -> Result<(), Lacking> {
 
 fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), Lacking> {
     if wanted.external_journal && !["ext3", "ext4", "xfs"].contains(&kind) {
-        let why = format!("{kind} has no external journal; ext3, ext4 and xfs have");
+        let why = format!("{kind} does not support an external journal; ext3, ext4 and xfs do");
         return Err(Lacking::Wrong(why));
     }
     Ok(())
@@ -163,7 +163,7 @@ pub(super) fn make(
     device: &Path,
     journal: Option<&Path>,
 ) -> Result<String, String> {
-    let program = mkfs_program(kind).ok_or_else(|| format!("mkfs.{kind} is not there"))?;
+    let program = mkfs_program(kind).ok_or_else(|| format!("mkfs.{kind} is not installed"))?;
     let known = KNOWN.iter().find(|known| known.name == kind);
     let mut words: Vec<String> = known
         .map_or(&[][..], |known| known.options)
@@ -204,7 +204,7 @@ fn run(program: &Path, words: &[String]) -> Result<String, String> {
         .args(words)
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
     if output.status.success() {
         return Ok(format!("{name} {}", words.join(" ")));
     }

@@ -199,12 +199,8 @@ pub fn clean(left: &LeftOver) -> Result<(), Vec<String>> {
         .any(|(what, _)| *what == What::ControlGroup)
     {
         let removed = fs::remove_dir(&left.path);
-        return removed.map_err(|error| {
-            vec![format!(
-                "{} cannot be removed: {error}",
-                left.path.display()
-            )]
-        });
+        return removed
+            .map_err(|error| vec![format!("cannot remove {}: {error}", left.path.display())]);
     }
     let Some(mark) = RunMark::read(&left.path) else {
         return Ok(());
@@ -218,7 +214,7 @@ pub fn clean(left: &LeftOver) -> Result<(), Vec<String>> {
     {
         let removed = unmake(&trial).and_then(|()| {
             fs::remove_dir_all(&trial)
-                .map_err(|error| format!("{} cannot be removed: {error}", trial.display()))
+                .map_err(|error| format!("cannot remove {}: {error}", trial.display()))
         });
         failures.extend(removed.err());
     }

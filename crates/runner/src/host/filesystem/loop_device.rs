@@ -62,7 +62,7 @@ pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
         // SAFETY: the request takes no argument, and the descriptor is open.
         let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
         if number < 0 {
-            return Err(syscall_error("no loop device is free"));
+            return Err(syscall_error("no free loop device"));
         }
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let device = open_device(&path, number)?;
@@ -86,7 +86,7 @@ pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
             }
         }
     }
-    Err("every loop device that was free has been taken by others at once".to_owned())
+    Err("other programs took every free loop device".to_owned())
 }
 
 /// Opens the device that the kernel has offered. A container may have been given the control device
@@ -97,8 +97,8 @@ fn open_device(path: &Path, number: c_int) -> Result<File, String> {
     }
     let path = path.display();
     Err(format!(
-        "the kernel offers the loop device {path}, and there is no such file here: let the container \
-         have its loop devices, or make it with 'mknod {path} b 7 {number}'"
+        "the kernel offers the loop device {path}, but the file does not exist: give the \
+         container its loop devices, or run 'mknod {path} b 7 {number}'"
     ))
 }
 

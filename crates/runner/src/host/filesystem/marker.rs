@@ -157,7 +157,7 @@ impl Marker {
         let path = self.folder.join(MARKER);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
-                "{} cannot be removed: {}",
+                "cannot remove {}: {}",
                 path.display(),
                 plain(&error)
             )),

@@ -250,7 +250,7 @@ fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, String> {
     };
     if let Some(free) = free_bytes(image).filter(|&free| free < bytes) {
         return Err(format!(
-            "an image of {} is larger than what is free in {}: {}; name a smaller one with image",
+            "an image of {} exceeds the free space in {}: {}; choose a smaller --image",
             format_bytes(bytes),
             image.parent().unwrap_or(image).display(),
             format_bytes(free)
@@ -324,7 +324,7 @@ fn refuse_strange_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
     match points.iter().find(|point| !own.contains(point)) {
         None => Ok(()),
         Some(point) => Err(format!(
-            "something that is not trueput's is mounted on {}: unmount it, then try again",
+            "a mount on {} does not belong to trueput: unmount it, then try again",
             point.display()
         )),
     }
@@ -342,7 +342,7 @@ fn unmount_part(marker: &Marker, part: &Part) -> Result<(), String> {
         };
         if !ours {
             return Err(format!(
-                "{} is mounted on {}, and not by trueput: unmount it, then try again",
+                "{} is mounted on {}, but not by trueput: unmount it, then try again",
                 source.display(),
                 at.display()
             ));
@@ -374,7 +374,7 @@ fn let_go(image: &Path) -> Result<(), String> {
 fn remove_file(path: &Path) -> Result<(), String> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
-            "{} cannot be removed: {}",
+            "cannot remove {}: {}",
             path.display(),
             plain(&error)
         )),
@@ -385,7 +385,12 @@ fn remove_file(path: &Path) -> Result<(), String> {
 /// Removes the folder that was made for a trial in a folder of the user's, where its path says that
 /// it is one: the marked work folder, the run, the trial.
 fn remove_elsewhere(folder: &Path, theirs: &Path) -> Result<(), String> {
-    let strange = || format!("{} is not as trueput made it; it is left", theirs.display());
+    let strange = || {
+        format!(
+            "{} was changed since trueput made it: not removed",
+            theirs.display()
+        )
+    };
     let run = theirs.parent().ok_or_else(strange)?;
     let work = run.parent().ok_or_else(strange)?;
     let same_run = folder.parent().and_then(Path::file_name) == run.file_name();
@@ -402,7 +407,7 @@ fn remove_elsewhere(folder: &Path, theirs: &Path) -> Result<(), String> {
     match fs::remove_dir_all(theirs) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(format!(
-                "{} cannot be removed: {}",
+                "cannot remove {}: {}",
                 theirs.display(),
                 plain(&error)
             ));

@@ -127,7 +127,7 @@ fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
             let left = left.join(", ");
             let limit_s = limit.as_secs();
             return Err(format!(
-                "of the killed server's processes, {left} had not gone after {limit_s} s"
+                "{left} processes of the killed server were still running after {limit_s} s"
             ));
         }
         std::thread::sleep(PAUSE);

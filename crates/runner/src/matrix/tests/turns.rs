@@ -11,10 +11,10 @@ fn in_turns(engines: &[&str]) -> PlanFile {
 #[test]
 fn turns_need_two_trials_that_differ_in_their_contender_alone() {
     let refusal = refused(&in_turns(&["shared"]));
-    assert!(refusal.contains("no two such"), "{refusal}");
+    assert!(refusal.contains("turns need two trials"), "{refusal}");
     let mut several = in_turns(&["shared"]);
     several.workers = vec![1, 2];
-    assert!(refused(&several).contains("no two such"));
+    assert!(refused(&several).contains("turns need two trials"));
     assert_eq!(expanded(&in_turns(&["shared", "single"])).trials.len(), 2);
     let mut knobs = in_turns(&["shared"]);
     let sizes = vec![Value::from("1GiB"), Value::from("2GiB")];
@@ -37,5 +37,5 @@ fn those_who_are_killed_at_their_end_take_no_turns() {
     let mut plan = in_turns(&["shared", "single"]);
     plan.conditions.crash_and_recover = true;
     let refusal = refused(&plan);
-    assert!(refusal.contains("crash_and_recover out"), "{refusal}");
+    assert!(refusal.contains("crash_and_recover"), "{refusal}");
 }

@@ -10,8 +10,8 @@ pub fn summary(engine: &str, settings: &Settings, report: &Report) -> String {
     let failed = report.checks().iter().filter(|check| !check.passed).count();
     let stated = report.stated.map_or("nothing", Isolation::name);
     let verdict = match failed {
-        0 if report.observations.is_empty() => "no records to observe".to_owned(),
-        0 => format!("{} schedules, none refutes it", report.observations.len()),
+        0 if report.observations.is_empty() => "no records to test".to_owned(),
+        0 => format!("{} schedules passed", report.observations.len()),
         1 => "1 schedule FAILED".to_owned(),
         several => format!("{several} schedules FAILED"),
     };
@@ -21,7 +21,7 @@ pub fn summary(engine: &str, settings: &Settings, report: &Report) -> String {
         line += &format!("; occurred: {occurred}");
     }
     if let Some(prevented) = stronger(report) {
-        line += &format!("; prevented although permitted: {prevented}");
+        line += &format!("; also prevented: {prevented}");
     }
     line
 }

@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<Given, String> {
     };
     if name.is_empty() || name == BASE {
         return Err(format!(
-            "'{name}' is no name for a step; choose another one"
+            "'{name}' is not a valid name for a step: choose another"
         ));
     }
     let change = |part: &str| {
@@ -71,7 +71,7 @@ impl Given {
 fn condition(lists: &mut ConditionLists, key: &str, value: &str) -> Result<bool, String> {
     match key {
         "rate" => {
-            let number = f64::from_str(value).map_err(|_| format!("'{value}' is no rate"))?;
+            let number = f64::from_str(value).map_err(|_| format!("'{value}' is not a rate"))?;
             lists.rate_per_s = vec![check_rate(number)?];
         }
         "start" => lists.start = vec![value.parse()?],
@@ -138,7 +138,7 @@ fn setting(
     match is_a_knob {
         true => Ok(()),
         false => Err(format!(
-            "neither an engine of the plan nor its workload has that{}",
+            "neither an engine of the plan nor its workload has it{}",
             did_you_mean(key, names)
         )),
     }

@@ -27,7 +27,7 @@ pub fn unfinished(
         .max_by(|(_, one), (_, other)| one.started_at.cmp(&other.started_at))
         .ok_or_else(|| {
             Failure::Usage(format!(
-                "nothing to resume: {} holds no unfinished run of this command on this input",
+                "nothing to resume: {} has no unfinished run of this command and input",
                 results.display()
             ))
         })?;
@@ -35,8 +35,7 @@ pub fn unfinished(
     match &newest.1.work {
         Some(named) if work.is_none() && !has_worked_in(named, &newest.0) => {
             Err(Failure::Usage(format!(
-                "{} was to have its databases in {}, where it left nothing: name that folder with \
-                 --work",
+                "{} had its databases in {}, which is empty now: name their directory with --work",
                 newest.0.path().display(),
                 named.display()
             )))

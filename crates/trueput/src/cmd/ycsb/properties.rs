@@ -133,7 +133,7 @@ impl Asked {
             match taken.map_err(|why| Failure::usage(format!("{place}: {why}")))? {
                 true => {}
                 false => asked.warnings.push(format!(
-                    "{place}: '{}' is no property of the workload; it is passed over{}",
+                    "{place}: '{}' is not a property of the workload and is ignored{}",
                     given.name,
                     did_you_mean(&given.name, Ycsb.settings().iter().map(|knob| knob.name))
                 )),
@@ -141,7 +141,7 @@ impl Asked {
         }
         if !without_meaning.is_empty() {
             asked.warnings.push(format!(
-                "passed over, for they mean nothing here: {}",
+                "ignored, because they have no meaning here: {}",
                 without_meaning.join(", ")
             ));
         }
@@ -154,7 +154,7 @@ impl Asked {
             "workload" if value.rsplit('.').next() == Some(CORE_WORKLOAD) => {}
             "workload" => {
                 return Err(format!(
-                    "workload={value} is not here; only {CORE_WORKLOAD} is"
+                    "workload={value} is not supported; only {CORE_WORKLOAD} is"
                 ));
             }
             "threadcount" => {
@@ -170,12 +170,12 @@ impl Asked {
                 self.duration_s = Some(f64::from(seconds)).filter(|&seconds| seconds > 0.0);
             }
             "dotransactions" if value != "true" => {
-                return Err("the load always comes with its run; leave dotransactions out".into());
+                return Err("each run includes its load: remove dotransactions".into());
             }
             "dotransactions" => {}
             "insertstart" if value != "0" => {
                 return Err(format!(
-                    "insertstart={value}: the load begins at record 0; leave it out"
+                    "insertstart={value}: the load starts at record 0; remove it"
                 ));
             }
             "insertstart" | "insertcount" => self.take_count(name, value)?,
@@ -191,7 +191,7 @@ impl Asked {
         let whole = records == Some(&Value::Integer(given));
         if name == "insertcount" && !whole {
             return Err(format!(
-                "insertcount={value}: all records are loaded; give recordcount={value} instead"
+                "insertcount={value}: all records are loaded; use recordcount={value} instead"
             ));
         }
         Ok(())
@@ -232,7 +232,7 @@ impl Asked {
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
     value
         .parse()
-        .map_err(|_| format!("{name}={value} is not a number that it can be"))
+        .map_err(|_| format!("{name}={value} is not a valid number"))
 }
 
 fn read_file(path: &Path) -> Result<Vec<Given>, Failure> {
@@ -292,9 +292,9 @@ mod tests {
         let text = "table=t\nmeasurementtype=raw\nmongodb.url=x\nrecordcont=4\n";
         let warnings = asked(text, &[]).unwrap().warnings;
         assert_eq!(warnings.len(), 3, "{warnings:?}");
-        assert!(warnings[0].contains(":3: 'mongodb.url' is no property"));
+        assert!(warnings[0].contains(":3: 'mongodb.url' is not a property"));
         assert!(warnings[1].contains("did you mean 'recordcount'"));
-        assert!(warnings[2].ends_with("mean nothing here: table, measurementtype"));
+        assert!(warnings[2].ends_with("have no meaning here: table, measurementtype"));
     }
 
     #[test]
@@ -308,13 +308,16 @@ mod tests {
                 "requestdistribution=zipf",
                 ":1: ycsb.requestdistribution: no such choice",
             ),
-            ("threadcount=none", ":1: threadcount=none is not a number"),
+            (
+                "threadcount=none",
+                ":1: threadcount=none is not a valid number",
+            ),
             (
                 "workload=site.ycsb.workloads.RestWorkload",
                 "only CoreWorkload is",
             ),
-            ("insertstart=5", "the load begins at record 0"),
-            ("recordcount=9\ninsertcount=5", "give recordcount=5 instead"),
+            ("insertstart=5", "the load starts at record 0"),
+            ("recordcount=9\ninsertcount=5", "use recordcount=5 instead"),
             ("a=\\u12", "line 1: "),
         ] {
             let message = asked(text, &[]).unwrap_err();

@@ -51,7 +51,7 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
         (
             &["run", "firts-look"],
             &[
-                "no workload or plan 'firts-look'",
+                "unknown workload or plan 'firts-look'",
                 "did you mean 'first-look'",
             ],
         ),

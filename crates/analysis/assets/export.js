@@ -18,11 +18,15 @@ function fileName(title, ending) {
   return `${short}.${ending}`;
 }
 
-// Text as lines no wider than that, pixels: broken at spaces, and words where they must be.
-function brokenLines(text, font, width) {
+function textWidth(text, font) {
   const context = document.createElement('canvas').getContext('2d');
   context.font = font;
-  const fits = (line) => context.measureText(line).width <= width;
+  return context.measureText(text).width;
+}
+
+// Text as lines no wider than that, pixels: broken at spaces, and words where they must be.
+function brokenLines(text, font, width) {
+  const fits = (line) => textWidth(line, font) <= width;
   const lines = [];
   let line = '';
   for (const word of text.split(/\s+/).filter(Boolean)) {
@@ -42,7 +46,7 @@ function brokenLines(text, font, width) {
 const TITLE = { size: 14, weight: 700, colour: '--ink' };
 const NOTE = { size: 12, weight: 400, colour: '--quiet' };
 const MARGIN = 12; // around a picture
-const ROOM = 24; // between what is written above a drawing and it: the drawing's own label is there
+const ROOM = 12; // between what is written above a drawing and it
 
 // What is written above a drawing: lines with their looks, each on its own height from the top.
 function headed(width, texts) {
@@ -57,55 +61,106 @@ function headed(width, texts) {
   return { lines, height: below + ROOM };
 }
 
-// The drawing with the page's colours and fonts written out, on the page's ground, under its title
-// and what must be known to read it.
-function standalone(svg, title, note = '') {
+// What the style sheet says of a drawing's parts, which a picture must say by itself.
+const LOOKS = [
+  'fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-size', 'font-weight', 'text-anchor',
+  'opacity', 'vector-effect',
+];
+
+// A copy of a drawing that needs no style sheet; what is not shown is left out.
+function selfContained(svg) {
+  const copy = svg.cloneNode(true);
+  const copies = [copy, ...copy.querySelectorAll('*')];
+  const hidden = [];
+  [svg, ...svg.querySelectorAll('*')].forEach((original, index) => {
+    const style = getComputedStyle(original);
+    const one = copies[index];
+    if (style.display === 'none') hidden.push(one);
+    if (one.tagName === 'title') return;
+    LOOKS.forEach((name) => {
+      const value = style.getPropertyValue(name);
+      if (value && value !== 'none' || name === 'fill') one.setAttribute(name, value);
+    });
+    if (one.classList.contains('area')) {
+      one.setAttribute('width', svg.clientWidth - BESIDE_AREA);
+    }
+    one.removeAttribute('class');
+  });
+  hidden.forEach((one) => one.remove());
+  return copy;
+}
+
+// The names above a drawing with their keys, in as many lines as they need.
+function legendOf(figure, width, shape) {
+  const entries = [...figure.querySelectorAll('.legend li')].filter((one) => one.checkVisibility());
+  const group = shape('g', {});
+  let [x, y] = [0, 0];
+  for (const entry of entries) {
+    const key = entry.querySelector('.key');
+    const room = Number(key.getAttribute('width')) + 4;
+    const name = entry.textContent.trim();
+    const taken = room + textWidth(name, `${NOTE.size}px sans-serif`) + 16;
+    if (x > 0 && x + taken > width) [x, y] = [0, y + 18];
+    const copy = selfContained(key);
+    copy.setAttribute('x', x);
+    copy.setAttribute('y', y);
+    const text = shape('text', { x: x + room, y: y + 10, 'font-size': NOTE.size });
+    text.textContent = name;
+    group.append(copy, text);
+    x += taken;
+  }
+  return { group, height: entries.length ? y + 24 : 0 };
+}
+
+// The drawing with the page's colors and fonts written out, on the page's ground, under its title,
+// what must be known to read it, and its legend.
+function standalone(figure, title, note = '') {
+  const svg = figure.querySelector('.drawing > svg');
   const style = getComputedStyle(document.documentElement);
   const property = (name) => style.getPropertyValue(name).trim();
-  const resolved = (text) => text.replace(/var\((--[\w-]+)\)/g, (_, name) => property(name));
-  const copy = svg.cloneNode(true);
-  for (const element of [copy, ...copy.querySelectorAll('*')]) {
-    for (const attribute of [...element.attributes]) {
-      if (attribute.value.includes('var(')) attribute.value = resolved(attribute.value);
-    }
-  }
-  const [width, height] = ['width', 'height'].map((side) => Number(svg.getAttribute(side)));
-  const head = headed(width, [[title, TITLE], [note, NOTE]]);
-  const size = { width: width + 2 * MARGIN, height: height + head.height + MARGIN };
-  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  copy.setAttribute('viewBox', `${-MARGIN} ${-head.height} ${size.width} ${size.height}`);
-  copy.setAttribute('color', property('--ink'));
-  copy.style.fontFamily = 'sans-serif';
   const shape = (name, attributes) => {
-    const made = document.createElementNS(copy.namespaceURI, name);
+    const made = document.createElementNS(svg.namespaceURI, name);
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
     return made;
   };
-  const fill = property('--ground');
-  const ground = shape('rect', { x: -MARGIN, y: -head.height, ...size, fill });
+  const width = Math.ceil(svg.getBoundingClientRect().width);
+  const height = Number(svg.getAttribute('height'));
+  const head = headed(width, [[title, TITLE], [note, NOTE]]);
+  const legend = legendOf(figure, width, shape);
+  legend.group.setAttribute('transform', `translate(0 ${head.height - ROOM + 12})`);
+  const top = head.height + legend.height;
+  const size = { width: width + 2 * MARGIN, height: top + height + MARGIN };
+  const picture = shape('svg', {
+    ...size, viewBox: `${-MARGIN} 0 ${size.width} ${size.height}`, 'font-family': 'sans-serif',
+    color: property('--ink'), fill: property('--ink'),
+  });
+  const ground = shape('rect', { x: -MARGIN, y: 0, ...size, fill: property('--ground') });
   const written = head.lines.map(({ line, look, below }) => {
     const text = shape('text', {
-      x: 0, y: below - head.height, 'text-anchor': 'start', 'font-size': look.size,
+      x: 0, y: below, 'text-anchor': 'start', 'font-size': look.size,
       'font-weight': look.weight, fill: property(look.colour),
     });
     text.textContent = line;
     return text;
   });
-  copy.prepend(ground, ...written);
-  copy.setAttribute('width', size.width);
-  copy.setAttribute('height', size.height);
-  return new XMLSerializer().serializeToString(copy);
+  const drawing = selfContained(svg);
+  Object.entries({ y: top, width, height }).forEach(([key, value]) =>
+    drawing.setAttribute(key, value));
+  const shapes = document.querySelector('.shapes defs').cloneNode(true);
+  picture.append(shapes, ground, ...written, legend.group, drawing);
+  picture.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  return new XMLSerializer().serializeToString(picture);
 }
 
-function exportSvg(svg, chart) {
-  const text = standalone(svg, chart.name, chart.note);
+function exportSvg(figure, chart) {
+  const text = standalone(figure, chart.name, chart.note);
   download(fileName(chart.name, 'svg'), new Blob([text], { type: 'image/svg+xml' }));
 }
 
 // Twice the size on screen, for paper and slides.
-async function pngOf(svg, title, note = '') {
+async function pngOf(figure, title, note = '') {
   const picture = new Image();
-  const text = standalone(svg, title, note);
+  const text = standalone(figure, title, note);
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await picture.decode();
   const canvas = document.createElement('canvas');
@@ -117,8 +172,8 @@ async function pngOf(svg, title, note = '') {
   return new Promise((resolve) => { canvas.toBlob(resolve, 'image/png'); });
 }
 
-async function exportPng(svg, chart) {
-  download(fileName(chart.name, 'png'), await pngOf(svg, chart.name, chart.note));
+async function exportPng(figure, chart) {
+  download(fileName(chart.name, 'png'), await pngOf(figure, chart.name, chart.note));
 }
 
 function csvCell(value) {

@@ -22,18 +22,6 @@ function number(value) {
   return text.includes('e') ? String(Number(text)) : text;
 }
 
-// For axes, where room is scarce: 20k, 1.5M.
-function brief(value) {
-  const size = Math.abs(value);
-  const units = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
-  const unit = units.find(([factor]) => size >= factor);
-  return unit ? trimmed(value / unit[0]) + unit[1] : trimmed(value);
-}
-
-function trimmed(value) {
-  return String(Number(value.toPrecision(3)));
-}
-
 function scaled(value, units) {
   const fits = units.find(([factor], index) => {
     const next = units[index + 1];
@@ -59,14 +47,6 @@ const WRITE = {
   nanoseconds: (value) => withUnit(value, TIMES, number),
   bytes: (value) => withUnit(value, SIZES, number),
   percentile: (value) => (value === 100 ? 'max' : `${value} %`),
-};
-
-const WRITE_ON_AXIS = {
-  number: brief,
-  per_second: brief,
-  seconds: (value) => (value === 0 ? '0' : `${brief(value)} s`),
-  nanoseconds: (value) => withUnit(value, TIMES, trimmed),
-  bytes: (value) => (value === 0 ? '0' : withUnit(value, SIZES, trimmed)),
 };
 
 // A cell's text as something to sort by: a figure in its smallest unit, or the text.

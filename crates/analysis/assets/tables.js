@@ -85,13 +85,7 @@ function enhanceTable(frame) {
   scroll.classList.toggle('long', count > 30);
   const caption = captionOf(table);
   tools.append(button('CSV', `${caption} as CSV`, () => exportCsv(caption, tableRows(table))));
-  if (table.querySelector('.spare')) {
-    const columns = button('All columns', `all columns of ${caption}`, () => {
-      columns.setAttribute('aria-pressed', scroll.classList.toggle('all'));
-    });
-    columns.classList.add('columns');
-    columns.setAttribute('aria-pressed', 'false');
-    tools.append(columns);
-  }
+  const columns = frame.querySelector('.columns');
+  if (columns) tools.append(columns);
   frame.prepend(tools);
 }

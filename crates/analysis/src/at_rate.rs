@@ -7,7 +7,7 @@ use crate::held::keeps_rate;
 use crate::inference::{Comparison, Verdict, compare_among};
 use crate::rankings::Ranking;
 use crate::statistics::Summary;
-use crate::units::{nanoseconds, number, separate};
+use crate::units::{number, separate};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -285,62 +285,4 @@ fn certainty(best: &Cell, others: &[Kept<'_>]) -> Option<String> {
             same.join("; ")
         ),
     })
-}
-
-/// Who answers soonest, in a sentence for a summary; `None` for other rankings.
-pub(crate) fn winner(ranking: &Ranking) -> Option<String> {
-    ranking.rate_per_s?;
-    let (kept, late) = split(ranking);
-    let late: Vec<_> = late
-        .iter()
-        .map(|(cell, at_rate)| {
-            let backlog = separate(&at_rate.backlog.to_string());
-            format!("{} (backlog {backlog})", cell.name())
-        })
-        .collect();
-    let did_not = match late.is_empty() {
-        true => String::new(),
-        false => format!("; not kept by {}", late.join("; ")),
-    };
-    let Some(((best, at_rate), others)) = kept.split_first() else {
-        return Some(format!("no contender kept the rate{did_not}."));
-    };
-    let several = has_several_kinds(ranking);
-    let p99 = |at_rate: &AtRate| {
-        let time = nanoseconds(at_rate.response_p99_ns.median);
-        match several {
-            true => format!("{time} ({})", at_rate.worst_kind),
-            false => time,
-        }
-    };
-    let told = format!(
-        "{} kept the rate with a p99 response time of {}",
-        best.name(),
-        p99(at_rate)
-    );
-    let Some((second, after)) = others.first() else {
-        return Some(format!("{told}, alone{did_not}."));
-    };
-    let sure = match certainty(best, others) {
-        Some(_)
-            if others
-                .iter()
-                .any(|one| verdict(one.1) == Some(Verdict::TooFew)) =>
-        {
-            "; too few repeats to be certain"
-        }
-        Some(_)
-            if others
-                .iter()
-                .any(|one| verdict(one.1) == Some(Verdict::NoDifference)) =>
-        {
-            "; some differences are not significant"
-        }
-        _ => "",
-    };
-    Some(format!(
-        "{told}, {} with {}{sure}{did_not}.",
-        second.name(),
-        p99(after)
-    ))
 }

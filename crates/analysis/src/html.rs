@@ -1,23 +1,26 @@
 //! A report as one page that needs nothing else: no network, no server, no folder beside it.
 //!
-//! Everything that is said in words or figures is HTML, written here from the same blocks as the
-//! other formats. The charts' data lies beside it as JSON; the page's script draws them and makes
-//! tables sort and search. Without a script the page lacks the charts and nothing else.
+//! Words, figures and charts are HTML and SVG, written here from the same blocks as the other
+//! formats. The charts' data lies beside them as JSON. The page's script lets tables sort and search
+//! and charts be selected from, pointed at and exported; without it nothing is missing but that.
 
 mod appendix;
 mod blocks;
+mod bottlenecks;
 mod chart;
 mod chosen;
+mod draw;
 mod figures;
+mod first_screen;
 mod latencies;
-mod licences;
 mod naming;
 pub(crate) mod several;
 mod summary;
 
+use crate::answer::Answer;
 use crate::certainty::refuses;
 use crate::disturbance;
-use crate::document::Block;
+use crate::document::{Block, Table};
 use crate::narrate;
 use crate::rankings::{Ranking, rankings};
 use crate::report::Report;
@@ -25,25 +28,24 @@ use crate::sections;
 use base64::Engine;
 use blocks::{block, escaped};
 use chart::Chart;
+use draw::looks::Looks;
 use naming::Names;
 use several::Of;
 use sha2::{Digest, Sha256};
 use trueput_record::text::visible_json;
 
-const MORE: &str = "Charts of time, latency, resources and what held it";
+const MORE: &str = "More charts: rates over time, latency, resources, bottlenecks";
 
 const PAGE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: [&str; 6] = [
     include_str!("../assets/format.js"),
-    include_str!("../assets/series.js"),
-    include_str!("../assets/charts.js"),
-    include_str!("../assets/export.js"),
     include_str!("../assets/tables.js"),
+    include_str!("../assets/export.js"),
+    include_str!("../assets/charts.js"),
+    include_str!("../assets/select.js"),
     include_str!("../assets/page.js"),
 ];
-const D3: &str = include_str!("../assets/vendor/d3.min.js");
-const PLOT: &str = include_str!("../assets/vendor/plot.min.js");
 
 /// Of the kinds of operation in a ranking, how many have a chart of latencies.
 const MOST_KINDS: usize = 2;
@@ -55,6 +57,24 @@ const MANY_RANKINGS: usize = 8;
 struct Section {
     title: String,
     html: String,
+    /// What links lead to; empty where only the contents do.
+    anchor: String,
+    /// What stands in its one line where it is folded.
+    folded: Option<String>,
+    /// Whether it is open all the same.
+    is_open: bool,
+}
+
+impl Section {
+    fn new(title: String, html: String) -> Self {
+        Self {
+            title,
+            html,
+            anchor: String::new(),
+            folded: None,
+            is_open: false,
+        }
+    }
 }
 
 /// The page and the charts that were put on it so far.
@@ -67,12 +87,27 @@ struct Page {
     of: Option<Of>,
 }
 
+/// What the page says of a ranking beside its blocks.
+struct Told<'a> {
+    ranking: &'a Ranking,
+    /// What it is called.
+    label: &'a str,
+    /// Its place among the run's rankings.
+    index: usize,
+    /// Whether its rates are drawn on the first screen.
+    is_first: bool,
+    /// Whether it is the run's only one.
+    is_alone: bool,
+    /// Whether the page has so many rankings that most of their charts are folded.
+    many: bool,
+}
+
 /// Writes the page.
 pub(crate) fn render(report: &Report) -> String {
     let rankings = rankings(&report.manifest, &report.trials);
     let mut page = Page::default();
     page.add_run(report, &rankings, rankings.len() > MANY_RANKINGS);
-    page.assembled(&report.manifest.name, &appendix::opening(report))
+    page.assembled(&report.manifest.name, &appendix::about(report))
 }
 
 /// Blocks by the headings of the second level; those before the first have an empty title.
@@ -97,13 +132,27 @@ impl Page {
     fn add_run(&mut self, report: &Report, rankings: &[Ranking], many: bool) {
         let mut parts = parts(narrate::body(report)).into_iter();
         let (_, opening) = parts.next().unwrap_or_default();
-        self.add("In short", &summary::blocks(report, rankings, opening));
         let labels = summary::labels(rankings);
-        let mut left = rankings.iter().zip(&labels).peekable();
+        let noise = disturbance::of_run(report);
+        let answer = Answer::from_rankings(report, rankings, noise.as_ref());
+        let first = first_screen::first_ranking(&answer);
+        self.add_first_screen(report, rankings, &answer, first, opening);
+        let mut left = (0..rankings.len()).peekable();
         for (title, blocks) in parts {
-            match left.next_if(|(ranking, _)| narrate::ranking_heading(ranking) == title) {
-                Some((ranking, label)) => self.add_ranking(report, ranking, label, &blocks, many),
-                None => self.add_section(report, rankings, &title, &blocks),
+            let is_next = |index: &usize| narrate::ranking_heading(&rankings[*index]) == title;
+            match left.next_if(is_next) {
+                Some(index) => {
+                    let told = Told {
+                        ranking: &rankings[index],
+                        label: &labels[index],
+                        index,
+                        is_first: first == Some(index),
+                        is_alone: rankings.len() == 1,
+                        many,
+                    };
+                    self.add_ranking(report, &told, blocks);
+                }
+                None => self.add_section(report, rankings, &title, blocks),
             }
         }
         let mut trials = appendix::trials(report);
@@ -112,7 +161,42 @@ impl Page {
         }
         self.add("Every trial", &trials);
         self.add("The machine", &appendix::machine(report));
-        self.add("To do it again", &appendix::again(report));
+        self.add("Run it again", &appendix::again(report));
+    }
+
+    /// The answer as a small table, the first chart, what must not be overlooked, and the machine.
+    fn add_first_screen(
+        &mut self,
+        report: &Report,
+        rankings: &[Ranking],
+        answer: &Answer,
+        first: Option<usize>,
+        opening: Vec<Block>,
+    ) {
+        let title = self.titled("In short");
+        let caption = self.names.unique(&title);
+        let table = first_screen::table(answer, |index| self.anchor(index), &caption);
+        let first = first.and_then(|index| rankings.get(index));
+        let chart = first.and_then(|ranking| Self::rates(report, ranking));
+        let chart = self.put(chart, &title);
+        let (before, after) = summary::blocks(report, rankings, opening);
+        let before = self.written(&before, &title).concat();
+        let after = self.written(&after, &title).concat();
+        let facts = appendix::facts(report);
+        let html = format!("{before}<div class=\"first\">\n{table}{chart}</div>\n{after}{facts}");
+        self.sections.push(Section::new(title, html));
+    }
+
+    /// The chart of a ranking's rates.
+    fn rates(report: &Report, ranking: &Ranking) -> Option<Chart> {
+        let noise = disturbance::of_run(report);
+        figures::rates(report, ranking, !refuses(ranking, noise.as_ref()))
+    }
+
+    /// What links to a ranking lead to.
+    fn anchor(&self, index: usize) -> String {
+        let run = self.of.as_ref().map_or_else(String::new, Of::anchor);
+        format!("{run}ranking-{}", index + 1)
     }
 
     /// A section's title as the page has it.
@@ -126,7 +210,7 @@ impl Page {
     fn add(&mut self, title: &str, content: &[Block]) {
         let title = self.titled(title);
         let html = self.written(content, &title).concat();
-        self.sections.push(Section { title, html });
+        self.sections.push(Section::new(title, html));
     }
 
     /// Blocks of a section as HTML, each table with a name of its own.
@@ -139,42 +223,25 @@ impl Page {
         html.collect()
     }
 
-    /// A ranking: the rates drawn before its table, the other charts after it.
-    fn add_ranking(
-        &mut self,
-        report: &Report,
-        ranking: &Ranking,
-        label: &str,
-        content: &[Block],
-        many: bool,
-    ) {
-        let title = &self.titled(label);
-        let chosen = chosen::chosen(report, ranking);
+    /// A ranking: the rates drawn before its table, the other charts after it. One that has a single
+    /// contender is folded.
+    fn add_ranking(&mut self, report: &Report, told: &Told<'_>, mut content: Vec<Block>) {
+        let (ranking, title) = (told.ranking, &self.titled(told.label));
+        for block in &mut content {
+            if let Block::Table(table) = block {
+                put_first(table, ranking);
+            }
+        }
         let is_table = |one: &Block| matches!(one, Block::Table(_));
         let at = content.iter().position(is_table).unwrap_or(content.len());
-        let html = self.written(content, title);
+        let html = self.written(&content, title);
         let (before, after) = html.split_at(at);
         let (table, after) = after.split_at(after.len().min(1));
-        let noise = disturbance::of_run(report);
-        let rates = figures::rates(ranking, !refuses(ranking, noise.as_ref()));
-        let cores = f64::from(report.manifest.host.cores);
-        let mut others: Vec<_> = figures::over_time(ranking, &chosen).into_iter().collect();
-        others.extend(
-            kinds(ranking)
-                .iter()
-                .filter_map(|kind| latencies::service(kind, &chosen)),
-        );
-        others.extend(latencies::responses(&chosen, MOST_KINDS));
-        others.extend(figures::resources(&chosen));
-        others.extend(figures::stretches(&chosen, cores));
-        let rates = self.put(rates, title);
-        let mut others = self.put(others, title);
-        if many && !others.is_empty() {
-            let of = blocks::unseen_of(title);
-            others = format!(
-                "<details class=\"more\"><summary>{MORE}{of}</summary>\n{others}</details>\n"
-            );
-        }
+        let rates = match told.is_first {
+            true => String::new(),
+            false => self.put(Self::rates(report, ranking), title),
+        };
+        let others = self.other_charts(report, told, title);
         let parts = [
             before.concat(),
             rates,
@@ -182,40 +249,86 @@ impl Page {
             others,
             after.concat(),
         ];
-        self.sections.push(Section {
-            title: title.to_owned(),
-            html: parts.concat(),
-        });
+        let section = Section {
+            anchor: self.anchor(told.index),
+            folded: first_screen::only_contender(ranking),
+            is_open: told.is_alone,
+            ..Section::new(title.to_owned(), parts.concat())
+        };
+        self.sections.push(section);
+    }
+
+    /// The charts that stand after a ranking's table.
+    fn other_charts(&mut self, report: &Report, told: &Told<'_>, title: &str) -> String {
+        let ranking = told.ranking;
+        let chosen = chosen::chosen(report, ranking);
+        let cores = f64::from(report.manifest.host.cores);
+        let mut others: Vec<_> = figures::over_time(ranking, &chosen).into_iter().collect();
+        let kinds = kinds(ranking);
+        let service = kinds
+            .iter()
+            .filter_map(|kind| latencies::service(kind, &chosen));
+        others.extend(service);
+        others.extend(latencies::responses(&chosen, MOST_KINDS));
+        others.extend(figures::resources(&chosen));
+        others.extend(figures::stretches(&chosen, cores));
+        let others = self.put(others, title);
+        if !told.many || others.is_empty() {
+            return others;
+        }
+        let of = blocks::unseen_of(title);
+        format!("<details class=\"more\"><summary>{MORE}{of}</summary>\n{others}</details>\n")
     }
 
     /// A section that is no ranking, with its charts first.
-    fn add_section(&mut self, report: &Report, all: &[Ranking], title: &str, content: &[Block]) {
+    fn add_section(
+        &mut self,
+        report: &Report,
+        all: &[Ranking],
+        title: &str,
+        mut content: Vec<Block>,
+    ) {
+        let mut folded = String::new();
         let charts = match title {
             sections::SCALING => figures::scaling(all),
             sections::KNOBS => {
                 let effects = crate::knobs::effects(report, all);
                 figures::knobs(&effects).into_iter().collect()
             }
+            sections::BOTTLENECK => {
+                let evidence = content.pop_if(|last| matches!(last, Block::List(_)));
+                let title = self.titled(title);
+                folded = evidence.map_or_else(String::new, |it| blocks::evidence(&it, &title));
+                bottlenecks::shares(report)
+            }
             _ => Vec::new(),
         };
         let drawn = self.put(charts, &self.titled(title));
-        self.add(title, content);
+        self.add(title, &content);
         if let Some(section) = self.sections.last_mut() {
             section.html.insert_str(0, &drawn);
+            section.html += &folded;
         }
     }
 
-    /// Places for charts of a section, which the script fills.
+    /// Charts of a section. They are drawn when the page has all of them.
     fn put(&mut self, charts: impl IntoIterator<Item = Chart>, section: &str) -> String {
         let mut html = String::new();
         for mut chart in charts {
             chart.name = self.names.unique(&format!("{section}: {}", chart.title));
+            let groups = chart.groups.len();
+            if groups > draw::MOST_DRAWN {
+                let drawn = draw::MOST_DRAWN;
+                chart.note +=
+                    &format!(" The first {drawn} of {groups} are drawn; the data has all.");
+            }
             let (number, title) = (self.charts.len(), escaped(&chart.title));
-            let (says, note) = (escaped(&chart.says), escaped(&chart.note));
+            let note = escaped(&chart.note);
+            // No text becomes a comment: each `<` of one is escaped.
             html += &format!(
                 "<figure class=\"chart {:?}\" data-chart=\"{number}\">\
-                 <figcaption><strong>{title}</strong> <span>{note}</span></figcaption>\
-                 <div class=\"drawing\" role=\"img\" aria-label=\"{says}\"></div></figure>\n",
+                 <figcaption><strong>{title}</strong> <span>{note}</span></figcaption>\n\
+                 {CHART}{number}--></figure>\n",
                 chart.kind
             );
             self.charts.push(chart);
@@ -226,43 +339,99 @@ impl Page {
         }
     }
 
-    fn assembled(&self, title: &str, opening: &str) -> String {
-        let (mut contents, mut sections) = (String::new(), String::new());
-        for (number, Section { title, html }) in self.sections.iter().enumerate() {
-            let title = escaped(title);
-            contents += &format!("<li><a href=\"#s{number}\">{title}</a></li>\n");
-            sections += &format!(
-                "<section id=\"s{number}\" aria-labelledby=\"h{number}\">\n\
-                 <h2 id=\"h{number}\">{title}</h2>\n{html}</section>\n"
-            );
+    fn assembled(&self, title: &str, about: &str) -> String {
+        let (mut contents, mut sections) = (String::new(), Vec::new());
+        for (number, section) in self.sections.iter().enumerate() {
+            let anchor = match section.anchor.as_str() {
+                "" => format!("s{number}"),
+                anchor => anchor.to_owned(),
+            };
+            let title = escaped(&section.title);
+            contents += &format!("<li><a href=\"#{anchor}\">{title}</a></li>\n");
+            sections.push(section.written(number, &anchor));
         }
+        let first = match sections.is_empty() {
+            true => String::new(),
+            false => sections.remove(0),
+        };
         // In a script element only `</script` and `<!--` mean anything: no `<` is left.
         let data = serde_json::to_string(&self.charts).unwrap_or_default();
         let data = visible_json(&data).replace('<', "\\u003c");
         let script = SCRIPT.concat();
-        let hashes = [D3, PLOT, script.as_str()].map(integrity).join(" ");
         let title = escaped(title);
+        let (first, sections) = (self.drawn(&first), self.drawn(&sections.concat()));
         fill(
             PAGE,
             &[
                 ("title", &title),
                 ("style", STYLE),
-                ("opening", opening),
+                ("about", about),
+                ("shapes", &draw::shapes()),
+                ("first", &first),
                 ("contents", &contents),
                 ("sections", &sections),
-                ("licences", &licences::html()),
                 ("data", &data),
-                ("d3", D3),
-                ("plot", PLOT),
                 ("script", &script),
-                ("hashes", &hashes),
+                ("script-hash", &integrity(&script)),
+                ("style-hash", &integrity(STYLE)),
             ],
         )
     }
+
+    /// The page with its charts drawn in their places.
+    fn drawn(&self, html: &str) -> String {
+        let looks = Looks::of(&self.charts);
+        let mut parts = html.split(CHART);
+        let mut drawn = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (number, rest) = part.split_once("-->").unwrap_or(("", part));
+            let chart = number
+                .parse()
+                .ok()
+                .and_then(|at: usize| self.charts.get(at));
+            drawn += &chart.map_or_else(String::new, |chart| draw::chart(chart, &looks));
+            drawn += rest;
+        }
+        drawn
+    }
 }
 
-/// The hash by which the page's content security policy admits a script, which a script that was
-/// smuggled into the page has not. Styles are admitted as they come: Plot puts some beside each chart.
+/// Where a chart is to be drawn; its number follows.
+const CHART: &str = "<!--chart ";
+
+impl Section {
+    fn written(&self, number: usize, anchor: &str) -> String {
+        let (title, html) = (escaped(&self.title), &self.html);
+        let section = format!("<section id=\"{anchor}\" aria-labelledby=\"h{number}\">\n");
+        let heading = format!("<h2 id=\"h{number}\">{title}</h2>");
+        match &self.folded {
+            None => format!("{section}{heading}\n{html}</section>\n"),
+            Some(line) => {
+                let open = if self.is_open { " open" } else { "" };
+                let line = escaped(line);
+                format!(
+                    "{section}<details class=\"single\"{open}><summary>{heading} \
+                     <span>{line}</span></summary>\n{html}</details></section>\n"
+                )
+            }
+        }
+    }
+}
+
+/// Has the columns that answer a reader's first questions stay in sight: place, name, what the order
+/// goes by, how far behind the leader, the longest waits, and the cost in processor time.
+fn put_first(table: &mut Table, ranking: &Ranking) {
+    let p99 = format!("{} p99", ranking.headline);
+    let first = ["of best", "of best from–to", p99.as_str(), "CPU/operation"];
+    for column in &mut table.columns {
+        if column.dispensable > 0 && !first.contains(&column.title.as_str()) {
+            column.dispensable = column.dispensable.max(8);
+        }
+    }
+}
+
+/// The hash by which the page's content security policy admits its script and its style, which what
+/// was smuggled into the page has not.
 fn integrity(script: &str) -> String {
     let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
     format!("'sha256-{hash}'")
@@ -303,7 +472,7 @@ mod tests {
 
     #[test]
     fn nothing_embedded_ends_its_element() {
-        for script in SCRIPT.iter().chain([&D3, &PLOT]) {
+        for script in SCRIPT {
             let script = script.to_lowercase();
             assert!(!script.contains("</script") && !script.contains("<!--"));
         }

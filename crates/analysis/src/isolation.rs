@@ -104,20 +104,6 @@ pub(crate) fn caution(ranking: &Ranking) -> Option<String> {
     ))
 }
 
-/// The same for a sentence that names the leader: nothing where there is nothing to say.
-pub(crate) fn clause(ranking: &Ranking) -> String {
-    let stronger = stronger(ranking);
-    let names: Vec<_> = stronger.iter().map(|cell| cell.name()).collect();
-    match ranking.cells.first() {
-        Some(leader) if !names.is_empty() => format!(
-            " Its isolation, {}, is weaker than that of {}.",
-            word(leader.isolation),
-            listed(&names)
-        ),
-        _ => String::new(),
-    }
-}
-
 /// Names with "and" before the last.
 fn listed(names: &[String]) -> String {
     match names.split_last() {

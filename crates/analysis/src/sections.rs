@@ -39,7 +39,7 @@ pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
     );
     let cores = report.manifest.host.cores;
     section(
-        "Bottleneck of each trial",
+        BOTTLENECK,
         BOTTLENECKS,
         held(&one_of_each, &names, f64::from(cores)),
     );
@@ -69,6 +69,9 @@ const CEILINGS: &str = "Hardware limits, measured in this run without an engine,
 const BOTTLENECKS: &str = "Judged for each second from CPU, device, waits and other programs. \
     Evidence in parentheses; rules in docs/METHOD.md.";
 
+/// The heading of what each trial waited for.
+pub(crate) const BOTTLENECK: &str = "Bottleneck of each trial";
+
 /// The heading of the scaling laws.
 pub(crate) const SCALING: &str = "Scaling";
 
@@ -84,7 +87,9 @@ const SCALING_TEXT: &str = "The Universal Scalability Law, fitted to the median 
     docs/METHOD.md), no coefficients are shown.";
 
 /// The first trial of each cell: its repeats would say the same again. JSON has all.
-fn first_of_each_cell<'a>(measured: &Measured<'a>) -> Vec<(&'a TrialRecord, &'a Measurement)> {
+pub(crate) fn first_of_each_cell<'a>(
+    measured: &Measured<'a>,
+) -> Vec<(&'a TrialRecord, &'a Measurement)> {
     let mut seen = std::collections::BTreeSet::new();
     let first = measured
         .iter()
@@ -92,7 +97,7 @@ fn first_of_each_cell<'a>(measured: &Measured<'a>) -> Vec<(&'a TrialRecord, &'a 
     first.copied().collect()
 }
 
-type Measured<'a> = [(&'a TrialRecord, &'a Measurement)];
+pub(crate) type Measured<'a> = [(&'a TrialRecord, &'a Measurement)];
 
 fn column(title: &str, figures: bool, dispensable: u8) -> Column {
     Column {

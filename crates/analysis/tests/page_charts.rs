@@ -58,7 +58,7 @@ const EXPORTED: &str = "(() => {
   const faults = [];
   document.querySelectorAll('.chart').forEach((figure) => {
     const chart = chartOf(figure);
-    const text = standalone(figure.querySelector('.drawing svg'), chart.name, chart.note);
+    const text = standalone(figure, chart.name, chart.note);
     const place = document.body.appendChild(document.createElement('div'));
     place.innerHTML = text;
     const svg = place.firstChild;
@@ -66,6 +66,8 @@ const EXPORTED: &str = "(() => {
     const own = [...svg.children].filter((one) => one.tagName === 'text');
     const said = own.map((one) => one.textContent).join(' ');
     if (said !== `${chart.name} ${chart.note}`) faults.push(`${chart.name} says: ${said}`);
+    const names = figure.querySelectorAll('.legend li').length;
+    if (svg.querySelectorAll(':scope > g > text').length !== names) faults.push('no legend');
     for (const one of svg.querySelectorAll('text')) {
       const { left, right, top, bottom } = one.getBoundingClientRect();
       const inside = left >= frame.left && right <= frame.right
@@ -99,20 +101,17 @@ fn a_picture_of_a_chart_says_all_of_its_name_and_cuts_nothing_off() {
     }
 }
 
-/// The looks that each name has in all charts: colours, symbols and dashings of legends, and the
-/// colours of bars.
+/// The looks that each name has in all charts: colors, shapes and dashings of legends.
 const LOOKS: &str = "(() => {
   const looks = {};
   const add = (name, look) => { (looks[name] ??= new Set()).add(look); };
-  document.querySelectorAll('.chart').forEach((figure) => {
-    figure.querySelectorAll('.legend > g').forEach((entry) => {
-      const [line, symbol] = [entry.querySelector('line'), entry.querySelector('path')];
-      if (!symbol) return;
-      const shape = symbol.getAttribute('d');
-      const colour = line.getAttribute('stroke');
-      if (symbol.getAttribute('fill') !== colour) add(entry.textContent, 'two colours');
-      add(entry.textContent, [colour, line.getAttribute('stroke-dasharray'), shape].join(' '));
-    });
+  document.querySelectorAll('.legend li').forEach((entry) => {
+    const [line, shape] = [entry.querySelector('path'), entry.querySelector('use')];
+    if (!shape) return;
+    const color = line.getAttribute('stroke');
+    if (shape.getAttribute('fill') !== color) add(entry.textContent, 'two colors');
+    const dash = line.getAttribute('stroke-dasharray');
+    add(entry.textContent, [color, dash, shape.getAttribute('href')].join(' '));
   });
   return Object.fromEntries(Object.entries(looks).map(([name, all]) => [name, [...all]]));
 })()";
@@ -133,29 +132,12 @@ fn a_contender_looks_the_same_in_all_charts_and_like_no_other() {
         looks.values().map(ToString::to_string).collect();
     assert_eq!(different.len(), 13, "{looks:?}");
     assert_eq!(browser.complaints, [""; 0]);
-    // The control: places counted anew in each chart, as when they go by the groups that are left.
-    browser.evaluate(
-        "globalThis.look = (name) => {
-           const chart = CHARTS.find((one) => one === globalThis.drawing);
-           const at = chart.groups.findIndex((group) => group.name === name);
-           return { name, colour: colour(at), symbol: 'star', dash: null };
-         };
-         document.querySelectorAll('.chart').forEach((figure) => {
-           globalThis.drawing = chartOf(figure);
-           delete figure.dataset.width;
-           draw([figure]);
-         })",
-    );
-    let looks = browser.evaluate(LOOKS);
-    let several = looks.as_object().unwrap().values();
-    let several = several.filter(|all| all.as_array().unwrap().len() > 1);
-    assert!(several.count() > 3, "{looks}");
 }
 
 #[test]
-fn contenders_of_a_ranking_with_colours_for_all_have_colours_of_their_own() {
+fn contenders_of_a_ranking_with_colors_for_all_have_colors_of_their_own() {
     let mut few = thirteen();
-    // The last seven at async: five of them have no colour of their own among all thirteen.
+    // The last seven at async: five of them have no color of their own among all thirteen.
     few.trials
         .retain(|trial| trial.spec.cell < 20 || trial.spec.cell > 25);
     few.manifest = report(few.trials.clone()).manifest;
@@ -163,44 +145,44 @@ fn contenders_of_a_ranking_with_colours_for_all_have_colours_of_their_own() {
     let Some(mut browser) = shown(&few, 1280, &folder) else {
         return;
     };
-    let colours = browser.evaluate(
+    let colors = browser.evaluate(
         "[...document.querySelectorAll('.chart.Bars')].map((figure) => {
-           const bars = [...figure.querySelectorAll('[aria-label=bar] rect')];
+           const bars = [...figure.querySelectorAll('.bar')];
            return [bars.length, new Set(bars.map((bar) => bar.getAttribute('fill'))).size]; })",
     );
-    assert_eq!(colours, json!([[13, 8], [7, 7]]));
+    assert_eq!(colors, json!([[13, 8], [7, 7]]));
 }
 
 #[test]
-fn bars_have_the_colours_of_the_lines() {
+fn bars_have_the_colors_of_the_lines() {
     let folder = tempfile::tempdir().unwrap();
     let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
         return;
     };
-    let wrong = browser.evaluate(
-        "[...document.querySelectorAll('.chart.Bars')].flatMap((figure) => {
-           const bars = [...figure.querySelectorAll('[aria-label=bar] rect')];
-           const names = chartOf(figure).groups.map((group) => group.name);
-           return names.filter((name, at) => bars[at].getAttribute('fill') !== look(name).colour);
-         })",
+    let pairs = browser.evaluate(
+        "(() => { const lines = {};
+           document.querySelectorAll('.legend li[data-group]').forEach((entry) => {
+             lines[entry.textContent] = entry.querySelector('path').getAttribute('stroke'); });
+           return [...document.querySelectorAll('.chart.Bars .row')].map((row) =>
+             [row.querySelector('.bar').getAttribute('fill'),
+              lines[row.querySelector('title').textContent]]); })()",
     );
-    assert_eq!(wrong, json!([]));
+    let pairs = pairs.as_array().unwrap();
+    assert_eq!(pairs.len(), 26);
+    assert!(pairs.iter().all(|pair| pair[0] == pair[1]), "{pairs:?}");
 }
 
 /// Has the pointer go to the end of each line of a timeline, and says which names its tip told.
-const TIPS: &str = "(async () => {
+const TIPS: &str = "(() => {
   const figure = document.querySelector('.chart.Timeline');
-  const svg = figure.querySelector('svg');
-  const ends = [...svg.querySelectorAll('[aria-label=dot] path')];
   const told = new Set();
-  for (const end of ends) {
+  figure.querySelectorAll('.area .marks').forEach((marks) => {
+    const end = [...marks.querySelectorAll('use')].at(-1);
     const { left, top, width, height } = end.getBoundingClientRect();
     const at = { clientX: left + width / 2, clientY: top + height / 2, pointerType: 'mouse' };
-    svg.dispatchEvent(new PointerEvent('pointermove', { ...at, bubbles: true }));
-    // A tip is drawn with the next frame.
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    told.add(svg.querySelector('[aria-label=tip]').textContent.match(/engine-\\d\\d/)?.[0]);
-  }
+    end.dispatchEvent(new PointerEvent('pointermove', { ...at, bubbles: true }));
+    told.add(figure.querySelector('.tip').textContent.match(/engine-\\d\\d/)?.[0]);
+  });
   return [...told].sort();
 })()";
 
@@ -212,6 +194,65 @@ fn every_one_of_thirteen_lines_is_named_at_the_pointer() {
     };
     let expected: Vec<_> = (0..13).map(|place| format!("engine-{place:02}")).collect();
     assert_eq!(browser.evaluate(TIPS), json!(expected));
+}
+
+/// The names of the lines that are seen in the first timeline, after a click on this legend entry.
+fn isolated(browser: &mut Browser, entry: u32) -> Value {
+    browser.evaluate(&format!(
+        "(() => {{ const figure = document.querySelector('.chart.Timeline');
+           const buttons = [...figure.querySelectorAll('.legend button')];
+           buttons[{entry}].click();
+           const seen = groupsOf(figure).filter((one) => getComputedStyle(one).opacity === '1');
+           return [seen.map((one) => chartOf(figure).groups[one.dataset.group].name),
+             buttons.filter((one) => one.ariaPressed === 'true').map((one) => one.textContent)];
+         }})()"
+    ))
+}
+
+#[test]
+fn a_click_on_a_name_leaves_its_line_alone_and_another_brings_all_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
+        return;
+    };
+    let only = json!([["engine-04"], ["engine-04"]]);
+    assert_eq!(isolated(&mut browser, 4), only);
+    assert_eq!(isolated(&mut browser, 7)[0], json!(["engine-07"]));
+    let all = isolated(&mut browser, 7);
+    assert_eq!(all[0].as_array().unwrap().len(), 13, "{all}");
+    assert_eq!(all[1], json!([]));
+}
+
+#[test]
+fn a_contender_that_is_not_selected_is_in_no_chart_and_no_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = shown(&thirteen(), 1280, &folder) else {
+        return;
+    };
+    let seen = "(() => { const shown = (one) => one.checkVisibility();
+       const rows = [...document.querySelectorAll('.table tbody tr')].filter(shown);
+       const cells = rows.flatMap((row) => [...row.cells]).map((cell) => cell.textContent);
+       const svg = document.querySelector('svg.rows');
+       return [cells.filter((text) => text === 'engine-03').length,
+         [...document.querySelectorAll('[data-group]')].filter(shown)
+           .filter((one) => one.textContent.includes('engine-03')).length,
+         Number(svg.getAttribute('height'))]; })()";
+    let before = browser.evaluate(seen);
+    assert!(before[0].as_u64() > Some(2) && before[1].as_u64() > Some(2));
+    let choose = "[...document.querySelectorAll('.selection label')]
+       .find((one) => one.textContent.includes('engine-03')).querySelector('input').click()";
+    browser.evaluate(choose);
+    let after = browser.evaluate(seen);
+    assert_eq!((&after[0], &after[1]), (&json!(0), &json!(0)));
+    let height = |seen: &Value| seen[2].as_u64().unwrap();
+    assert_eq!(
+        height(&before) - height(&after),
+        40,
+        "its row is left empty"
+    );
+    browser.evaluate(choose);
+    assert_eq!(browser.evaluate(seen), before);
+    assert_eq!(browser.complaints, [""; 0]);
 }
 
 #[test]
@@ -250,16 +291,18 @@ fn with_events() -> Report {
 
 /// How many dots of events there are, and how far the farthest is from its line, pixels.
 const DOTS: &str = "(() => {
-  const svg = document.querySelector('.chart.Timeline svg');
-  const line = svg.querySelector('[aria-label=line] path');
-  const box = svg.getBoundingClientRect();
-  const points = d3.range(0, line.getTotalLength(), 0.25).map((at) => line.getPointAtLength(at));
-  const dots = [...svg.querySelectorAll('[aria-label=dot] circle')].map((dot) => {
-    const { left, top, width, height } = dot.getBoundingClientRect();
-    const [x, y] = [left + width / 2 - box.left, top + height / 2 - box.top];
-    return d3.min(points, (point) => Math.hypot(point.x - x, point.y - y));
+  const area = document.querySelector('.chart.Timeline .area');
+  const path = area.querySelector('path.line');
+  const box = area.querySelector('svg').getBoundingClientRect();
+  const d = path.getAttribute('d').match(/[\\d.]+/g).map(Number);
+  const ends = d.flatMap((x, at) => (at % 2 ? [] : [[x / 2000 * 1e3, d[at + 1] / 2000 * 240]]));
+  const points = ends.slice(1).flatMap(([x, y], at) => [...Array(400).keys()].map((step) =>
+    [ends[at][0] + (x - ends[at][0]) * step / 400, ends[at][1] + (y - ends[at][1]) * step / 400]));
+  const dots = [...area.querySelectorAll('.event')].map((dot) => {
+    const part = (side) => parseFloat(dot.getAttribute(side)) / 100;
+    return Math.min(...points.map(([x, y]) => Math.hypot(x - part('cx') * 1e3, y - part('cy') * 240)));
   });
-  return [dots.length, d3.max(dots)];
+  return [dots.length, Math.max(...dots), box.width > 0];
 })()";
 
 #[test]
@@ -272,14 +315,9 @@ fn what_an_engine_did_lies_on_its_line() {
     let seen = browser.evaluate(DOTS);
     // Not the one that came after the trial's end.
     assert_eq!(seen[0], json!(7));
-    assert!(far(&seen) < 1.0, "{seen}");
-    // The control: the heights of the ends of their seconds.
-    browser.evaluate(
-        "globalThis.heightAt = (rows, at) => rows.find(([end]) => end >= at)[1];
-         const figure = document.querySelector('.chart.Timeline');
-         delete figure.dataset.width;
-         draw([figure])",
-    );
+    assert!(far(&seen) < 2.0, "{seen}");
+    // The control: one of them moved.
+    browser.evaluate("document.querySelector('.event').setAttribute('cy', '95%')");
     let seen = browser.evaluate(DOTS);
     assert!(far(&seen) > 10.0, "{seen}");
 }

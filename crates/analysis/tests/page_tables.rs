@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 fn shown(folder: &tempfile::TempDir) -> Option<Browser> {
     let mut browser = Browser::start()?;
     browser.open(&written(&with_failures(), folder, "page.html"), 1280, false);
+    browser.evaluate("document.querySelectorAll('.columns input').forEach((one) => one.click())");
     Some(browser)
 }
 

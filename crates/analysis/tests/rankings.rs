@@ -512,7 +512,6 @@ fn a_leader_of_weaker_isolation_is_named_with_what_it_permits() {
         anomalies that lmdb and sqlite prevent: lost update, read skew, write skew, phantom and \
         predicate write skew.";
     assert!(text.contains(said), "{text}");
-    let said = "Its isolation, read-committed, is weaker than that of lmdb and sqlite.";
     assert!(weaker.page().contains(said));
     for format in [Format::Csv, Format::Json, Format::Markdown] {
         let text = weaker.render(format, Style::default());

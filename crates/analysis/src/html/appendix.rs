@@ -12,19 +12,22 @@ use std::collections::BTreeSet;
 use trueput_record::conditions::Arrival;
 use trueput_record::{Conditions, Outcome, TrialRecord, TrialSpec};
 
-/// What the run is about, and on what machine it ran.
-pub(crate) fn opening(report: &Report) -> String {
+/// What the run is about.
+pub(crate) fn about(report: &Report) -> String {
     let about = &report.manifest.about;
-    let mut html = match about.is_empty() {
+    match about.is_empty() {
         true => String::new(),
         false => format!("<p class=\"about\">{}</p>\n", escaped(about)),
-    };
+    }
+}
+
+/// The machine and the program, a line each.
+pub(crate) fn facts(report: &Report) -> String {
     let facts = narrate::host_lines(report);
     let facts = facts
         .iter()
         .map(|fact| format!("<li>{}</li>\n", escaped(fact)));
-    html += &format!("<ul class=\"facts\">\n{}</ul>\n", facts.collect::<String>());
-    html
+    format!("<ul class=\"facts\">\n{}</ul>\n", facts.collect::<String>())
 }
 
 /// A row per trial, in the order in which they ended.

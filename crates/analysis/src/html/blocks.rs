@@ -8,6 +8,9 @@ use trueput_record::text::visible_lines;
 const SPARED_FIGURES: u8 = 5;
 const SPARED_WORDS: u8 = 2;
 
+/// How many columns a table shows until all are asked for.
+const MOST_COLUMNS: usize = 8;
+
 /// A list with more points than this is folded.
 const MANY: usize = 16;
 
@@ -55,6 +58,18 @@ pub(crate) fn block(block: &Block, caption: &str) -> String {
     }
 }
 
+/// A list of evidence, folded whatever its length.
+pub(crate) fn evidence(list: &Block, title: &str) -> String {
+    let Block::List(points) = list else {
+        return String::new();
+    };
+    format!(
+        "<details class=\"notes\"><summary>Evidence{}</summary>\n<ul>\n{}</ul></details>\n",
+        unseen_of(title),
+        items(points)
+    )
+}
+
 /// What something is of, for those who do not see where it stands.
 pub(crate) fn unseen_of(title: &str) -> String {
     format!("<span class=\"unseen\"> of {}</span>", escaped(title))
@@ -71,50 +86,45 @@ pub(crate) fn command(words: &[String]) -> String {
     format!("<pre class=\"command\" tabindex=\"0\"><code>{line}</code></pre>\n")
 }
 
-/// A table: its first column that has a title holds the rows' headings.
+/// A table: its first column that has a title holds the rows' headings. What has no room is out of
+/// sight until a switch beside the table is set, which needs no script.
 pub(crate) fn table(table: &Table, caption: &str) -> String {
     let titled = table
         .columns
         .iter()
         .position(|column| !column.title.is_empty());
-    let class = |column: &Column, long: bool| {
+    let spare = spare_columns(&table.columns);
+    let class = |index: usize, long: bool| {
+        let column = &table.columns[index];
         let figures = match (column.figures, column.title.is_empty()) {
             (true, _) => "figure",
             (false, true) => "rank",
             (false, false) => "text",
         };
-        let spared = if column.figures {
-            SPARED_FIGURES
-        } else {
-            SPARED_WORDS
-        };
-        let spare = if column.dispensable >= spared {
-            " spare"
-        } else {
-            ""
-        };
+        let spare = spare[index].map_or_else(String::new, |spare| format!(" {spare}"));
         let long = if long { " long" } else { "" };
         format!("class=\"{figures}{spare}{long}\"")
     };
+    let switch = column_switch(&spare, caption);
     let caption = escaped(caption);
     let mut html = format!(
-        "<div class=\"table\"><div class=\"scroll\" role=\"region\" tabindex=\"0\" \
+        "<div class=\"table\">{switch}<div class=\"scroll\" role=\"group\" tabindex=\"0\" \
          aria-label=\"{caption}\">\n<table><caption>{caption}</caption>\n<thead><tr>"
     );
-    for column in &table.columns {
+    for (index, column) in table.columns.iter().enumerate() {
         let title = match column.title.as_str() {
             // The style sheet shows a number sign in its place.
             "" => "<span class=\"unseen\">rank</span>".to_owned(),
             title => escaped(title),
         };
-        html += &format!("<th scope=\"col\" {}>{title}</th>", class(column, false));
+        html += &format!("<th scope=\"col\" {}>{title}</th>", class(index, false));
     }
     html += "</tr></thead>\n<tbody>\n";
     for row in &table.rows {
         html += "<tr>";
         for (index, (cell, column)) in row.iter().zip(&table.columns).enumerate() {
             let short = cell.chars().count() <= SHORT;
-            let class = class(column, !short && !column.figures);
+            let class = class(index, !short && !column.figures);
             let text = escaped(cell);
             html += &match (titled == Some(index), short) {
                 (true, true) => format!("<th scope=\"row\" class=\"text short\">{text}</th>"),
@@ -125,6 +135,38 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
         html += "</tr>\n";
     }
     html + "</tbody></table></div></div>\n"
+}
+
+/// The class of each column that is out of sight until it is asked for: `spare` everywhere, `narrow`
+/// on a narrow page only.
+fn spare_columns(columns: &[Column]) -> Vec<Option<&'static str>> {
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    order.sort_by_key(|index| columns[*index].dispensable);
+    let shown = &order[..order.len().min(MOST_COLUMNS)];
+    let class = |(index, column): (usize, &Column)| {
+        let spared = match column.figures {
+            true => SPARED_FIGURES,
+            false => SPARED_WORDS,
+        };
+        if column.dispensable > 0 && !shown.contains(&index) {
+            return Some("spare");
+        }
+        (column.dispensable >= spared).then_some("narrow")
+    };
+    columns.iter().enumerate().map(class).collect()
+}
+
+/// The switch that brings all columns of a table into sight; nothing where they are.
+fn column_switch(spare: &[Option<&'static str>], caption: &str) -> String {
+    if spare.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let class = match spare.contains(&Some("spare")) {
+        true => "columns",
+        false => "columns narrow",
+    };
+    let (count, of) = (spare.len(), unseen_of(caption));
+    format!("<label class=\"{class}\"><input type=\"checkbox\"> All {count} columns{of}</label>\n")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A chart's data, as the page's script draws it, shows it as a table and hands it out as CSV.
+//! A chart's data: what is drawn, shown as a table and handed out as CSV.
 
 use serde::Serialize;
 
@@ -6,8 +6,10 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// A bar a group, with a whisker: rows of median, least, greatest.
+    /// A bar a group: a row of the median, the two ends of its interval, and the repeats.
     Bars,
+    /// A bar a group, of a row of shares, one for each of the chart's words.
+    Shares,
     /// A bar a group, of parts beside each other: a row of the parts.
     Stack,
     /// A line a group: rows of seconds and a rate.
@@ -39,6 +41,10 @@ pub(crate) enum Unit {
     Bytes,
     /// A percentile, 0 to 100.
     Percentile,
+    /// A share of a whole, 0 to 1.
+    Share,
+    /// How many times something else it is.
+    Times,
     /// The number of one of the chart's words.
     Word,
 }
@@ -62,17 +68,21 @@ pub(crate) struct Chart {
     pub columns: Vec<Column>,
     /// The groups, in the order in which they are drawn.
     pub groups: Vec<Group>,
-    /// The words that figures of [`Unit::Word`] stand for.
+    /// The words that figures of [`Unit::Word`] stand for, or that shares are of.
     pub words: Vec<Word>,
+    /// A figure that is marked through all rows: the leader's.
+    #[serde(skip)]
+    pub reference: Option<f64>,
 }
 
-/// A word, and the number of the colour that it has in every chart.
+/// A word, and the number of the color that it has in every chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Word {
     /// The word.
     pub text: &'static str,
-    /// Its colour.
-    pub colour: usize,
+    /// Its color.
+    #[serde(skip)]
+    pub color: usize,
 }
 
 /// A column of a chart's rows.
@@ -105,6 +115,24 @@ pub(crate) struct Mark {
     pub text: String,
 }
 
+impl Chart {
+    /// A chart of that kind, with nothing in it so far.
+    pub(crate) fn new(kind: Kind, group: &'static str) -> Self {
+        Self {
+            kind,
+            group,
+            title: String::new(),
+            name: String::new(),
+            says: String::new(),
+            note: String::new(),
+            columns: Vec::new(),
+            groups: Vec::new(),
+            words: Vec::new(),
+            reference: None,
+        }
+    }
+}
+
 impl Column {
     pub(crate) fn new(title: impl Into<String>, unit: Unit) -> Self {
         let title = title.into();
@@ -120,6 +148,15 @@ impl Group {
         Self {
             name: name.into(),
             rows: rows.into_iter().map(row).collect(),
+            marks: Vec::new(),
+        }
+    }
+
+    /// A group of one row, in which figures may be absent.
+    pub(crate) fn of_row(name: impl Into<String>, row: Vec<Option<f64>>) -> Self {
+        Self {
+            name: name.into(),
+            rows: vec![row],
             marks: Vec::new(),
         }
     }

@@ -3,10 +3,12 @@
 use super::chart::{Chart, Column, Group, Kind, Mark, Unit, Word, short};
 use super::chosen::Chosen;
 use crate::cells::Cell;
-use crate::certainty::levels;
+use crate::certainty::{counting, levels};
 use crate::columns::{by_name, plural};
+use crate::compare;
 use crate::held;
 use crate::rankings::Ranking;
+use crate::report::Report;
 use crate::scaling::{Series, series};
 use crate::units::number;
 use std::collections::BTreeSet;
@@ -27,49 +29,91 @@ const MOST_MARKS: usize = 200;
 /// Which trial stands for a contender in every chart but that of the rates.
 pub(crate) const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
 
-/// The median rates with their extremes; by name where their order means nothing. `None` where
-/// nothing is ranked.
-pub(crate) fn rates(ranking: &Ranking, in_order: bool) -> Option<Chart> {
+/// The median rates with their repeats and the intervals that the verdicts used; by name where their
+/// order means nothing. `None` where nothing is ranked.
+pub(crate) fn rates(report: &Report, ranking: &Ranking, in_order: bool) -> Option<Chart> {
     let rate = |cell: &&Cell| cell.figures.headline_per_s.median;
     // Of equals the first, and not the last.
     let rates = ranking.cells.iter().rev();
     let best = rates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+    let leader = ranking.cells.first().map(|cell| rate(&cell))?;
     let title = format!("{} per second", capital(&plural(&ranking.headline)));
-    let group = |cell: &Cell| {
-        let rate = cell.figures.headline_per_s;
-        Group::new(cell.name(), [vec![rate.median, rate.min, rate.max]])
+    let groups = |cells: &[Cell]| -> Vec<Group> {
+        let rows = cells
+            .iter()
+            .map(|cell| rates_row(report, ranking, cell, leader));
+        let named = cells.iter().zip(rows);
+        named
+            .map(|(cell, row)| Group::of_row(cell.name(), row))
+            .collect()
     };
-    let column = |title: &str| Column::new(title, Unit::PerSecond);
     let (name, most) = (best.name(), number(best.figures.headline_per_s.median));
-    let (cells, first, order) = match in_order {
+    let (groups, first, order) = match in_order {
         true => (
-            ranking.cells.clone(),
-            format!("{name} has the most, {most}"),
+            groups(&ranking.cells),
+            format!("{name} has the highest rate, {most}"),
             "",
         ),
         false => (
-            by_name(&ranking.cells),
-            "they are given no order".to_owned(),
-            " By name, for they are given no order.",
+            groups(&by_name(&ranking.cells)),
+            "they have no order".to_owned(),
+            " Sorted by name: these contenders have no order.",
         ),
     };
     Some(Chart {
-        kind: Kind::Bars,
         says: format!(
             "{title} of {} contenders at {}: {first}.",
-            cells.len(),
+            groups.len(),
             ranking.durability
         ),
         title,
-        note: format!(
-            "Bars: the median of the repeats. Lines: from the least to the greatest.{order}"
-        ),
-        name: String::new(),
-        group: "contender",
-        columns: vec![column("median"), column("least"), column("greatest")],
-        groups: cells.iter().map(group).collect(),
-        words: Vec::new(),
+        note: rates_note(ranking) + order,
+        columns: rates_columns(&groups),
+        reference: (in_order && groups.len() > 1 && ranking.rate_per_s.is_none()).then_some(leader),
+        groups,
+        ..Chart::new(Kind::Bars, "contender")
     })
+}
+
+/// The median rate of a cell, the ends of its interval, and its repeats. The interval is that of the
+/// ratio to the leader, times the leader's rate: where it holds the leader's rate, there is a tie.
+fn rates_row(report: &Report, ranking: &Ranking, cell: &Cell, leader: f64) -> Vec<Option<f64>> {
+    let ratio = cell.against_best.and_then(|compared| compared.ratio);
+    let mut row = vec![
+        Some(cell.figures.headline_per_s.median),
+        ratio.map(|ratio| ratio.low * leader),
+        ratio.map(|ratio| ratio.high * leader),
+    ];
+    let repeats = counting(&report.trials, cell.cell, &ranking.headline);
+    let rates = repeats
+        .iter()
+        .map(|trial| compare::rate(trial, &ranking.headline));
+    row.extend(rates);
+    row
+}
+
+fn rates_columns(groups: &[Group]) -> Vec<Column> {
+    let longest = groups.iter().flat_map(|group| &group.rows).map(Vec::len);
+    let repeats = longest.max().unwrap_or_default().saturating_sub(3);
+    let fixed = ["median", "interval from", "interval to"].map(str::to_owned);
+    let repeats = (1..=repeats).map(|repeat| format!("repeat {repeat}"));
+    let titles = fixed.into_iter().chain(repeats);
+    titles
+        .map(|title| Column::new(title, Unit::PerSecond))
+        .collect()
+}
+
+fn rates_note(ranking: &Ranking) -> String {
+    let compared = ranking.cells.iter();
+    let compared = compared.filter_map(|cell| cell.against_best.as_ref());
+    let told = "Bars: the median of the repeats. Points: each repeat.";
+    match levels(compared) {
+        None => told.to_owned(),
+        Some(level) => format!(
+            "{told} Lines: the interval ({level}) of the verdict. The dashed line is the leader: an \
+             interval that reaches it is a tie."
+        ),
+    }
 }
 
 /// Rates over time; `None` where no trial was long enough for two points.
@@ -99,7 +143,6 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
         capital(&plural(&ranking.headline))
     );
     Some(Chart {
-        kind: Kind::Timeline,
         says: format!(
             "{title}, a line for each of {} contenders; the first is {}.",
             groups.len(),
@@ -107,14 +150,12 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
         ),
         title,
         note,
-        name: String::new(),
-        group: "contender",
         columns: vec![
             Column::new("until, seconds", Unit::Seconds),
             Column::new("per second", Unit::PerSecond),
         ],
         groups,
-        words: Vec::new(),
+        ..Chart::new(Kind::Timeline, "contender")
     })
 }
 
@@ -192,21 +233,18 @@ pub(crate) fn resources(chosen: &[Chosen<'_>]) -> Vec<Chart> {
         ),
     ];
     let chart = |(title, unit, parts, figures): (&str, Unit, &[&str], Parts)| Chart {
-        kind: Kind::Stack,
         title: title.to_owned(),
         says: format!(
             "{title} of the workers, a bar for each contender: {}.",
             parts.join(", ")
         ),
         note: format!("The workers' processes, whole trial. {MEDIAN_REPEAT}"),
-        name: String::new(),
-        group: "contender",
         columns: parts.iter().map(|part| Column::new(*part, unit)).collect(),
         groups: chosen
             .iter()
             .map(|one| Group::new(one.cell.name(), [figures(one.measurement)]))
             .collect(),
-        words: Vec::new(),
+        ..Chart::new(Kind::Stack, "contender")
     };
     let seen = |chart: &Chart| chart.groups.iter().any(Group::has_something);
     charts.into_iter().map(chart).filter(seen).collect()
@@ -221,10 +259,10 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
             continue;
         };
         let rows = held.stretches.iter().map(|stretch| {
-            let (text, colour) = (stretch.bottleneck.words(), stretch.bottleneck as usize);
+            let (text, color) = (stretch.bottleneck.words(), stretch.bottleneck as usize);
             let known = words.iter().position(|other| other.text == text);
             let index = known.unwrap_or_else(|| {
-                words.push(Word { text, colour });
+                words.push(Word { text, color });
                 words.len() - 1
             });
             vec![stretch.from_s, stretch.to_s, index as f64]
@@ -237,12 +275,9 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
         seen.join(", ")
     );
     (!groups.is_empty()).then(|| Chart {
-        kind: Kind::Stretches,
         title: "Bottlenecks".to_owned(),
         says,
         note: format!("Judged for each second; rules in docs/METHOD.md. {MEDIAN_REPEAT}"),
-        name: String::new(),
-        group: "contender",
         columns: vec![
             Column::new("from, seconds", Unit::Seconds),
             Column::new("to, seconds", Unit::Seconds),
@@ -250,6 +285,7 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
         ],
         groups,
         words,
+        ..Chart::new(Kind::Stretches, "contender")
     })
 }
 
@@ -262,7 +298,6 @@ pub(crate) fn scaling(rankings: &[Ranking]) -> Vec<Chart> {
         let rankings: Vec<_> = rankings.cloned().collect();
         let groups: Vec<_> = series(&rankings).iter().map(curve).collect();
         (!groups.is_empty()).then(|| Chart {
-            kind: Kind::Scaling,
             title: format!("Rate by number of workers, {level}"),
             says: format!(
                 "Rates by number of workers at {level}: {} series.",
@@ -271,15 +306,13 @@ pub(crate) fn scaling(rankings: &[Ranking]) -> Vec<Chart> {
             note: "Points: measured medians. Curves: the Universal Scalability Law, where it \
                    describes them."
                 .to_owned(),
-            name: String::new(),
-            group: "series",
             columns: vec![
                 Column::new("workers", Unit::Number),
                 Column::new("measured per second", Unit::PerSecond),
                 Column::new("law per second", Unit::PerSecond),
             ],
             groups,
-            words: Vec::new(),
+            ..Chart::new(Kind::Scaling, "series")
         })
     };
     levels.into_iter().filter_map(of_level).collect()
@@ -340,17 +373,14 @@ pub(crate) fn knobs(effects: &[crate::knobs::Effect]) -> Option<Chart> {
         format!(" Lines: intervals of {level}.")
     });
     (!groups.is_empty()).then(|| Chart {
-        kind: Kind::Ratios,
         title: "Rate after a knob was turned, over the rate before".to_owned(),
         says: format!(
             "The ratio of rates for each of {} turns of a knob.",
             groups.len()
         ),
         note: format!("Right of 1 is faster.{intervals}"),
-        name: String::new(),
-        group: "knob",
         columns: vec![column("ratio"), column("lower end"), column("upper end")],
         groups,
-        words: Vec::new(),
+        ..Chart::new(Kind::Ratios, "knob")
     })
 }

@@ -67,20 +67,17 @@ fn by_percentile(
     };
     let groups: Vec<_> = chosen.iter().filter_map(group).collect();
     (!groups.is_empty()).then(|| Chart {
-        kind: Kind::Percentiles,
         says: format!(
             "{title} on a log scale, a line for each of {} contenders.",
             groups.len()
         ),
         title,
         note,
-        name: String::new(),
-        group: "contender",
         columns: vec![
             Column::new("percentile", Unit::Percentile),
             Column::new("latency, ns", Unit::Nanoseconds),
         ],
         groups,
-        words: Vec::new(),
+        ..Chart::new(Kind::Percentiles, "contender")
     })
 }

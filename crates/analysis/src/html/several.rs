@@ -1,6 +1,6 @@
 //! Several runs on one page: side by side first, then each by itself, as when it stands alone.
 
-use super::{MANY_RANKINGS, Page, appendix};
+use super::{MANY_RANKINGS, Page};
 use crate::document::{Block, Column};
 use crate::rankings::rankings;
 use crate::report::Report;
@@ -21,6 +21,11 @@ impl Of {
             true => format!("Run {number}: {title}"),
             false => format!("Run {number} ({host}): {title}"),
         }
+    }
+
+    /// The beginning of its anchors.
+    pub(crate) fn anchor(&self) -> String {
+        format!("run-{}-", self.number)
     }
 
     /// Has each row of the trials' table say its run and its host: what leaves the page as CSV then
@@ -60,11 +65,7 @@ pub(crate) fn render(reports: &[Report], title: &str, beside: &[Block]) -> Strin
             number: index + 1,
             host: report.manifest.host.host_name.clone(),
         });
-        let first = page.sections.len();
         page.add_run(report, rankings, many);
-        if let Some(section) = page.sections.get_mut(first) {
-            section.html.insert_str(0, &appendix::opening(report));
-        }
     }
     page.assembled(title, "")
 }

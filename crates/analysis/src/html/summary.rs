@@ -1,52 +1,32 @@
-//! What a run came to, in plain words: the first thing that a reader of the page sees.
+//! What became of a run's trials, and what each ranking is called.
 
-use crate::at_rate;
-use crate::cells::Cell;
-use crate::certainty::{refuses, ties, with_verdict};
-use crate::columns::plural;
-use crate::disturbance;
 use crate::document::Block;
-use crate::inference::{Noise, Tie, Verdict};
-use crate::isolation;
-use crate::marks::explanations;
 use crate::narrate;
 use crate::rankings::{Ranking, Unranked};
 use crate::report::Report;
-use crate::units::{number, thousands};
+use crate::units::thousands;
 use trueput_record::{Outcome, Value};
 
 /// How many lines are told: a list that is longer would be folded.
 const MOST_LINES: usize = 12;
 
-/// The summary, with whatever else the report says before its first heading, the machine's facts
-/// aside: they stand in the page's head.
-pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>) -> Vec<Block> {
+/// What stands before the first table, and what stands after the first chart: whatever else the
+/// report says before its first heading, the machine's facts aside.
+pub(crate) fn blocks(
+    report: &Report,
+    rankings: &[Ranking],
+    opening: Vec<Block>,
+) -> (Vec<Block>, Vec<Block>) {
     let facts = Block::List(narrate::host_lines(report));
     let about = Block::Text(report.manifest.about.clone());
     let (warnings, others): (Vec<_>, Vec<_>) = opening
         .into_iter()
         .filter(|block| *block != facts && *block != about)
         .partition(|block| matches!(block, Block::Warnings(_)));
-    let mut blocks = vec![Block::Text(counts(report))];
-    blocks.extend(failures(report, rankings));
-    blocks.extend(warnings);
-    let (labels, noise) = (labels(rankings), disturbance::of_run(report));
-    let told = rankings.iter().zip(&labels);
-    let told = told.filter(|(ranking, _)| ranking.contenders().next().is_some());
-    let mut lines: Vec<_> = told
-        .map(|(one, label)| {
-            winner(one, label, noise.as_ref()) + &isolation::clause(one) + &without_place(one)
-        })
-        .collect();
-    if lines.len() > MOST_LINES {
-        let more = lines.split_off(MOST_LINES - 1).len();
-        lines.push(format!("{more} more rankings stand below."));
-    }
-    if !lines.is_empty() {
-        blocks.push(Block::List(lines));
-    }
-    blocks.extend(others);
-    blocks
+    let mut after: Vec<_> = failures(report, rankings).into_iter().collect();
+    after.extend(warnings);
+    after.extend(others);
+    (vec![Block::Text(counts(report))], after)
 }
 
 /// How many trials ended how: parts that add up to all of the plan.
@@ -170,93 +150,4 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
         }
     };
     rankings.iter().map(label).collect()
-}
-
-/// Who is fastest in a ranking, by how much, and whether the repeats can tell: of all contenders, by
-/// the rule that the ranking itself goes by.
-fn winner(ranking: &Ranking, heading: &str, noise: Option<&Noise>) -> String {
-    let unit = plural(&ranking.headline);
-    let Some((best, others)) = ranking.cells.split_first() else {
-        return format!("{heading}: nobody is ranked.");
-    };
-    if let Some(told) = at_rate::winner(ranking) {
-        return format!("{heading}: {told}");
-    }
-    let per_s = |cell: &Cell| cell.figures.headline_per_s.median;
-    let (name, told) = (best.name(), number(per_s(best)));
-    let told = format!("{told} {unit}/s");
-    let Some(second) = others.first() else {
-        let without = without_result(ranking);
-        return match without.is_empty() {
-            true => format!("{heading}: {name}, {told}, alone."),
-            false => format!(
-                "{heading}: {name}, {told}, alone, since no trial of {} counts.",
-                listed(&without)
-            ),
-        };
-    };
-    let ratio = per_s(best) / per_s(second).max(f64::MIN_POSITIVE);
-    let times = format!("{ratio:.2} times the rate of {}", second.name());
-    if with_verdict(others, Verdict::Slower).len() == others.len() {
-        return format!("{heading}: {name} is fastest, {told}, {times}.");
-    }
-    if refuses(ranking, noise) {
-        return format!("{heading}: no order, for the run was disturbed by more than they differ.");
-    }
-    let unsure = unsure(ranking, noise);
-    if unsure.is_empty() {
-        return format!(
-            "{heading}: {name} has the highest rate, {told}, {times}; too few repeats to be \
-             certain."
-        );
-    }
-    let unsure = unsure.join(", and ");
-    format!("{heading}: {name} has the highest rate, {told}, but {unsure}.")
-}
-
-/// The contenders that have no place, with the reason; nothing where all have one.
-fn without_place(ranking: &Ranking) -> String {
-    let cells = ranking.not_comparable.iter();
-    let cells = cells.map(|cell| (cell.contender.as_str(), cell.marks.as_slice()));
-    let lines = explanations(cells);
-    lines.iter().map(|line| format!(" {line}")).collect()
-}
-
-/// From whom the best is not told apart, a clause for each reason.
-fn unsure(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
-    let reasons = [
-        (Tie::Noise, "the repeats show no difference from"),
-        (Tie::TooFewRepeats, "too few repeats to tell it from"),
-        (Tie::Same, "not by 1 % more than"),
-    ];
-    let clauses = reasons.into_iter().filter_map(|(reason, words)| {
-        let tied = ties(ranking, reason, noise);
-        let names: Vec<_> = tied.iter().map(|cell| cell.name()).collect();
-        (!names.is_empty()).then(|| format!("{words} {}", listed(&names)))
-    });
-    clauses.collect()
-}
-
-/// The contenders of which trials failed or are invalid and none counts.
-fn without_result(ranking: &Ranking) -> Vec<String> {
-    let mut names = Vec::new();
-    for trial in ranking.unranked.iter().filter(|trial| trial.is_bad()) {
-        let name = trial.name();
-        let ranked = ranking.contenders().chain(&ranking.harness);
-        let counts = ranked.map(Cell::name).any(|other| other == name);
-        if !counts && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-/// Names, the first ones where there are many.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, other] => format!("{one} and {other}"),
-        [one, others @ ..] => format!("{one} and {} more", others.len()),
-    }
 }

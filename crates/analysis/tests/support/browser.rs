@@ -84,19 +84,17 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a file at a width, light or dark, and waits until it is loaded and every chart is drawn.
+    /// Opens a file at a width, light or dark, and waits until it is loaded and unfolded.
     #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn open(&mut self, file: &Path, width: u32, dark: bool) {
         self.load(file, width, dark);
-        // As before printing, then at this width again, and two frames pass. What fails in a
-        // listener is complained about and ends nothing else.
+        // As before printing: what is folded opens.
         self.evaluate(&format!(
-            "addEventListener('again', () => draw([...document.querySelectorAll('.chart')])); \
-             ['beforeprint', 'again'].forEach((name) => dispatchEvent(new Event(name))); {FRAMES}"
+            "dispatchEvent(new Event('beforeprint')); {FRAMES}"
         ));
     }
 
-    /// Opens a file as [`Browser::open`] does, and leaves its charts to the page.
+    /// Opens a file as [`Browser::open`] does, and leaves folded what is.
     pub fn load(&mut self, file: &Path, width: u32, dark: bool) {
         let mobile = width < 500;
         let metrics =
@@ -119,6 +117,25 @@ impl Browser {
     pub fn run_first(&mut self, script: &str) {
         let source = json!({"source": script});
         self.call("Page.addScriptToEvaluateOnNewDocument", source);
+    }
+
+    /// Has pages run scripts, or not, from now on.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn scripts(&mut self, run: bool) {
+        let off = json!({"value": !run});
+        self.call("Emulation.setScriptExecutionDisabled", off);
+    }
+
+    /// The open page as a PDF, on sheets of A4.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn pdf(&mut self) -> Vec<u8> {
+        use base64::Engine;
+        let a4 = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
+        let printed = self.call("Page.printToPDF", a4);
+        let data = printed["data"].as_str().unwrap();
+        base64::engine::general_purpose::STANDARD
+            .decode(data)
+            .unwrap()
     }
 
     /// Presses a key and lets it go, where the focus is: its name, its number, the text that it makes.

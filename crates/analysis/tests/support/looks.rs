@@ -24,8 +24,8 @@ pub const LOOK: &str = "(() => {
     buttons: all('button').filter((e) => !e.getAttribute('aria-label')).length,
     namesakes: [
       all('caption').map((e) => e.textContent),
-      all('[role=region]').map((e) => e.getAttribute('aria-label')),
-      all('button, input').map((e) => e.getAttribute('aria-label')),
+      all('[role=group]').map((e) => e.getAttribute('aria-label')),
+      all('button, input').map((e) => e.ariaLabel ?? e.labels[0].textContent),
       all('summary').map((e) => e.textContent),
     ].reduce((sum, names) => sum + names.length - new Set(names).size, 0),
     files: (() => {

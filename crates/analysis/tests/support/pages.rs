@@ -106,6 +106,13 @@ pub fn written(report: &Report, folder: &tempfile::TempDir, name: &str) -> PathB
     file
 }
 
+/// The page without its policy, so that a test may put a fault into it.
+pub fn unguarded(page: &str) -> String {
+    let guarded = "http-equiv=\"Content-Security-Policy\"";
+    assert!(page.contains(guarded));
+    page.replacen(guarded, "name=\"policy\"", 1)
+}
+
 /// The data of a page's charts.
 pub fn charts(page: &str) -> Vec<Value> {
     let (_, after) = page.split_once("id=\"charts\">").unwrap();

@@ -1,0 +1,63 @@
+//! Charts as SVG, drawn when the page is written: a browser needs no script to show them.
+//!
+//! Every length along a chart's width is a percentage of it, so that one drawing fits a screen, a
+//! telephone and a sheet of paper, and no text is ever scaled. Heights are pixels. Colors are the
+//! page's custom properties, which light, dark and paper define.
+
+mod axis;
+mod bars;
+mod legend;
+mod lines;
+pub(crate) mod looks;
+
+use super::chart::{Chart, Kind};
+use looks::Looks;
+
+/// How many groups of a chart are drawn; its data has all.
+pub(crate) const MOST_DRAWN: usize = 40;
+
+/// A chart's legend, where it needs one, and its drawing.
+pub(crate) fn chart(chart: &Chart, looks: &Looks) -> String {
+    let drawing = match chart.kind {
+        Kind::Bars => bars::rates(chart, looks),
+        Kind::Stack => bars::stack(chart),
+        Kind::Shares => bars::shares(chart),
+        Kind::Stretches => bars::stretches(chart),
+        Kind::Ratios => bars::ratios(chart),
+        Kind::Timeline => lines::timeline(chart, looks),
+        Kind::Percentiles => lines::percentiles(chart, looks),
+        Kind::Scaling => lines::scaling(chart, looks),
+    };
+    let legend = legend::of(chart, looks);
+    let says = super::blocks::escaped(&chart.says);
+    format!("{legend}<div class=\"drawing\" role=\"img\" aria-label=\"{says}\">\n{drawing}</div>\n")
+}
+
+/// A part of a whole as a percentage of its length, with no more digits than a screen shows.
+fn percent(part: f64) -> String {
+    let part = if part.is_finite() { part } else { 0.0 };
+    let text = format!("{:.2}", part * 100.0);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let text = if text == "-0" { "0" } else { text };
+    format!("{text}%")
+}
+
+/// The shapes that charts use, in an element of their own at the head of the page.
+pub(crate) fn shapes() -> String {
+    let shape = |(index, path): (usize, &&str)| format!("<path id=\"k{index}\" d=\"{path}\"/>");
+    let shapes: String = looks::SHAPES.iter().enumerate().map(shape).collect();
+    format!("<svg class=\"shapes\" aria-hidden=\"true\"><defs>{shapes}</defs></svg>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_has_the_digits_that_a_screen_shows() {
+        assert_eq!(percent(0.5), "50%");
+        assert_eq!(percent(1.0 / 3.0), "33.33%");
+        assert_eq!(percent(-0.000_001), "0%");
+        assert_eq!(percent(f64::NAN), "0%");
+    }
+}

@@ -1,0 +1,176 @@
+//! Axes: round figures, where they stand, and how they are written.
+
+use super::percent;
+use crate::html::chart::Unit;
+
+/// Powers of 1,024 with their names.
+const SIZES: [(f64, &str); 5] = [
+    (1.0, "B"),
+    (1024.0, "KiB"),
+    (1_048_576.0, "MiB"),
+    (1_073_741_824.0, "GiB"),
+    (1_099_511_627_776.0, "TiB"),
+];
+const TIMES: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
+
+/// How far apart round figures stand so that about `count` of them span `span`: 1, 2 or 5 times a
+/// power of ten.
+fn step(span: f64, count: usize) -> f64 {
+    let rough = span / count.max(1) as f64;
+    let power = 10_f64.powf(rough.log10().floor());
+    let factor = match rough / power {
+        error if error >= 7.071 => 10.0,
+        error if error >= 3.162 => 5.0,
+        error if error >= 1.414 => 2.0,
+        _ => 1.0,
+    };
+    factor * power
+}
+
+/// Round figures within a span, its ends included where they are round.
+pub(super) fn ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
+    if to <= from || !(to - from).is_finite() {
+        return vec![from];
+    }
+    let step = step(to - from, count);
+    let (first, last) = ((from / step - 1e-9).ceil(), (to / step + 1e-9).floor());
+    let steps = (last - first) as i64;
+    (0..=steps).map(|at| (first + at as f64) * step).collect()
+}
+
+/// Round figures from 0 to beyond the largest; bytes are round in powers of 1,024. The last one is
+/// the end of the axis.
+pub(super) fn from_zero(unit: Unit, most: f64, count: usize) -> Vec<f64> {
+    let most = if most > 0.0 { most } else { 1.0 };
+    let fits = SIZES.iter().rev().find(|(size, _)| *size <= most);
+    let factor = match unit {
+        Unit::Bytes => fits.map_or(1.0, |(size, _)| *size),
+        _ => 1.0,
+    };
+    let scaled = most / factor;
+    let step = step(scaled, count);
+    let steps = (scaled / step - 1e-9).ceil() as i64;
+    (0..=steps).map(|at| at as f64 * step * factor).collect()
+}
+
+/// The powers of ten around two figures.
+pub(super) fn decades(least: f64, most: f64) -> Vec<f64> {
+    let first = least.max(1.0).log10().floor() as i32;
+    let last = (most.max(1.0).log10().ceil() as i32).max(first + 1);
+    (first..=last).map(|power| 10_f64.powi(power)).collect()
+}
+
+/// A figure with three digits at most, without zeros at its end.
+fn trimmed(value: f64) -> String {
+    let digits = match value.abs() {
+        0.0 => 0,
+        size => (2 - size.log10().floor() as i32).clamp(0, 9),
+    };
+    let text = format!("{value:.*}", digits as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
+    let fits = units
+        .iter()
+        .rev()
+        .find(|(size, _)| *size <= value.abs() * 1.000_001);
+    let (size, unit) = fits.or(units.first()).copied().unwrap_or((1.0, ""));
+    format!("{} {unit}", trimmed(value / size))
+}
+
+/// A figure where room is scarce: `20k`, `1.5M`, `100 µs`.
+pub(super) fn written(unit: Unit, value: f64) -> String {
+    let thousands = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
+    let brief = |value: f64| match value.abs() < 1.0 {
+        true => trimmed(value),
+        false => with_unit(value, &thousands).replace(' ', ""),
+    };
+    match unit {
+        _ if value == 0.0 => "0".to_owned(),
+        Unit::Bytes => with_unit(value, &SIZES),
+        Unit::Nanoseconds => with_unit(value, &TIMES),
+        Unit::Seconds => format!("{} s", brief(value)),
+        Unit::Share => format!("{} %", trimmed(value * 100.0)),
+        Unit::Times => format!("{} ×", trimmed(value)),
+        _ => brief(value),
+    }
+}
+
+/// A place along an axis, as a part of it, with what is written there.
+pub(super) struct Tick {
+    pub at: f64,
+    pub text: String,
+}
+
+/// Ticks at figures of an axis that runs evenly from `from` to `to`.
+pub(super) fn even(unit: Unit, figures: &[f64], from: f64, to: f64) -> Vec<Tick> {
+    let span = if to > from { to - from } else { 1.0 };
+    let tick = |figure: &f64| Tick {
+        at: (figure - from) / span,
+        text: written(unit, *figure),
+    };
+    figures.iter().map(tick).collect()
+}
+
+/// The texts of an axis along the bottom, and its label. Every second text is left out where the
+/// chart is narrow.
+pub(super) fn bottom(ticks: &[Tick], label: &str) -> String {
+    let text = |(index, tick): (usize, &Tick)| {
+        let anchor = match tick.at {
+            at if at < 0.02 => " text-anchor=\"start\"",
+            at if at > 0.98 => " text-anchor=\"end\"",
+            _ => "",
+        };
+        let spare = if index % 2 == 1 && index + 1 < ticks.len() {
+            " class=\"odd\""
+        } else {
+            ""
+        };
+        let (at, text) = (percent(tick.at), super::super::blocks::escaped(&tick.text));
+        format!("<text x=\"{at}\" y=\"14\"{anchor}{spare}>{text}</text>")
+    };
+    let texts: String = ticks.iter().enumerate().map(text).collect();
+    format!("{texts}<text x=\"50%\" y=\"31\" class=\"label\">{label}</text>")
+}
+
+/// The lines of an axis along the bottom, from top to bottom of the figure that holds them.
+pub(super) fn upright(ticks: &[Tick]) -> String {
+    let line = |tick: &Tick| {
+        let at = percent(tick.at);
+        format!("<line x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>")
+    };
+    ticks.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_reach_beyond_the_largest() {
+        assert_eq!(
+            from_zero(Unit::PerSecond, 232_832.0, 5).last(),
+            Some(&250_000.0)
+        );
+        assert_eq!(
+            from_zero(Unit::Bytes, 3.2 * 1024.0 * 1024.0, 5).last(),
+            Some(&3_670_016.0)
+        );
+        assert_eq!(ticks(1.0, 16.0, 5), [5.0, 10.0, 15.0]);
+        assert_eq!(decades(1_500.0, 90_000.0), [1e3, 1e4, 1e5]);
+    }
+
+    #[test]
+    fn figures_on_axes_are_short() {
+        assert_eq!(written(Unit::PerSecond, 250_000.0), "250k");
+        assert_eq!(written(Unit::PerSecond, 1_500_000.0), "1.5M");
+        assert_eq!(written(Unit::Nanoseconds, 1e5), "100 µs");
+        assert_eq!(written(Unit::Bytes, 3_670_016.0), "3.5 MiB");
+        assert_eq!(written(Unit::Seconds, 0.25), "0.25 s");
+        assert_eq!(written(Unit::Share, 0.5), "50 %");
+    }
+}

@@ -1,0 +1,109 @@
+//! How contenders are told apart: each has one color, shape and dashing in all charts of the page.
+
+use super::MOST_DRAWN;
+use crate::html::chart::{Chart, Kind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The page's style has as many colors.
+pub(crate) const COLORS: usize = 8;
+
+/// No circle: dots are repeats and what engines did. Two neighbors differ in all but the dashing,
+/// and no two of the first 48 are alike.
+pub(super) const SHAPES: [&str; 6] = [
+    "M-3.6-3.6h7.2v7.2h-7.2z",
+    "M0-5.2L4.8 3.2H-4.8z",
+    "M0-5.4L3.8 0 0 5.4-3.8 0z",
+    "M-1.7-5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
+    "M0-5.8L1.5-2 5.5-1.8 2.4.8 3.4 4.7 0 2.5-3.4 4.7-2.4.8-5.5-1.8-1.5-2z",
+    "M-1.6 5.2V.9L-5-1.5-3.4-4.3 0-2.3 3.4-4.3 5-1.5 1.6.9v4.3z",
+];
+const DASHES: [Option<&str>; 4] = [None, Some("6 3"), Some("2 3"), Some("9 3 2 3")];
+
+/// What a contender or series looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The number of its color.
+    pub color: usize,
+    /// The number of its shape.
+    pub shape: usize,
+    /// The dashing of its line.
+    pub dash: Option<&'static str>,
+}
+
+impl Look {
+    fn at(place: usize) -> Self {
+        Self {
+            color: place % COLORS,
+            shape: place % SHAPES.len(),
+            dash: DASHES[place / 4 % DASHES.len()],
+        }
+    }
+
+    /// Its color, for an attribute.
+    pub(super) fn paint(self) -> String {
+        format!("var(--c{})", self.color)
+    }
+
+    /// The attribute of a dashed line; nothing for a solid one.
+    pub(super) fn dashing(self) -> String {
+        let attribute = |dash| format!(" stroke-dasharray=\"{dash}\"");
+        self.dash.map_or_else(String::new, attribute)
+    }
+}
+
+/// The looks of all names on a page.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    places: BTreeMap<String, usize>,
+}
+
+impl Looks {
+    /// Gives each name the first place that no name beside it in any chart has, and of those one
+    /// whose color is the rarest in charts that have colors for all.
+    pub(crate) fn of(charts: &[Chart]) -> Self {
+        let tells = |kind| {
+            matches!(
+                kind,
+                Kind::Bars | Kind::Timeline | Kind::Percentiles | Kind::Scaling
+            )
+        };
+        let told = charts.iter().filter(|chart| tells(chart.kind));
+        let names = |chart: &Chart| -> Vec<String> {
+            let groups = chart.groups.iter().take(MOST_DRAWN);
+            groups.map(|group| group.name.clone()).collect()
+        };
+        let together: BTreeSet<Vec<String>> = told.clone().map(names).collect();
+        let mut looks = Self::default();
+        for name in told.flat_map(names) {
+            if !looks.places.contains_key(&name) {
+                let place = looks.free_place(&name, &together);
+                looks.places.insert(name, place);
+            }
+        }
+        looks
+    }
+
+    fn free_place(&self, name: &String, together: &BTreeSet<Vec<String>>) -> usize {
+        let (mut taken, mut few) = (BTreeSet::new(), Vec::new());
+        for names in together.iter().filter(|names| names.contains(name)) {
+            let places = names.iter().filter_map(|other| self.places.get(other));
+            for place in places.copied() {
+                taken.insert(place);
+                if names.len() <= COLORS {
+                    few.push(place % COLORS);
+                }
+            }
+        }
+        let alike = |place: &usize| {
+            let same = few.iter().filter(|color| **color == place % COLORS);
+            same.count()
+        };
+        let free = (0..taken.len() + COLORS).filter(|place| !taken.contains(place));
+        free.min_by_key(alike).unwrap_or_default()
+    }
+
+    /// What a name looks like.
+    pub(crate) fn look(&self, name: &str) -> Look {
+        Look::at(self.places.get(name).copied().unwrap_or_default())
+    }
+}

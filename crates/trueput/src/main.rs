@@ -2,6 +2,7 @@
 //!
 //! `main` reads the command line and hands to one file per subcommand in [`cmd`].
 
+mod ascii;
 mod bundle;
 mod choices;
 mod cli;

@@ -1,5 +1,6 @@
 //! What is written to the terminal. A reader that goes away (`| head`) is no error.
 
+use crate::ascii::transliterated;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
@@ -13,7 +14,7 @@ use trueput_record::text::{shortened, visible, visible_json, visible_lines};
 /// # Errors
 /// [`Failure::OutputClosed`] where nobody reads any more.
 pub fn write(text: &str) -> Result<(), Failure> {
-    as_it_is(&visible_lines(text))
+    for_people(&visible_lines(text))
 }
 
 /// Writes a document that the analysis made: its renderers have shown what is hidden in texts, and
@@ -24,7 +25,16 @@ pub fn write(text: &str) -> Result<(), Failure> {
 pub fn document(text: &str, format: Format) -> Result<(), Failure> {
     match format {
         Format::Json => as_it_is(&visible_json(text)),
+        Format::Terminal => for_people(text),
         _ => as_it_is(text),
+    }
+}
+
+/// Writes text that a person reads to standard output, in ASCII where that is all that is shown.
+fn for_people(text: &str) -> Result<(), Failure> {
+    match wants_ascii(std::io::stdout().is_terminal()) {
+        true => as_it_is(&transliterated(text)),
+        false => as_it_is(text),
     }
 }
 
@@ -71,7 +81,12 @@ pub fn note(text: &str) {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let line = shortened(&on_one_line(text), &inputs);
-    let _ = writeln!(std::io::stderr().lock(), "{}", visible(&line));
+    let line = visible(&line);
+    let line = match wants_ascii(std::io::stderr().is_terminal()) {
+        true => transliterated(&line),
+        false => line,
+    };
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Writes one line that says what is wrong to standard error.
@@ -130,15 +145,29 @@ pub fn style_with(when: ChartsWhen) -> Style {
     }
 }
 
-/// Whether the locale's characters are UTF-8. Without a locale, and on the kernel's own console, whose
-/// fonts lack the blocks, they are taken as ASCII.
+/// Whether charts may use blocks. On the kernel's own console, whose fonts lack them, they may not.
 fn speaks_utf8() -> bool {
-    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
     let console = std::env::var("TERM").is_ok_and(|term| term == "linux" || term == "dumb");
-    let utf8 = |locale: String| {
-        let locale = locale.to_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    };
-    !console && locale.is_some_and(utf8)
+    !console && locale().is_some_and(|locale| is_utf8(&locale))
+}
+
+/// Whether text for people is written in ASCII: where the locale names another character set than
+/// UTF-8, as `C` does, and on a terminal without a locale. A pipe or a file without a locale gets
+/// UTF-8: so run cron jobs and continuous integration, and what they keep is read elsewhere.
+fn wants_ascii(is_terminal: bool) -> bool {
+    match locale() {
+        Some(locale) => !is_utf8(&locale),
+        None => is_terminal,
+    }
+}
+
+/// The locale of characters, by the variable that counts.
+fn locale() -> Option<String> {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set)
+}
+
+fn is_utf8(locale: &str) -> bool {
+    let locale = locale.to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
 }

@@ -183,6 +183,33 @@ fn completions_and_the_man_page_are_valid() {
 }
 
 #[test]
+fn where_the_locale_is_not_utf_8_people_read_ascii_and_programs_read_what_is_there() {
+    let bench = Bench::new();
+    let listed = |locale: Option<&str>, arguments: &[&str]| {
+        let mut command = bench.command(arguments);
+        command
+            .env_remove("LC_ALL")
+            .env_remove("LC_CTYPE")
+            .env_remove("LANG");
+        if let Some(locale) = locale {
+            command.env("LC_ALL", locale);
+        }
+        stdout(&command.output().unwrap())
+    };
+    let list: &[&str] = &["plan", "list"];
+    let in_utf8 = listed(Some("en_US.UTF-8"), list);
+    assert!(in_utf8.contains(" …"), "{in_utf8}");
+    // What is no terminal and has no locale is as it was.
+    assert_eq!(listed(None, list), in_utf8);
+    for locale in ["C", "POSIX", "en_US.ISO-8859-1"] {
+        let text = listed(Some(locale), list);
+        assert!(text.is_ascii() && text.contains(" ..."), "{locale}: {text}");
+    }
+    let json = ["plan", "list", "--json"];
+    assert_eq!(listed(Some("C"), &json), listed(None, &json));
+}
+
+#[test]
 fn help_shows_examples_and_exit_codes() {
     assert!(told(&["--help"]).contains("130  interrupted by Ctrl-C"));
     assert!(told(&["run", "--help"]).contains("trueput run first-look"));

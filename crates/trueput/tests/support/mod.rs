@@ -35,6 +35,8 @@ impl Bench {
     pub fn plain_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("trueput"));
         command.args(arguments).current_dir(self.path());
+        // What people read is in UTF-8, wherever the tests run.
+        command.env("LC_ALL", "C.UTF-8");
         // No cache can be made there: each run checks conformance by itself.
         command.env("XDG_CACHE_HOME", "/dev/null");
         command

@@ -1,0 +1,154 @@
+//! Text in ASCII, for terminals whose character set is not UTF-8.
+
+use std::borrow::Cow;
+
+/// What stands for each character that this program writes and ASCII lacks. A test finds those that
+/// are missing here.
+const REPLACEMENTS: &[(char, &str)] = &[
+    ('…', "..."),
+    ('–', "-"),
+    ('—', "--"),
+    ('−', "-"),
+    ('×', "x"),
+    ('µ', "u"),
+    ('μ', "u"),
+    ('±', "+-"),
+    ('→', "->"),
+    ('≤', "<="),
+    ('≥', ">="),
+    ('≈', "~"),
+    ('√', "sqrt "),
+    ('·', "."),
+    ('•', "*"),
+    ('²', "^2"),
+    ('⁸', "^8"),
+    ('σ', "sigma"),
+    ('κ', "kappa"),
+    ('λ', "lambda"),
+    ('’', "'"),
+    ('“', "\""),
+    ('”', "\""),
+    ('\u{a0}', " "),
+    ('─', "-"),
+    ('│', "|"),
+    ('✓', "+"),
+    ('✗', "x"),
+    ('▁', "_"),
+    ('▂', "_"),
+    ('▃', "-"),
+    ('▄', "-"),
+    ('▅', "="),
+    ('▆', "="),
+    ('▇', "#"),
+    ('█', "#"),
+    ('▉', "#"),
+    ('▊', "#"),
+    ('▋', "#"),
+    ('▌', "#"),
+    ('▍', "#"),
+    ('▎', "#"),
+    ('▏', "#"),
+];
+
+/// The text with every character of [`REPLACEMENTS`] replaced. Names that a user chose keep theirs: a
+/// changed path would name no file. Where a replacement is longer, the gap to the next column pays
+/// for it.
+pub fn transliterated(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let mut ascii = String::with_capacity(text.len());
+    let mut owed = 0;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character == ' ' && owed > 0 && characters.peek() == Some(&' ') {
+            owed -= 1;
+            continue;
+        }
+        if character == '\n' {
+            owed = 0;
+        }
+        let known = REPLACEMENTS.iter().find(|(from, _)| *from == character);
+        match known {
+            Some((_, to)) => {
+                ascii.push_str(to);
+                owed += to.len() - 1;
+            }
+            None => ascii.push(character),
+        }
+    }
+    Cow::Owned(ascii)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn columns_stay_where_they_are() {
+        let table = "rate   median  n\n±3 %   4 µs    …\n5      6       7\n";
+        let expected = "rate   median  n\n+-3 %  4 us    ...\n5      6       7\n";
+        assert_eq!(transliterated(table), expected);
+        assert_eq!(transliterated("1–2 ×"), "1-2 x");
+    }
+
+    #[test]
+    fn a_users_names_keep_their_characters() {
+        assert_eq!(transliterated("/home/zoë/…"), "/home/zoë/...");
+    }
+
+    /// The characters beyond ASCII in the string literals of a source file that is read by people on a
+    /// terminal.
+    fn foreign(source: &str) -> Vec<(char, String)> {
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_code = |line: &&str| !line.trim_start().starts_with("//");
+        let of_line = |line: &str| {
+            let foreign = line.chars().filter(|c| !c.is_ascii()).collect::<Vec<_>>();
+            foreign
+                .into_iter()
+                .map(|c| (c, line.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        code.lines().filter(is_code).flat_map(of_line).collect()
+    }
+
+    fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            // The page is UTF-8 wherever it is read.
+            if path.is_dir() && !path.ends_with("html") {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_character_that_people_are_shown_has_a_replacement() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut files = Vec::new();
+        for name in [
+            "analysis", "runner", "record", "engine", "drivers", "trueput",
+        ] {
+            sources(&crates.join(name).join("src"), &mut files);
+        }
+        assert!(files.len() > 100);
+        let mut missing = Vec::new();
+        for file in files
+            .iter()
+            .filter(|file| !file.ends_with("ascii.rs") && !file.ends_with("tests.rs"))
+        {
+            let source = std::fs::read_to_string(file).unwrap();
+            for (character, line) in foreign(&source) {
+                if transliterated(&character.to_string()) == character.to_string() {
+                    missing.push(format!("{character} in {}: {line}", file.display()));
+                }
+            }
+        }
+        assert_eq!(missing, Vec::<String>::new());
+        // The control: a character that has none is found.
+        assert_eq!(foreign("let x = \"語\";").len(), 1);
+    }
+}

@@ -49,6 +49,33 @@ impl Error {
         }
     }
 
+    /// What a driver's author should know of an engine's error whose words say that it is a conflict
+    /// between transactions, in words that follow it; empty for any other.
+    #[must_use]
+    pub fn conflict_hint(&self) -> &'static str {
+        const SIGNS: [&str; 6] = [
+            "conflict",
+            "deadlock",
+            "busy",
+            "try again",
+            "retry",
+            "serializ",
+        ];
+        match self {
+            Self::Engine { text, .. } => {
+                let text = text.to_lowercase();
+                match SIGNS.iter().any(|sign| text.contains(sign)) {
+                    true => {
+                        "; if another transaction was in the way, the driver must return \
+                         Error::Conflict, which is counted and retried (docs/ADDING_AN_ENGINE.md)"
+                    }
+                    false => "",
+                }
+            }
+            _ => "",
+        }
+    }
+
     /// Whether the transaction is to be tried again: a conflict, of which a deadlock is one.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
@@ -81,5 +108,18 @@ mod tests {
         let other = Error::Conflict("busy".to_owned());
         assert!(other.is_conflict() && !other.is_deadlock());
         assert!(!Error::engine("no library").is_conflict());
+    }
+
+    #[test]
+    fn an_error_that_speaks_of_a_conflict_says_how_a_driver_returns_one() {
+        let hint = Error::engine("write conflict").conflict_hint();
+        assert!(hint.contains("must return Error::Conflict"), "{hint}");
+        for other in [
+            Error::engine("no such file"),
+            Error::Conflict("busy".to_owned()),
+            Error::Full("the retry buffer".to_owned()),
+        ] {
+            assert_eq!(other.conflict_hint(), "", "{other}");
+        }
     }
 }

@@ -16,6 +16,7 @@ pub mod knob;
 pub mod native;
 pub mod null;
 pub mod observe;
+pub mod panics;
 pub mod reference;
 pub mod secret;
 pub mod service;

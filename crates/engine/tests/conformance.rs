@@ -350,9 +350,22 @@ fn an_engine_that_panics_fails_its_check_and_the_others_go_on() {
     caught(
         Fault::Panics,
         "what is deleted is gone",
-        "panicked: the engine fell over",
+        "the engine fell over",
     );
+    let hook = std::panic::take_hook();
+    trueput_engine::panics::keep_quiet();
     let checks = run(&Broken(Fault::Panics));
+    std::panic::set_hook(hook);
+    let detail = |checks: &[Check]| {
+        let mut failed = checks.iter().filter(|check| !check.passed);
+        failed.next().map(|check| check.detail.clone())
+    };
+    let said = detail(&checks).unwrap();
+    assert!(
+        said.contains("panicked at ") && said.contains("broken/mod.rs:"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
     let passed = |name: &str| {
         checks
             .iter()

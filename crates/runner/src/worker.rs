@@ -14,10 +14,11 @@ use crate::protocol::{
     Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals, difference,
 };
 use pipe::{Control, Reporter};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use trueput_engine::{Database, OpenSpec};
+use trueput_engine::{Database, OpenSpec, panics};
 use trueput_record::{Survival, VerifyLevel};
 use trueput_workloads::{Ended, Remains, Target};
 
@@ -32,8 +33,13 @@ pub fn main(registry: &Registry) -> ExitCode {
         (Err(error), _) => return refuse(&format!("cannot be tied to the runner: {error}")),
         (_, Err(error)) => return refuse(&format!("cannot take standard output: {error}")),
     };
-    let done = pipe::read_assignment()
-        .and_then(|(assignment, control)| serve(registry, &assignment, &control, &reporter));
+    panics::keep_quiet();
+    let work = || {
+        let (assignment, control) = pipe::read_assignment()?;
+        serve(registry, &assignment, &control, &reporter)
+    };
+    let done = catch_unwind(AssertUnwindSafe(work));
+    let done = done.unwrap_or_else(|panic| Err(format!("it {}", panics::text(&*panic))));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

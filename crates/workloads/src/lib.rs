@@ -469,7 +469,7 @@ pub struct Conclusion {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The engine refused.
-    #[error("{doing}: {source}")]
+    #[error("{doing}: {source}{}", source.conflict_hint())]
     Engine {
         /// What was being done: `storing the steps of 27`.
         doing: String,

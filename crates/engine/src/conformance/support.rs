@@ -31,7 +31,7 @@ pub trait At<T> {
 
 impl<T> At<T> for crate::Result<T> {
     fn at(self, step: &str) -> Outcome<T> {
-        self.map_err(|error| Fault(format!("{step}: {error}")))
+        self.map_err(|error| Fault(format!("{step}: {error}{}", error.conflict_hint())))
     }
 }
 
@@ -46,9 +46,7 @@ pub fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Fault {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    Fault(format!("panicked: {}", text.unwrap_or("no message")))
+    Fault(crate::panics::text(payload))
 }
 
 /// Runs `work` in a write transaction and commits it, again after conflicts.

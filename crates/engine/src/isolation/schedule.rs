@@ -230,7 +230,7 @@ impl Scheduler {
                 .as_ref()
                 .map(|steps| steps.send((schedule, step)));
             if !matches!(sent, Some(Ok(()))) {
-                return Err(Fault("a session's thread has ended".to_owned()));
+                return Err(Fault(thread_ended()));
             }
             worker.is_busy = true;
             patience = wait;
@@ -247,7 +247,7 @@ impl Scheduler {
                 return Ok(false);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Fault("a session's thread has ended".to_owned()));
+                return Err(Fault(thread_ended()));
             }
         }
         worker.is_busy = false;
@@ -268,6 +268,14 @@ impl Drop for Scheduler {
             thread::sleep(Duration::from_millis(1));
         }
     }
+}
+
+/// Nothing but a panic ends a session's thread early.
+fn thread_ended() -> String {
+    format!(
+        "a session's thread has ended{}",
+        crate::panics::last_place()
+    )
 }
 
 /// A thread's work: a session, and the steps that it is given.

@@ -12,13 +12,12 @@ use crate::protocol::{
 use hdrhistogram::Histogram;
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
-use std::any::Any;
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use trueput_engine::{CacheCount, CacheScope, Database, Native, Session};
+use trueput_engine::{CacheCount, CacheScope, Database, Native, Session, panics};
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
@@ -178,7 +177,7 @@ impl Crew<'_> {
             Some(program) => self.share_of_program(&**program, index, lane, words),
             None => self.share(index, lane, words),
         }));
-        let ended = share.unwrap_or_else(|panic| Err(panic_text(&*panic)));
+        let ended = share.unwrap_or_else(|panic| Err(format!("it {}", panics::text(&*panic))));
         // The runner names a worker that has a process of its own.
         let named = ended.map_err(|why| match self.assignment.spec.worker_kind {
             WorkerKind::Processes => why,
@@ -326,13 +325,6 @@ impl Crew<'_> {
 fn tell_counts(session: &mut dyn Session) -> Result<(), String> {
     let told = session.tell_counts();
     told.map_err(|error| format!("asking the engine to record its counters: {error}"))
-}
-
-/// What a panic said.
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("it panicked: {}", text.unwrap_or("no reason given"))
 }
 
 /// How the main thread of a process watches its workers.

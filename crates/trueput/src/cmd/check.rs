@@ -8,10 +8,11 @@ use crate::cmd::engines;
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use clap::Args;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use subject::Subject;
-use trueput_engine::{Durability, conformance, isolation};
+use trueput_engine::{Durability, conformance, isolation, panics};
 use trueput_record::measurement::Check;
 use trueput_record::trial::Settings;
 use trueput_runner::Registry;
@@ -55,24 +56,47 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         output::line(&anomalies::table_head())?;
     }
     let mut before = None;
+    panics::keep_quiet();
     for subject in subjects {
         let name = subject.engine.info().name;
         // Transactions are kept apart in the same way at every level.
-        let mut isolates = before.replace(name) != Some(name);
-        if !arguments.isolation {
-            let conformed = conform(arguments, &parent, subject)?;
-            failed += conformed.unwrap_or(1);
-            isolates &= conformed.is_some();
-        }
-        if isolates {
-            failed += isolate(arguments, &parent, subject)?;
-        }
+        let isolates = before.replace(name) != Some(name);
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            check_subject(arguments, &parent, subject, isolates)
+        }));
+        failed += match checked {
+            Ok(checked) => checked?,
+            Err(payload) => {
+                let why = panics::text(payload.as_ref());
+                output::line(&format!("{name} {}: FAILED: it {why}", subject.level))?;
+                1
+            }
+        };
     }
     Ok(if failed == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(FAILED)
     })
+}
+
+/// Runs the suites on one subject and says how many checks failed.
+fn check_subject(
+    arguments: &Arguments,
+    parent: &Path,
+    subject: Subject,
+    mut isolates: bool,
+) -> Result<usize, Failure> {
+    let mut failed = 0;
+    if !arguments.isolation {
+        let conformed = conform(arguments, parent, subject)?;
+        failed += conformed.unwrap_or(1);
+        isolates &= conformed.is_some();
+    }
+    if isolates {
+        failed += isolate(arguments, parent, subject)?;
+    }
+    Ok(failed)
 }
 
 /// Runs the conformance suite and says how many checks failed; `None` where the engine's server does

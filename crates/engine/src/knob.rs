@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use trueput_record::Value;
-use trueput_record::suggest::did_you_mean;
+use trueput_record::suggest::{did_you_mean, setting_hint};
 use trueput_record::trial::Settings;
-use trueput_record::value::{format_bytes, parse_bytes};
+use trueput_record::value::{count_hint, format_bytes, parse_bytes};
 
 /// One setting: what it is, what it may be, and what turning it gives up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,12 +133,15 @@ impl Kind {
                 })
             }
             (Self::Integer { .. }, _) => Err(format!(
-                "'{given}' is not a whole number ({})",
-                self.range()
+                "'{given}' is not a whole number ({}){}",
+                self.range(),
+                count_hint(&given.to_string())
             )),
-            (Self::Fraction { .. }, _) => {
-                Err(format!("'{given}' is not a number ({})", self.range()))
-            }
+            (Self::Fraction { .. }, _) => Err(format!(
+                "'{given}' is not a number ({}){}",
+                self.range(),
+                count_hint(&given.to_string())
+            )),
             (Self::Boolean { .. }, _) => Err(format!("'{given}' is neither on nor off")),
             (Self::Bytes { .. }, _) => Err(format!("'{given}' is not a size ({})", self.range())),
         }
@@ -246,7 +249,7 @@ impl Resolved {
 pub fn resolve(what: &str, knobs: &[Knob], given: &Settings) -> Result<Resolved, String> {
     for name in given.keys() {
         if !knobs.iter().any(|knob| knob.name == name) {
-            let hint = did_you_mean(name, knobs.iter().map(|knob| knob.name));
+            let hint = setting_hint(name, knobs.iter().map(|knob| knob.name));
             let names: Vec<_> = knobs.iter().map(|knob| knob.name).collect();
             let has = if names.is_empty() {
                 "none".to_owned()

@@ -32,3 +32,120 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
+
+/// Words that mean the same in names of settings; the first stands for the others.
+const SYNONYMS: [&[&str]; 3] = [
+    &["bytes", "size", "length", "len"],
+    &["percent", "proportion", "ratio", "pct"],
+    &["count", "number", "num"],
+];
+
+/// Names that other benchmarks use, what we call that, and what to know of it.
+const ALIASES: [(&str, &str, &str); 9] = [
+    (
+        "read_percent",
+        "update_percent",
+        "reads are what the other shares leave",
+    ),
+    (
+        "value_bytes",
+        "fieldlength",
+        "a record has fieldcount fields",
+    ),
+    ("record_count", "records", ""),
+    ("num", "records", ""),
+    ("entries", "records", ""),
+    ("records", "recordcount", ""),
+    ("num", "recordcount", ""),
+    ("operation_count", "operations", ""),
+    ("operations", "operationcount", ""),
+];
+
+/// A known setting for a name that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suggestion<'a> {
+    /// The setting's name.
+    pub name: &'a str,
+    /// What to know of it; empty where the names mean the same.
+    pub note: &'static str,
+}
+
+/// The known setting that means what `given` says in other words: `value_size` is `value_bytes`.
+#[must_use]
+pub fn same_setting<'a>(
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<Suggestion<'a>> {
+    let known: Vec<_> = known.into_iter().collect();
+    let given = canonical(given);
+    let same = known.iter().find(|name| canonical(name) == given);
+    if let Some(name) = same {
+        return Some(Suggestion { name, note: "" });
+    }
+    ALIASES.iter().find_map(|(alias, means, note)| {
+        let name = known.iter().find(|name| *name == means)?;
+        (canonical(alias) == given).then_some(Suggestion { name, note })
+    })
+}
+
+/// As [`did_you_mean`], for the name of a setting.
+///
+/// ```
+/// use trueput_record::suggest::setting_hint;
+/// assert_eq!(setting_hint("value_size", ["records", "value_bytes"]), " (did you mean 'value_bytes'?)");
+/// assert_eq!(setting_hint("read_percent", ["readproportion"]), " (did you mean 'readproportion'?)");
+/// ```
+#[must_use]
+pub fn setting_hint<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<_> = known.into_iter().collect();
+    match same_setting(given, known.iter().copied()) {
+        Some(Suggestion { name, note: "" }) => format!(" (did you mean '{name}'?)"),
+        Some(Suggestion { name, note }) => format!(" (did you mean '{name}'? {note})"),
+        None => did_you_mean(given, known),
+    }
+}
+
+/// A setting's name without case and separators, each word by its first synonym.
+fn canonical(name: &str) -> String {
+    let mut name = name.to_lowercase().replace(['_', '-', '.'], "");
+    for words in SYNONYMS {
+        for word in &words[1..] {
+            name = name.replace(word, words[0]);
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_found_by_what_others_call_it() {
+        let micro = [
+            "records",
+            "size",
+            "key_bytes",
+            "value_bytes",
+            "update_percent",
+            "scan_percent",
+        ];
+        let ycsb = [
+            "recordcount",
+            "operationcount",
+            "fieldlength",
+            "readproportion",
+        ];
+        let name = |given, known: &[&'static str]| {
+            same_setting(given, known.iter().copied()).map(|found| found.name)
+        };
+        assert_eq!(name("value_size", &micro), Some("value_bytes"));
+        assert_eq!(name("key-length", &micro), Some("key_bytes"));
+        assert_eq!(name("recordcount", &micro), Some("records"));
+        assert_eq!(name("read_percent", &micro), Some("update_percent"));
+        assert_eq!(name("value_size", &ycsb), Some("fieldlength"));
+        assert_eq!(name("read_percent", &ycsb), Some("readproportion"));
+        assert_eq!(name("records", &ycsb), Some("recordcount"));
+        assert_eq!(name("pacing", &ycsb), None);
+    }
+}

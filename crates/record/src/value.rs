@@ -79,6 +79,27 @@ impl From<String> for Value {
     }
 }
 
+/// `; write 5000` for the count that somebody wrote as `5k`; nothing for any other text.
+///
+/// ```
+/// use trueput_record::value::count_hint;
+/// assert_eq!(count_hint("5k"), "; write 5000");
+/// assert_eq!(count_hint("1.5M"), "; write 1500000");
+/// assert_eq!(count_hint("five"), "");
+/// ```
+#[must_use]
+pub fn count_hint(text: &str) -> String {
+    let factors = [('k', 1e3), ('m', 1e6), ('g', 1e9), ('b', 1e9)];
+    let count = text.char_indices().next_back().and_then(|(at, suffix)| {
+        let suffix = suffix.to_ascii_lowercase();
+        let (_, factor) = factors.iter().find(|(known, _)| *known == suffix)?;
+        let count = text[..at].trim().parse::<f64>().ok()? * factor;
+        let is_count = count >= 0.0 && count.fract() == 0.0 && count < 2_f64.powi(53);
+        is_count.then_some(count)
+    });
+    count.map_or_else(String::new, |count| format!("; write {count:.0}"))
+}
+
 /// Reads a size: `4096`, `64KiB`, `1 GiB`, `10MB` (decimal units are powers of 1,000).
 ///
 /// # Errors

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use trueput_engine::secret;
 use trueput_record::folder::SplitBy;
 use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
+use trueput_record::value::count_hint;
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
 use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
 
@@ -118,7 +119,7 @@ pub fn parse_knob(text: &str) -> Result<KnobSetting, String> {
 pub fn parse_workers(text: &str) -> Result<u32, String> {
     let number = text
         .parse()
-        .map_err(|_| format!("'{text}' is not a whole number"))?;
+        .map_err(|_| format!("'{text}' is not a whole number{}", count_hint(text)))?;
     check_count("workers", number, MAX_WORKERS)
 }
 
@@ -131,8 +132,20 @@ pub fn parse_workers_list(text: &str) -> Result<Vec<u32>, String> {
 pub fn parse_repeat(text: &str) -> Result<u32, String> {
     let number = text
         .parse()
-        .map_err(|_| format!("'{text}' is not a whole number"))?;
+        .map_err(|_| format!("'{text}' is not a whole number{}", count_hint(text)))?;
     check_count("repeat", number, MAX_REPEAT)
+}
+
+/// Reads a seed.
+pub fn parse_seed(text: &str) -> Result<u64, String> {
+    let wrong = || {
+        let hint = count_hint(text);
+        format!(
+            "'{text}' is not a whole number from 0 to {}{hint}",
+            u64::MAX
+        )
+    };
+    text.parse().map_err(|_| wrong())
 }
 
 /// Reads a plan's name.
@@ -173,7 +186,7 @@ pub struct Choices {
     #[arg(long, value_name = "LEVEL")]
     pub verify: Option<VerifyLevel>,
     /// Seed of the random numbers: the same seed makes the same operations
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Name of the run and of its folder
     #[arg(long, value_name = "NAME", value_parser = parse_name)]

@@ -109,14 +109,24 @@ pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
     }
 }
 
-/// What clap says before its usage lines, joined.
+/// What clap says before its usage lines, joined. Of an argument that it does not know it says how to
+/// pass that as a value, which is never what was meant: the help is.
 fn in_one_line(rendered: &str) -> String {
     let mut message = String::new();
+    let mut has_no_tip = false;
     for line in rendered.lines().map(str::trim) {
+        if let (Some(usage), true) = (line.strip_prefix("Usage:"), has_no_tip) {
+            let is_name = |word: &&str| {
+                !word.contains(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit())
+            };
+            let command: Vec<_> = usage.split_whitespace().take_while(is_name).collect();
+            message.push_str(&format!("; see '{} --help'", command.join(" ")));
+        }
         if line.starts_with("Usage:") || line.starts_with("For more information") {
             break;
         }
-        if line.is_empty() {
+        has_no_tip |= line.starts_with("tip: to pass '");
+        if line.is_empty() || line.starts_with("tip: to pass '") {
             continue;
         }
         if !message.is_empty() {
@@ -145,5 +155,9 @@ mod tests {
             "unrecognized subcommand 'engins'; tip: a similar subcommand exists: 'engines'";
         assert_eq!(message, expected);
         assert_eq!(in_one_line("error: a\n\nUsage: b"), "a");
+        let error = Cli::try_parse_from(["trueput", "plan", "check", "x", "--p99"]).unwrap_err();
+        let message = in_one_line(&error.render().to_string());
+        let expected = "unexpected argument '--p99' found; see 'trueput plan check --help'";
+        assert_eq!(message, expected);
     }
 }

@@ -7,13 +7,14 @@ use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds, parse
 use trueput_record::filesystem::{self, FileSystem, parse_image};
 use trueput_record::list;
 use trueput_record::plan::{PlanFile, check_rate, parse_cpus, parse_memory, parse_numa};
+use trueput_record::value::count_hint;
 
 /// Reads a rate.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
-    let number = text
-        .replace('_', "")
-        .parse()
-        .map_err(|_| format!("'{text}' is not a rate per second"))?;
+    let number = text.replace('_', "").parse().map_err(|_| {
+        let hint = count_hint(text);
+        format!("'{text}' is not a rate per second{hint}")
+    })?;
     check_rate(number)
 }
 

@@ -2,6 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use trueput_engine::{Kind, Knob};
+use trueput_record::suggest::same_setting;
 use trueput_runner::Registry;
 use trueput_workloads::Workload;
 
@@ -21,16 +22,28 @@ pub fn of_setting(error: &clap::Error, words: &[String], registry: &Registry) ->
         .iter()
         .copied()
         .partition(|workload| words.iter().any(|word| word == workload.info().name));
-    let known = named.into_iter().chain(others).find_map(|workload| {
-        let mut settings = workload.settings().iter();
-        let setting = settings.find(|setting| setting.name == given)?;
-        Some((workload.info().name, setting))
-    });
-    let (workload, setting) = known?;
-    let value = value(option, words).map_or_else(|| "VALUE".to_owned(), |text| fit(text, setting));
+    let by_name = |workload: &&dyn Workload| {
+        let setting = workload.settings().iter().find(|one| one.name == given)?;
+        Some((workload.info().name, setting, ""))
+    };
+    let by_meaning = |workload: &&dyn Workload| {
+        let settings = workload.settings();
+        let same = same_setting(&given, settings.iter().map(|setting| setting.name))?;
+        let setting = settings.iter().find(|setting| setting.name == same.name)?;
+        Some((workload.info().name, setting, same.note))
+    };
+    let known = named.iter().find_map(by_name);
+    let known = known.or_else(|| named.iter().find_map(by_meaning));
+    let (workload, setting, note) = known.or_else(|| others.iter().find_map(by_name))?;
     let name = setting.name;
+    // A setting with a note takes another value than what was given.
+    let (value, note) = match (value(option, words), note) {
+        (Some(text), "") => (fit(text, setting), String::new()),
+        (None, "") => ("VALUE".to_owned(), String::new()),
+        (_, note) => ("VALUE".to_owned(), format!(" ({note})")),
+    };
     Some(format!(
-        "unexpected argument '{option}' found; tip: {name} is a setting of {workload}: \
+        "unexpected argument '{option}' found; tip: {name} is a setting of {workload}{note}: \
          --set {name}={value}"
     ))
 }

@@ -93,6 +93,83 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
 }
 
 #[test]
+fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "micro", "--value-size", "512"],
+            &["value_bytes is a setting of micro: --set value_bytes=512"],
+        ),
+        (
+            &["run", "micro", "--read-percent", "95"],
+            &[
+                "update_percent is a setting of micro (reads are what the other shares leave)",
+                "--set update_percent=VALUE",
+            ],
+        ),
+        (
+            &[
+                "run",
+                "micro",
+                "--engine",
+                "lmdb",
+                "--set",
+                "read_percent=95",
+            ],
+            &["did you mean 'update_percent'? reads are what the other shares leave"],
+        ),
+        (
+            &[
+                "run",
+                "micro",
+                "--engine",
+                "lmdb",
+                "--set",
+                "value_size=512",
+            ],
+            &["did you mean 'value_bytes'?"],
+        ),
+        (
+            &[
+                "run",
+                "ycsb",
+                "--engine",
+                "lmdb",
+                "--set",
+                "read_percent=95",
+            ],
+            &["did you mean 'readproportion'?"],
+        ),
+        (
+            &["run", "ycsb", "--engine", "lmdb", "--set", "value_size=512"],
+            &["did you mean 'fieldlength'? a record has fieldcount fields"],
+        ),
+        (
+            &["report", "--p99", "x"],
+            &["trueput: unexpected argument '--p99' found; see 'trueput report --help'\n"],
+        ),
+    ];
+    assert_refused(&Bench::new(), cases);
+}
+
+#[test]
+fn a_count_with_a_letter_is_answered_in_full() {
+    let bench = Bench::new();
+    for (option, value, words) in [
+        (
+            "--set",
+            "finish=5k",
+            "'5k' is not a whole number (1 or more); write 5000",
+        ),
+        ("--workers", "1k", "'1k' is not a whole number; write 1000"),
+        ("--seed", "5k", "; write 5000"),
+        ("--rate", "5k", "'5k' is not a rate per second; write 5000"),
+    ] {
+        let arguments: &[&str] = &["run", "threen1", "--engine", "lmdb", option, value];
+        assert_refused(&bench, &[(arguments, &[words])]);
+    }
+}
+
+#[test]
 fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
     let run = |rest: &'static [&'static str]| -> Vec<&'static str> {
         ["run", "threen1", "--engine", "lmdb"]

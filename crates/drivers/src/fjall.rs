@@ -32,10 +32,10 @@ const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 const KNOBS: &[Knob] = &[
     Knob {
         name: "concurrency",
-        summary: "Whether write transactions take turns or overlap and are checked for conflicts \
-                  at commit.",
-        gives_up: "optimistic: reads of a write transaction are remembered, and commits may \
-                   conflict and have to be tried again",
+        summary: "Whether write transactions run one at a time, or overlap and are checked for \
+            conflicts at commit.",
+        gives_up: "optimistic: memory for the reads of write transactions, and retries of \
+            conflicting commits",
         kind: Kind::Choice {
             default: "single-writer",
             choices: &["single-writer", "optimistic"],
@@ -57,7 +57,7 @@ const KNOBS: &[Knob] = &[
     Knob {
         name: "cache_size",
         summary: "Memory for blocks of tables; fjall advises a fifth to a quarter of memory.",
-        gives_up: "memory of the host; a smaller cache reads blocks more often",
+        gives_up: "host memory; smaller: more reads",
         kind: Kind::Bytes {
             default: 32 << 20,
             min: 1 << 20,
@@ -68,7 +68,7 @@ const KNOBS: &[Knob] = &[
     Knob {
         name: "max_memtable_size",
         summary: "Size at which the write buffer is sealed and written out as a table. Fixed when \
-                  the database is made.",
+            the database is created.",
         gives_up: "larger: memory, a longer journal to replay, a wider window at 'async' and \
                    'buffered'; smaller: more compaction",
         kind: Kind::Bytes {
@@ -91,9 +91,9 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "worker_threads",
-        summary: "Threads that write out memtables and compact; 0 is fjall's default, the number \
-                  of cores, at most 4.",
-        gives_up: "more: processor time of the sessions; fewer: writers wait for compaction",
+        summary: "Threads that write out memtables and compact; 0: fjall's default, one per core, \
+            at most 4.",
+        gives_up: "more: CPU time of the sessions; fewer: writers wait for compaction",
         kind: Kind::Integer {
             default: 0,
             min: 0,
@@ -104,8 +104,8 @@ const KNOBS: &[Knob] = &[
     Knob {
         name: "compression",
         summary: "Compression of data blocks; by-level is fjall's default: none in the upper two \
-                  levels, lz4 below. Fixed when the database is made.",
-        gives_up: "lz4: processor time; none: disk and cache",
+            levels, lz4 below. Fixed when the database is created.",
+        gives_up: "lz4: CPU time; none: disk and cache",
         kind: Kind::Choice {
             default: "by-level",
             choices: &["by-level", "none", "lz4"],
@@ -114,8 +114,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "data_block_size",
-        summary: "Size of a data block before compression. Fixed when the database is made.",
-        gives_up: "larger: reading more than asked for; smaller: more index in memory",
+        summary: "Size of a data block before compression. Fixed when the database is created.",
+        gives_up: "larger: reads more than needed; smaller: larger index in memory",
         kind: Kind::Bytes {
             default: 4 << 10,
             min: 1 << 10,
@@ -125,15 +125,15 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "expect_point_read_hits",
-        summary: "Build no filter for the last level. Fixed when the database is made.",
-        gives_up: "on: speed of looking for keys that are not there",
+        summary: "Build no filter for the last level. Fixed when the database is created.",
+        gives_up: "on: slower look-ups of absent keys",
         kind: Kind::Boolean { default: false },
         unit: "",
     },
     Knob {
         name: "separation_threshold",
         summary: "Keep values of this size or more apart from the tree, in blob files; 0 keeps \
-                  every value in the tree. Fixed when the database is made.",
+            every value in the tree. Fixed when the database is created.",
         gives_up: "on: a second read per value, and space until blobs are collected",
         kind: Kind::Bytes {
             default: 0,

@@ -57,8 +57,8 @@ const SOURCE: &str = "http://www.lmdb.tech/doc/group__mdb.html#ga32a193c6bf4d7d5
 const KNOBS: &[Knob] = &[
     Knob {
         name: "map_size",
-        summary: "Size of the memory map, and so the most that the database can grow to; the file \
-                  is sparse. Every process must use the same.",
+        summary: "Size of the memory map, which is the maximum size of the database; the file is \
+            sparse. All processes must use the same value.",
         gives_up: "smaller: a put that finds no free page fails as full. Larger: address space only",
         kind: Kind::Bytes {
             default: 64 * GIB,
@@ -77,7 +77,7 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "max_readers",
-        summary: "Slots in the table of readers, one per session of every process.",
+        summary: "Slots in the reader table, one per session of every process.",
         gives_up: "more: each commit looks through a longer table. Fewer: a session that finds no \
                    slot fails as full",
         kind: Kind::Integer {

@@ -38,8 +38,8 @@ const COMMITS_PER_SYNC_DEFAULT: i64 = 1000;
 const KNOBS: &[Knob] = &[
     Knob {
         name: "cache_size",
-        summary: "Memory for cached pages and for pages not yet written.",
-        gives_up: "memory of the host; a smaller cache reads and writes pages more often",
+        summary: "Memory for cached and unwritten pages.",
+        gives_up: "host memory; smaller: more reads and writes of pages",
         kind: Kind::Bytes {
             default: 1 << 30,
             min: 1 << 20,
@@ -49,7 +49,7 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "two_phase_commit",
-        summary: "Flush the pages before the byte that makes them current, and again after it.",
+        summary: "Flush the pages before and after the byte that makes them current.",
         gives_up: "a second flush per durable commit",
         kind: Kind::Boolean { default: false },
         unit: "",

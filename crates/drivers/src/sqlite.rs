@@ -66,7 +66,7 @@ const USUAL_PAGE_BYTES: u64 = 4096;
 const KNOBS: &[Knob] = &[
     Knob {
         name: "journal_mode",
-        summary: "Where what a crash would need is kept; auto is wal, or memory at level none.",
+        summary: "Journal for crash recovery; auto means wal, or memory at level none.",
         gives_up: "delete, truncate, persist: readers and writers keep each other out, and async \
                    cannot be kept; memory, off: level none only, a killed process can leave a \
                    corrupt database; off also cannot abort",
@@ -104,7 +104,7 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "mmap_size",
-        summary: "How much of the database file is read through a memory map; 0 is none.",
+        summary: "Part of the database file that is read through a memory map; 0: none.",
         gives_up: "an I/O error kills the process (SIGBUS) instead of failing the read",
         kind: Kind::Bytes {
             default: 0,
@@ -115,7 +115,7 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "wal_autocheckpoint",
-        summary: "Pages in the write-ahead log at which a commit also checkpoints; 0 is never.",
+        summary: "Pages in the write-ahead log at which a commit also checkpoints; 0: never.",
         gives_up: "more: a longer log, slower reads and, at async, a larger window. Fewer: more \
                    flushes and the same page written more often",
         kind: Kind::Integer {
@@ -127,9 +127,8 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "busy_timeout",
-        summary: "How long a transaction waits for another's lock before it is a conflict.",
-        gives_up: "shorter: more conflicts to retry. Longer: a transaction that would do better to \
-                   retry waits",
+        summary: "Time that a transaction waits for a lock before it reports a conflict.",
+        gives_up: "shorter: more conflicts to retry; longer: waits where a retry would be faster",
         kind: Kind::Integer {
             default: 5000,
             min: 0,
@@ -139,9 +138,9 @@ const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "busy_wait",
-        summary: "How it waits: sqlite is the library's own handler (sleeps of 1 to 100 ms), short \
-                  is this driver's (50 us to 1 ms).",
-        gives_up: "short: CPU time, spent on asking for the lock more often",
+        summary: "How a transaction waits for a lock: sqlite uses the library's handler (sleeps \
+            of 1 to 100 ms), short the driver's (50 us to 1 ms).",
+        gives_up: "short: CPU time for more frequent attempts",
         kind: Kind::Choice {
             default: "sqlite",
             choices: &["sqlite", "short"],

@@ -8,6 +8,7 @@
 mod support;
 
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use support::{Bench, stderr, stdout};
 
@@ -132,6 +133,87 @@ fn workloads_and_knobs_are_listed_with_defaults_and_ranges() {
     let knobs: serde_json::Value =
         serde_json::from_str(&told(&["knobs", "lmdb", "--json"])).unwrap();
     assert!(knobs[0]["default"].is_number());
+}
+
+/// Phrases that no other benchmark uses and no reader knows: each has a plain one in their place.
+const PRIVATE_PHRASES: [&str; 16] = [
+    "came to the same",
+    "not to be had",
+    "asked for, but",
+    "what held",
+    "beside the ceilings",
+    "leads for certain",
+    "for certain",
+    "what surrounds",
+    "what came of it",
+    "what the knobs did",
+    "repeat by repeat\"",
+    "machine's own noise",
+    "even twice the rate",
+    "lies off",
+    "no gain seen",
+    "it gives up",
+];
+
+/// Every file below a folder whose name ends so.
+fn files_below(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => files_below(&path, ending, found),
+            false if path.to_string_lossy().ends_with(ending) => found.push(path),
+            false => {}
+        }
+    }
+}
+
+/// The private phrases of a text, whose comments are passed over where it is code.
+fn private_phrases(text: &str, is_code: bool) -> Vec<&'static str> {
+    let is_read = |line: &&str| !is_code || !line.trim_start().starts_with("//");
+    let lines: Vec<_> = text.lines().filter(is_read).map(str::trim).collect();
+    let read = lines.join(" ").replace("\\ ", "").to_lowercase();
+    let phrases = PRIVATE_PHRASES.into_iter();
+    phrases.filter(|one| read.contains(one)).collect()
+}
+
+#[test]
+fn what_people_read_is_in_the_words_of_the_field() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = vec![root.join("README.md")];
+    files_below(&root.join("docs"), ".md", &mut files);
+    for folder in ["plans", "published"] {
+        files_below(&root.join(folder), ".toml", &mut files);
+    }
+    let prose = files.len();
+    for name in [
+        "record",
+        "engine",
+        "drivers",
+        "workloads",
+        "runner",
+        "analysis",
+        "trueput",
+    ] {
+        files_below(
+            &root.join("crates").join(name).join("src"),
+            ".rs",
+            &mut files,
+        );
+    }
+    assert!(prose > 40 && files.len() > prose + 300, "{}", files.len());
+    let mut found = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let text = std::fs::read_to_string(file).unwrap();
+        let phrases = private_phrases(&text, index >= prose);
+        found.extend(phrases.into_iter().map(|one| (file, one)));
+    }
+    assert_eq!(found, []);
+    // The controls: a phrase over two lines of a text, and one in a comment of code.
+    assert_eq!(
+        private_phrases("All came\nto the same.", false),
+        [PRIVATE_PHRASES[0]]
+    );
+    assert!(private_phrases("// What held it\nlet a = 1;", true).is_empty());
 }
 
 #[test]

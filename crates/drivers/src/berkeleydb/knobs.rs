@@ -12,7 +12,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "cache_size",
         summary: "Page cache, in memory that all processes share. Berkeley DB's own default is 256 \
                   KiB, and it adds a quarter to what is below 500 MiB.",
-        gives_up: "memory of the host; smaller: more reads and writes of pages",
+        gives_up: "host memory; smaller: more reads and writes of pages",
         kind: Kind::Bytes {
             default: 64 << 20,
             min: 64 << 10,
@@ -22,7 +22,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "page_size",
-        summary: "Page size; fixed when the database is made.",
+        summary: "Page size; fixed when the database is created.",
         gives_up: "larger: locks that cover more records, and more log for a split. A page larger \
                    than the storage writes at once can be torn by lost power",
         kind: Kind::Choice {
@@ -35,7 +35,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "access_method",
-        summary: "How records are found; fixed when the database is made.",
+        summary: "Index structure; fixed when the database is created.",
         gives_up: "hash: order, so that a scan reads the whole table, holds it in memory and sorts",
         kind: Kind::Choice {
             default: "btree",
@@ -89,7 +89,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "lk_max_locks",
-        summary: "The most locks held at once, and as many locked pages.",
+        summary: "Maximum number of locks, and of locked pages.",
         gives_up: "more: shared memory, as they are used; fewer: a scan or a large transaction \
                    fails as full",
         kind: Kind::Integer {
@@ -101,7 +101,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "tx_max",
-        summary: "The most transactions open at once, over all processes.",
+        summary: "Maximum number of open transactions, over all processes.",
         gives_up: "more: shared memory",
         kind: Kind::Integer {
             default: 1_000,
@@ -135,8 +135,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "log_directory",
-        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which \
-                  can be a mount of another device.",
+        summary: "Directory of the log: the database's folder, or its subfolder 'log', where \
+            another device can be mounted.",
         gives_up: "",
         kind: Kind::Choice {
             default: "beside",
@@ -146,15 +146,16 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "log_auto_remove",
-        summary: "Removes log files that no recovery needs (DB_LOG_AUTO_REMOVE), at checkpoints.",
+        summary: "Removes log files that recovery does not need, at checkpoints \
+            (DB_LOG_AUTO_REMOVE).",
         gives_up: "recovery of a damaged database from an old copy and the log",
         kind: Kind::Boolean { default: true },
         unit: "",
     },
     Knob {
         name: "checkpoint_log",
-        summary: "A thread of each process writes the cache out once so much log was written; 0: \
-                  never while the database is open.",
+        summary: "Log size after which a thread of each process writes a checkpoint; 0: never \
+            while the database is open.",
         gives_up: "smaller: pages are written more often; larger or 0: a longer log, on disk and \
                    to replay when opening after a crash",
         kind: Kind::Bytes {

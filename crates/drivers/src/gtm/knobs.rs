@@ -56,7 +56,7 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     knob(
         "journal_buffers",
-        "The journal's buffer in shared memory; the engine rounds, and V7.0 takes 2,307 at least.",
+        "Journal buffer in shared memory; the engine rounds it, and V7.0 needs at least 2,307.",
         "memory, and more of it lost with killed processes",
         Kind::Integer {
             default: 2312,
@@ -67,8 +67,8 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     knob(
         "journaling",
-        "What is journaled: blocks before their change too, or writes alone. auto: before-image \
-         with BG, no-before with MM; at the level none nothing.",
+        "What is journaled: before-images and writes, or writes only. auto: before-image with BG, \
+         no-before with MM; at the level none nothing.",
         "no-before: recovery replays the whole journal",
         Kind::Choice {
             default: "auto",
@@ -78,8 +78,8 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     knob(
         "log_directory",
-        "Where the journal lies: in the database's folder, or in its subfolder 'log', which can be \
-         a mount of another device.",
+        "Directory of the journal: the database's folder, or its subfolder 'log', where another \
+         device can be mounted.",
         "",
         Kind::Choice {
             default: "beside",
@@ -118,7 +118,7 @@ pub(super) const KNOBS: &[Knob] = &[
     ),
     knob(
         "host_language",
-        "What a worker's share is written in: Rust, by call-ins, or M, run by the engine itself.",
+        "Language of the workload: Rust through call-ins, or M run by the engine itself.",
         "m: no latencies, and the workload threen1 with commit=per-store and snapshot=get alone",
         Kind::Choice {
             default: "rust",

@@ -18,8 +18,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "block_cache",
-        summary: "Memory for blocks of tables, uncompressed.",
-        gives_up: "memory of the host; smaller: more reads",
+        summary: "Memory for uncompressed blocks of tables.",
+        gives_up: "host memory; smaller: more reads",
         kind: Kind::Bytes {
             default: 8 << 20,
             min: 0,
@@ -30,7 +30,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "block_size",
         summary: "Size of a table's block before compression.",
-        gives_up: "larger: reading more than asked for; smaller: more index in memory",
+        gives_up: "larger: reads more than needed; smaller: larger index in memory",
         kind: Kind::Bytes {
             default: 4 << 10,
             min: 1 << 10,
@@ -42,7 +42,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "compression",
         summary: "Compression of blocks. A library that was built without snappy stores them as \
                   they are.",
-        gives_up: "snappy: processor time; none: disk and cache",
+        gives_up: "snappy: CPU time; none: disk and cache",
         kind: Kind::Choice {
             default: "snappy",
             choices: &["snappy", "none"],
@@ -52,7 +52,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "bloom_bits",
         summary: "Bits per key of each table's Bloom filter; 0 is no filter.",
-        gives_up: "more: memory and disk; fewer: reads of tables that have not the key",
+        gives_up: "more: memory and disk; fewer: reads of tables without the key",
         kind: Kind::Integer {
             default: 0,
             min: 0,
@@ -62,7 +62,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "max_open_files",
-        summary: "Files that LevelDB holds open.",
+        summary: "Files that LevelDB keeps open.",
         gives_up: "more: file descriptors; fewer: opening tables again",
         kind: Kind::Integer {
             default: 1000,

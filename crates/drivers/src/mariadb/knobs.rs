@@ -37,7 +37,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "storage_engine",
         "",
         words("innodb", &["innodb", "rocksdb"]),
-        "What keeps the tables: InnoDB, or MyRocks, the plugin over RocksDB.",
+        "Storage engine of the tables: InnoDB, or MyRocks (RocksDB).",
         "rocksdb: gap locks and serializable; a phantom is possible in a write transaction",
     ),
     knob(
@@ -60,8 +60,8 @@ pub(super) const KNOBS: &[Knob] = &[
         "log_directory",
         "",
         words("beside", &["beside", "log"]),
-        "Where the redo log or the WAL lies: in the data folder, or in the database's subfolder \
-         'log', which can be a mount of another device.",
+        "Directory of the redo log or WAL: the data folder, or the database's subfolder 'log', \
+         where another device can be mounted.",
         "",
     ),
     knob(
@@ -75,8 +75,8 @@ pub(super) const KNOBS: &[Knob] = &[
         "innodb_buffer_pool_size",
         "bytes",
         bytes(128 << 20, 5 << 20, 1 << 42),
-        "The cache of InnoDB's pages.",
-        "memory; the longer the restart until it is filled again",
+        "InnoDB's page cache.",
+        "memory; a longer warm-up after a restart",
     ),
     knob(
         "innodb_log_file_size",
@@ -97,14 +97,14 @@ pub(super) const KNOBS: &[Knob] = &[
         "innodb_io_capacity",
         "per second",
         whole(200, 100, 1 << 31),
-        "How many pages a second InnoDB's background writing aims at.",
-        "more: bandwidth of the device that transactions would have had",
+        "Pages per second that InnoDB writes in the background.",
+        "more: device bandwidth for transactions",
     ),
     knob(
         "innodb_max_dirty_pages_pct",
         "%",
         whole(90, 0, 99),
-        "Share of changed pages in the buffer pool above which they are written out hard.",
+        "Share of dirty pages in the buffer pool above which InnoDB writes them aggressively.",
         "more: a longer recovery. Less: the same page is written more often",
     ),
     knob(
@@ -133,21 +133,21 @@ pub(super) const KNOBS: &[Knob] = &[
         "innodb_adaptive_hash_index",
         "",
         Kind::Boolean { default: false },
-        "Keeps a hash index of pages that are looked up often.",
+        "Keeps a hash index of frequently used pages.",
         "on: memory, and a latch that many writers share",
     ),
     knob(
         "innodb_lock_wait_timeout",
         "s",
         whole(50, 0, 100_000),
-        "How long InnoDB waits for another's lock before it is a conflict.",
-        "shorter: more conflicts to retry. Longer: a transaction that would do better to retry waits",
+        "Time that InnoDB waits for a lock before it reports a conflict.",
+        "shorter: more conflicts to retry; longer: waits where a retry would be faster",
     ),
     knob(
         "rocksdb_block_cache_size",
         "bytes",
         bytes(512 << 20, 1 << 20, 1 << 42),
-        "The cache of MyRocks' blocks.",
+        "MyRocks' block cache.",
         "memory",
     ),
     knob(
@@ -161,14 +161,14 @@ pub(super) const KNOBS: &[Knob] = &[
         "rocksdb_max_background_jobs",
         "threads",
         whole(2, 1, 64),
-        "MyRocks' threads for flushes and compactions.",
-        "more: CPU time and bandwidth that transactions would have had",
+        "Threads of MyRocks that flush and compact.",
+        "more: CPU time and bandwidth for transactions",
     ),
     knob(
         "rocksdb_lock_wait_timeout",
         "s",
         whole(1, 1, 100_000),
-        "How long MyRocks waits for another's lock before it is a conflict.",
+        "Time that MyRocks waits for a lock before it reports a conflict.",
         "shorter: more conflicts to retry. Longer: a deadlock lasts as long",
     ),
 ];

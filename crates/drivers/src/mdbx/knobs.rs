@@ -7,8 +7,8 @@ const GIB: u64 = 1 << 30;
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "size_upper",
-        summary: "Most that the database can grow to; the file grows as it fills. Every process \
-                  must use the same.",
+        summary: "Maximum size of the database; the file grows as it fills. All processes must \
+            use the same value.",
         gives_up: "smaller: a put may fail as full. Larger: address space only",
         kind: Kind::Bytes {
             default: 64 * GIB,
@@ -19,7 +19,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "growth_step",
-        summary: "By how much the file grows at a time; 0 lets libmdbx choose.",
+        summary: "Growth step of the file; 0: libmdbx chooses.",
         gives_up: "larger: disk space in advance. Smaller: the file grows more often, within \
                    transactions",
         kind: Kind::Bytes {
@@ -42,8 +42,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "max_readers",
-        summary: "Slots in the table of readers, one per session of every process; libmdbx rounds \
-                  up to what fills the lock file's pages.",
+        summary: "Slots in the reader table, one per session of every process; libmdbx rounds up \
+            to what fills the lock file's pages.",
         gives_up: "more: each commit looks through a longer table. Fewer: a session that finds no \
                    slot fails as full",
         kind: Kind::Integer {

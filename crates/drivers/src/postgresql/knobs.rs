@@ -32,8 +32,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "max_wal_size",
-        summary: "Log written between two checkpoints, about.",
-        gives_up: "disk, and time to restart after a crash",
+        summary: "Approximate log size between two checkpoints.",
+        gives_up: "disk space, and a longer restart after a crash",
         kind: Kind::Bytes {
             default: 1 << 30,
             min: 32 << 20,
@@ -43,8 +43,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "checkpoint_timeout",
-        summary: "The longest time between two checkpoints.",
-        gives_up: "time to restart after a crash",
+        summary: "Maximum time between two checkpoints.",
+        gives_up: "a longer restart after a crash",
         kind: Kind::Integer {
             default: 300,
             min: 30,
@@ -54,7 +54,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "checkpoint_completion_target",
-        summary: "Over which part of the time between checkpoints one is spread.",
+        summary: "Part of the checkpoint interval over which a checkpoint is spread.",
         gives_up: "lower: steadiness, since a checkpoint writes in a burst",
         kind: Kind::Fraction {
             default: Some(0.9),
@@ -86,7 +86,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "wal_compression",
         summary: "Compression of whole pages in the log; 'on' is PostgreSQL's own method. lz4 and \
                   zstd since PostgreSQL 15.",
-        gives_up: "others than off: processor time",
+        gives_up: "others than off: CPU time",
         kind: Kind::Choice {
             default: "off",
             choices: &["off", "on", "lz4", "zstd"],
@@ -127,7 +127,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "commit_delay",
-        summary: "How long a commit waits for others before it flushes for all of them.",
+        summary: "Time that a commit waits for others, to flush for all of them.",
         gives_up: "the time of each commit",
         kind: Kind::Integer {
             default: 0,
@@ -138,7 +138,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "commit_siblings",
-        summary: "How many other transactions must be open for a commit to wait commit_delay.",
+        summary: "Number of other open transactions from which a commit waits commit_delay.",
         gives_up: "",
         kind: Kind::Integer {
             default: 5,
@@ -149,8 +149,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "deadlock_timeout",
-        summary: "How long a session waits for a lock before it looks for a deadlock.",
-        gives_up: "shorter: processor time",
+        summary: "Time that a session waits for a lock before it checks for a deadlock.",
+        gives_up: "shorter: CPU time",
         kind: Kind::Integer {
             default: 1_000,
             min: 1,
@@ -171,7 +171,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "random_page_cost",
-        summary: "What the planner holds a page fetched at random for, where one in sequence is 1.",
+        summary: "Planner's cost of a random page read; a sequential one costs 1.",
         gives_up: "",
         kind: Kind::Fraction {
             default: Some(4.0),
@@ -183,7 +183,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "autovacuum",
         summary: "Removes old versions of rows and gathers statistics in the background.",
-        gives_up: "off: disk and speed over time, and plans that fit the data",
+        gives_up: "off: disk space and speed over time, and up-to-date query plans",
         kind: Kind::Boolean { default: true },
         unit: "",
     },
@@ -199,8 +199,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "log_directory",
-        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which \
-                  can be a mount of another device.",
+        summary: "Directory of the log: the database's folder, or its subfolder 'log', where \
+            another device can be mounted.",
         gives_up: "",
         kind: Kind::Choice {
             default: "beside",

@@ -7,11 +7,11 @@ use trueput_engine::{Durability, Kind, Knob, Resolved};
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "transactions",
-        summary: "How write transactions are made: with locks on the keys that they touch \
-                  (TransactionDB), by looking for conflicts at commit (OptimisticTransactionDB), \
-                  or as write batches of a plain database, which take turns where they read.",
-        gives_up: "pessimistic: time for locks; optimistic: the work of transactions that meet; \
-                   batch: transactions that read and write do so one at a time",
+        summary: "Kind of write transaction: with locks on keys (TransactionDB), with conflict \
+            checks at commit (OptimisticTransactionDB), or as write batches of a plain database, \
+            one at a time if they read.",
+        gives_up: "pessimistic: time for locks; optimistic: retries of conflicting transactions; \
+            batch: no concurrency of transactions that read and write",
         kind: Kind::Choice {
             default: "pessimistic",
             choices: &["pessimistic", "optimistic", "batch"],
@@ -32,8 +32,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "block_cache",
-        summary: "Memory for blocks of tables, uncompressed.",
-        gives_up: "memory of the host; smaller: more reads",
+        summary: "Memory for uncompressed blocks of tables.",
+        gives_up: "host memory; smaller: more reads",
         kind: Kind::Bytes {
             default: 32 << 20,
             min: 0,
@@ -44,7 +44,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "block_size",
         summary: "Size of a table's block before compression.",
-        gives_up: "larger: reading more than asked for; smaller: more index in memory",
+        gives_up: "larger: reads more than needed; smaller: larger index in memory",
         kind: Kind::Bytes {
             default: 4 << 10,
             min: 1 << 10,
@@ -101,8 +101,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "log_directory",
-        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which \
-                  can be a mount of another device.",
+        summary: "Directory of the log: the database's folder, or its subfolder 'log', where \
+            another device can be mounted.",
         gives_up: "",
         kind: Kind::Choice {
             default: "beside",
@@ -113,7 +113,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "compression",
         summary: "Compression of blocks. A library without the method refuses to open.",
-        gives_up: "none: disk and cache; others: processor time",
+        gives_up: "none: disk and cache; others: CPU time",
         kind: Kind::Choice {
             default: "snappy",
             choices: &["none", "snappy", "lz4", "zstd"],
@@ -122,15 +122,16 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "direct_io",
-        summary: "Reads tables, and writes them out and compacts them, past the kernel's cache.",
-        gives_up: "on: the kernel's cache; the block cache is then the only one",
+        summary: "Reads, writes and compacts tables with direct I/O, without the kernel's page \
+            cache.",
+        gives_up: "on: the page cache; only the block cache is left",
         kind: Kind::Boolean { default: false },
         unit: "",
     },
     Knob {
         name: "bloom_bits",
         summary: "Bits per key of each table's Bloom filter; 0 is no filter.",
-        gives_up: "more: memory and disk; fewer: reads of tables that have not the key",
+        gives_up: "more: memory and disk; fewer: reads of tables without the key",
         kind: Kind::Integer {
             default: 0,
             min: 0,
@@ -171,8 +172,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "max_background_jobs",
-        summary: "Threads that write tables out and merge them.",
-        gives_up: "more: processor time of the sessions; fewer: writers wait for compaction",
+        summary: "Threads that flush and compact.",
+        gives_up: "more: CPU time of the sessions; fewer: writers wait for compaction",
         kind: Kind::Integer {
             default: 2,
             min: 2,
@@ -182,7 +183,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "max_open_files",
-        summary: "Tables that RocksDB holds open; -1 is all.",
+        summary: "Tables that RocksDB keeps open; -1: all.",
         gives_up: "-1: file descriptors and memory for indexes; fewer: opening tables again",
         kind: Kind::Integer {
             default: -1,
@@ -193,8 +194,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "statistics",
-        summary: "Lets RocksDB count what it does, for the record.",
-        gives_up: "on: some percent of speed",
+        summary: "Enables RocksDB's counters, for the record.",
+        gives_up: "on: a few percent of the rate",
         kind: Kind::Boolean { default: false },
         unit: "",
     },

@@ -17,7 +17,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "cache_size",
         summary: "Cache of nodes in the process. TokuDB's own default in MariaDB is half of the \
                   host's memory.",
-        gives_up: "memory of the host; smaller: more reads and writes of nodes",
+        gives_up: "host memory; smaller: more reads and writes of nodes",
         kind: Kind::Bytes {
             default: 64 << 20,
             min: 16 << 20,
@@ -27,7 +27,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "node_size",
-        summary: "Size of a node before compression; fixed when the database is made.",
+        summary: "Size of a node before compression; fixed when the database is created.",
         gives_up: "larger: memory, and more that is written for a change; smaller: changes that \
                    are buffered together",
         kind: Kind::Bytes {
@@ -39,8 +39,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "basement_node_size",
-        summary: "Size of the part of a leaf that is read and decompressed at once; fixed when the \
-                  database is made.",
+        summary: "Size of the part of a leaf that is read and decompressed at once; fixed when \
+            the database is created.",
         gives_up: "larger: more work for a get; smaller: compression, and speed of scans",
         kind: Kind::Bytes {
             default: 64 << 10,
@@ -51,7 +51,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "fanout",
-        summary: "The most children of a node; fixed when the database is made.",
+        summary: "Maximum number of children of a node; fixed when the database is created.",
         gives_up: "more: room for buffered changes; fewer: a deeper tree",
         kind: Kind::Integer {
             default: 16,
@@ -62,8 +62,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "compression",
-        summary: "How nodes are compressed; fixed when the database is made.",
-        gives_up: "none: space on disk; zlib and lzma: processor time",
+        summary: "How nodes are compressed; fixed when the database is created.",
+        gives_up: "none: space on disk; zlib and lzma: CPU time",
         kind: Kind::Choice {
             default: "quicklz",
             choices: &["none", "snappy", "zlib", "quicklz", "lzma"],
@@ -72,8 +72,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "checkpoint_period",
-        summary: "A checkpoint begins so long after the last one began; 0: only when opening and \
-                  closing.",
+        summary: "Time from the start of one checkpoint to the next; 0: only when opening and \
+            closing.",
         gives_up: "shorter: nodes are written more often; longer or 0: a longer log, on disk and \
                    to replay when opening after a crash",
         kind: Kind::Integer {
@@ -85,7 +85,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "fsync_log_period",
-        summary: "A thread writes and flushes the log so often, whatever the level; 0: never.",
+        summary: "Interval at which a thread writes and flushes the log, at any level; 0: never.",
         gives_up: "shorter: throughput at 'buffered'; longer or 0: a wider window there",
         kind: Kind::Integer {
             default: 0,
@@ -96,8 +96,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "lock_timeout",
-        summary: "How long a transaction waits for a lock before that is a conflict.",
-        gives_up: "shorter: transactions that would have got the lock; longer: time",
+        summary: "Time that a transaction waits for a lock before it reports a conflict.",
+        gives_up: "shorter: conflicts of transactions that would have got the lock; longer: \
+            waiting time",
         kind: Kind::Integer {
             default: 4_000,
             min: 1,
@@ -107,8 +108,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "lock_memory",
-        summary: "The most memory for locks. Before it is full, locks on many keys are merged into \
-                  ranges.",
+        summary: "Maximum memory for locks. When it fills, locks on many keys are merged into \
+            ranges.",
         gives_up: "more: memory; less: ranges that lock keys which nobody wrote",
         kind: Kind::Bytes {
             default: 64 << 20,

@@ -5,8 +5,8 @@ use trueput_engine::{Kind, Knob};
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "table",
-        summary: "How the records are kept: a B-tree, or a log-structured merge tree of B-trees. \
-                  Fixed when the database is made.",
+        summary: "Storage structure: a B-tree, or a log-structured merge tree of B-trees. Fixed \
+            when the database is created.",
         gives_up: "lsm: speed of reads; btree: speed of scattered writes",
         kind: Kind::Choice {
             default: "btree",
@@ -16,8 +16,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "cache_size",
-        summary: "Memory for pages, uncompressed.",
-        gives_up: "memory of the host; smaller: more reads, and transactions that must fit",
+        summary: "Memory for uncompressed pages.",
+        gives_up: "host memory; smaller: more reads, and transactions that must fit",
         kind: Kind::Bytes {
             default: 100 << 20,
             min: 1 << 20,
@@ -85,8 +85,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "log_directory",
-        summary: "Where the log lies: in the database's folder, or in its subfolder 'log', which \
-                  can be a mount of another device.",
+        summary: "Directory of the log: the database's folder, or its subfolder 'log', where \
+            another device can be mounted.",
         gives_up: "",
         kind: Kind::Choice {
             default: "beside",
@@ -108,7 +108,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "eviction_threads_max",
         summary: "Threads that write out pages when the cache fills, at the most.",
-        gives_up: "more: processor time",
+        gives_up: "more: CPU time",
         kind: Kind::Integer {
             default: 8,
             min: 1,
@@ -119,8 +119,8 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "block_compressor",
         summary: "Compression of pages on disk, where this build has it. Fixed when the database \
-                  is made.",
-        gives_up: "snappy, lz4: processor time; none: disk",
+            is created.",
+        gives_up: "snappy, lz4: CPU time; none: disk",
         kind: Kind::Choice {
             default: "none",
             choices: &["none", "snappy", "lz4"],
@@ -129,8 +129,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "leaf_page_max",
-        summary: "Largest leaf page on disk before compression. Fixed when the database is made.",
-        gives_up: "larger: reading and writing more than asked for; smaller: more internal pages",
+        summary: "Largest leaf page on disk before compression. Fixed when the database is \
+            created.",
+        gives_up: "larger: reads and writes more than needed; smaller: more internal pages",
         kind: Kind::Bytes {
             default: 32 << 10,
             min: 4 << 10,
@@ -141,7 +142,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "internal_page_max",
         summary: "Largest internal page on disk before compression. Fixed when the database is \
-                  made.",
+            created.",
         gives_up: "as leaf_page_max",
         kind: Kind::Bytes {
             default: 4 << 10,
@@ -153,7 +154,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "memory_page_max",
         summary: "Size to which a page may grow in memory before it is split and written; at most \
-                  a tenth of the cache. Not used for lsm. Fixed when the database is made.",
+            a tenth of the cache. Not used for lsm. Fixed when the database is created.",
         gives_up: "larger: longer stalls at a split",
         kind: Kind::Bytes {
             default: 5 << 20,
@@ -165,7 +166,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "lsm_chunk_size",
         summary: "Size at which an lsm table's chunk in memory is written out. Fixed when the \
-                  database is made.",
+            database is created.",
         gives_up: "larger: memory, which the cache must hold several times over",
         kind: Kind::Bytes {
             default: 10 << 20,
@@ -177,15 +178,15 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "lsm_bloom",
         summary: "Bloom filters on an lsm table's chunks, 16 bits per record. Fixed when the \
-                  database is made.",
-        gives_up: "on: memory and disk; off: reads of chunks that have not the key",
+            database is created.",
+        gives_up: "on: memory and disk; off: reads of chunks without the key",
         kind: Kind::Boolean { default: true },
         unit: "",
     },
     Knob {
         name: "lsm_threads",
         summary: "Threads that write out and merge the chunks of lsm tables.",
-        gives_up: "more: processor time",
+        gives_up: "more: CPU time",
         kind: Kind::Integer {
             default: 4,
             min: 3,
@@ -196,8 +197,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "statistics",
         summary: "Whether WiredTiger counts what it does, of which the record's counters come.",
-        gives_up: "fast: a little processor time; none: the counters, and the settings read from \
-                   them",
+        gives_up: "fast: a little CPU time; none: the counters, and the settings read from them",
         kind: Kind::Choice {
             default: "fast",
             choices: &["fast", "none"],

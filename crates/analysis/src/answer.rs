@@ -16,6 +16,7 @@ mod words;
 
 pub use layout::Layout;
 pub use next_step::NextStep;
+pub use rounds::{Round, Standings};
 pub use rows::{AnswerRow, LatencyFigure};
 pub use subject::Subject;
 pub use verdict::{RankingVerdict, RowVerdict};

@@ -1,27 +1,24 @@
 //! Rates beside what the machine could do without an engine, and why a rate exceeds that.
 
 use crate::cells::flushes_per_commit;
-use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
+use crate::trial_names::TrialNames;
 use crate::units::{bytes, number, per_cent};
 use trueput_record::ceiling::{Ceilings, FlushCeiling, share_of};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
 
 /// A table of these trials, and a sentence for each rate that exceeds its ceiling.
-pub(crate) fn blocks(
-    measured: &[(&TrialRecord, &Measurement)],
-    names: &ContenderNames,
-) -> Vec<Block> {
+pub(crate) fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<Block> {
     let (mut rows, mut exceeded) = (Vec::new(), Vec::new());
     for (trial, measurement) in measured {
         let Some(ceilings) = &trial.ceilings else {
             continue;
         };
         let row = Row::new(trial, measurement, ceilings);
-        let name = format!("{} r{}", names.marked(trial), trial.spec.repeat);
+        let name = names.trial(trial);
         let why = row.why_exceeded(measurement, ceilings).into_iter();
-        exceeded.extend(why.map(|why| format!("{name}, {}: {why}.", trial.spec.durability)));
+        exceeded.extend(why.map(|why| format!("{name}: {why}.")));
         rows.push(row.cells(name, trial, ceilings));
     }
     if rows.is_empty() {
@@ -45,9 +42,9 @@ fn columns() -> Vec<Column> {
         dispensable,
     };
     vec![
-        column("contender", false, 0),
-        column("level", false, 0),
-        column("workers", true, 0),
+        column("trial", false, 0),
+        column("level", false, 6),
+        column("workers", true, 5),
         column("commits/s", true, 0),
         column("of single flushes", true, 0),
         column("of grouped flushes", true, 0),
@@ -243,7 +240,8 @@ mod tests {
 
     /// The row of a trial, and what is said below the table.
     fn said(trial: &TrialRecord) -> (Vec<String>, Vec<String>) {
-        let names = ContenderNames::of(&[trial]);
+        let trials = std::slice::from_ref(trial);
+        let names = TrialNames::of_groups(&[vec![trial]], trials);
         let measurement = trial.measurement.as_ref().unwrap();
         let blocks = blocks(&[(trial, measurement)], &names);
         let Some(Block::Table(table)) = blocks.first() else {

@@ -7,7 +7,7 @@ use crate::charts::{Charts, bar};
 use crate::document::{Column, Table};
 use crate::isolation;
 use crate::rankings::Ranking;
-use crate::units::{bytes, hit_ratio, nanoseconds, number, per_cent, seconds, separate};
+use crate::units::{bytes, hit_ratio, nanoseconds, number, per_cent, seconds, separate, whole};
 
 /// An operation done less often than this part of the headline's count has no column.
 const RARE: f64 = 0.01;
@@ -281,12 +281,12 @@ fn storage<'a>() -> Vec<Filled<'a>> {
                 .map_or_else(String::new, hit_ratio)
         }),
         figure("switches", 15, |_, cell| {
-            number(cell.figures.context_switches)
+            whole(cell.figures.context_switches)
         }),
-        figure("conflicts", 15, |_, cell| number(cell.figures.conflicts)),
+        figure("conflicts", 15, |_, cell| whole(cell.figures.conflicts)),
         figure("of which deadlocks", 16, |_, cell| {
             match cell.figures.conflicts > 0.0 {
-                true => number(cell.figures.deadlocks),
+                true => whole(cell.figures.deadlocks),
                 false => String::new(),
             }
         }),

@@ -48,8 +48,11 @@ pub mod symas;
 mod terminal;
 pub mod threen1;
 mod tpcc;
+mod trial_names;
 pub mod units;
 mod volatile;
 
+pub use narrate::quoted;
 pub use report::{Error, Format, Report, Style};
+pub use terminal::render_with;
 pub use threen1::{Threen1Line, threen1_header, threen1_line};

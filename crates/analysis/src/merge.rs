@@ -1,5 +1,6 @@
 //! Several runs in one report: what each contender came to, run by run, then each run's own report.
 
+use crate::answer::Layout;
 use crate::charts::Charts;
 use crate::compare::{Selector, Side, tracked};
 use crate::document::{Block, Column, Table};
@@ -29,6 +30,49 @@ pub fn render(reports: &[Report], format: Format, style: Style) -> String {
             format!("[{}]\n", documents.collect::<Vec<_>>().join(",\n"))
         }
     }
+}
+
+/// Fewer lines than these are left to the runs' list and to their contenders, however many the other
+/// has.
+const FEWEST_LINES: usize = 10;
+
+/// Several runs side by side on one screen: the runs, what each contender came to in them, and how to
+/// see everything. It ends with a newline.
+#[must_use]
+pub fn answer(reports: &[Report], layout: Layout) -> String {
+    let runs: Vec<_> = (1..)
+        .zip(reports)
+        .map(|(number, report)| format!("run {number}: {}", described(report)))
+        .collect();
+    let paths = reports.iter().map(|report| &report.shown_as);
+    let paths = paths.map(|run| quoted(&run.to_string_lossy()));
+    let paths = paths.collect::<Vec<_>>().join(" ");
+    let whole = format!("Everything: trueput report {paths} --full");
+    let everything = match layout.fits(&whole) {
+        true => whole,
+        false => "Everything: the same command with --full".to_owned(),
+    };
+    // The first line and the last one, two blank ones.
+    let room = layout.lines.saturating_sub(4);
+    let table = side_by_side(reports).rows;
+    let for_runs = runs
+        .len()
+        .min(room.saturating_sub(table.len() + 1).max(FEWEST_LINES));
+    let mut lines = vec![layout.cut(&title(reports))];
+    lines.extend(layout.listed(&runs, for_runs));
+    if !table.is_empty() {
+        lines.push(String::new());
+        let titles = ["contender", "run", "mean/s", "of the first"].map(str::to_owned);
+        let rows = table.into_iter().map(|row| {
+            let mut row = row.into_iter();
+            std::array::from_fn(|_| row.next().unwrap_or_default())
+        });
+        let rows: Vec<[String; 4]> = std::iter::once(titles).chain(rows).collect();
+        let left = (room + 2).saturating_sub(lines.len());
+        lines.extend(layout.listed(&layout.aligned(&rows, 2), left));
+    }
+    lines.extend([String::new(), layout.cut(&everything)]);
+    lines.join("\n") + "\n"
 }
 
 /// Writes several runs as one HTML page that needs nothing else: no network and no other file. It

@@ -576,7 +576,8 @@ fn unfinished(report: &Report) -> Vec<Block> {
 }
 
 /// A word as a shell reads it back.
-pub(crate) fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

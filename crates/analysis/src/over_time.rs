@@ -1,13 +1,13 @@
 //! The rate second by second: where it fell off a cliff, how deep and for how long, and what the
 //! engine did by itself meanwhile.
 
-use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::inference::change_points;
 use crate::published::is_transaction;
 use crate::rankings::headline;
 use crate::report::Report;
 use crate::statistics::median;
+use crate::trial_names::TrialNames;
 use crate::units::{number, per_cent};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,9 +246,7 @@ const TEXT: &str = "The first trial of each cell, second by second. A cliff is a
 
 /// The section; nothing where no engine tells and no trial is of a ledger.
 pub(crate) fn blocks(report: &Report) -> Vec<Block> {
-    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
-    let trials: Vec<_> = report.trials.iter().filter(|it| is_told(it)).collect();
-    let workers: BTreeSet<u32> = trials.iter().map(|trial| trial.spec.workers).collect();
+    let names = TrialNames::of(report);
     let mut rows = Vec::new();
     let mut cliffs = Vec::new();
     for trial in told(report) {
@@ -256,7 +254,7 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
         let Some(told) = over_time(trial, &headline) else {
             continue;
         };
-        let name = name(&names, trial, workers.len() > 1);
+        let name = names.trial(trial);
         cliffs.extend(told.cliffs.iter().map(|cliff| sentence(&name, cliff)));
         rows.push(vec![
             name,
@@ -290,16 +288,6 @@ pub(crate) fn blocks(report: &Report) -> Vec<Block> {
         blocks.push(Block::List(cliffs));
     }
     blocks
-}
-
-/// A trial's name: its contender, the workers where not all have as many, and the repeat.
-fn name(names: &ContenderNames, trial: &TrialRecord, tells_workers: bool) -> String {
-    let spec = &trial.spec;
-    let workers = match tells_workers {
-        true => format!(" w{}", spec.workers),
-        false => String::new(),
-    };
-    format!("{}{workers} r{}", names.marked(trial), spec.repeat)
 }
 
 /// Counts of events in words.

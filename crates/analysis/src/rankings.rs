@@ -105,10 +105,11 @@ impl Unranked {
     }
 }
 
-/// Sorts the trials into rankings: by workload in the plan's order, then by durability, strongest
-/// first and what does not hold it last, then by settings in the plan's order, then by workers.
-#[must_use]
-pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
+/// The trials of each ranking, in the rankings' order. Trials that were run again are left out.
+pub(crate) fn groups<'a>(
+    manifest: &RunManifest,
+    trials: &'a [TrialRecord],
+) -> Vec<Vec<&'a TrialRecord>> {
     let usual = &manifest.host.file_system;
     let in_memory = |trial: &TrialRecord| volatile::breaks_its_level(trial, usual);
     let isolation = |trial: &TrialRecord| match manifest.split_by {
@@ -145,6 +146,14 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
         let of_spec = (settings, spec.workers);
         (workload, spec.durability, in_memory, of_spec, isolation)
     });
+    groups
+}
+
+/// Sorts the trials into rankings: by workload in the plan's order, then by durability, strongest
+/// first and what does not hold it last, then by settings in the plan's order, then by workers.
+#[must_use]
+pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
+    let groups = groups(manifest, trials);
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
     hold_against_best(&mut rankings, &groups);

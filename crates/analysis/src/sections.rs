@@ -2,7 +2,6 @@
 
 use crate::bottleneck::Stretch;
 use crate::ceilings;
-use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::held;
 use crate::knobs;
@@ -10,19 +9,21 @@ use crate::rankings::Ranking;
 use crate::report::Report;
 use crate::scaling;
 use crate::symas;
+use crate::trial_names::TrialNames;
 use crate::units::{counted, nanoseconds, number, per_cent, seconds};
-use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
+use trueput_record::{Outcome, TrialRecord};
 
 /// The sections that have something to say, in the order in which a reader wants them.
 pub(crate) fn sections(report: &Report, rankings: &[Ranking]) -> Vec<Block> {
-    let measured: Vec<_> = report
-        .trials
-        .iter()
+    // What was interrupted was measured up to then, and says nothing of the rest.
+    let ended = report.trials.iter();
+    let ended = ended.filter(|trial| trial.outcome != Outcome::Interrupted);
+    let measured: Vec<_> = ended
         .filter_map(|trial| Some((trial, trial.measurement.as_ref()?)))
         .collect();
     let one_of_each = first_of_each_cell(&measured);
-    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
+    let names = TrialNames::of(report);
     let mut blocks = Vec::new();
     let mut section = |title: &str, text: &str, content: Vec<Block>| {
         if !content.is_empty() {
@@ -107,13 +108,13 @@ fn column(title: &str, figures: bool, dispensable: u8) -> Column {
     }
 }
 
-fn open_loops(measured: &Measured<'_>, names: &ContenderNames) -> Vec<Block> {
+fn open_loops(measured: &Measured<'_>, names: &TrialNames) -> Vec<Block> {
     let (mut rows, mut late) = (Vec::new(), Vec::new());
     for (trial, measurement) in measured {
         let Some(open) = &measurement.open_loop else {
             continue;
         };
-        let name = format!("{} r{}", names.marked(trial), trial.spec.repeat);
+        let name = names.trial(trial);
         let begun_per_s = number(open.issued as f64 / measurement.elapsed_s.max(1e-9));
         if !held::keeps_rate(measurement) {
             late.push(format!(
@@ -171,19 +172,13 @@ fn table(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Vec<Block> {
     }
 }
 
-fn held(measured: &Measured<'_>, names: &ContenderNames, cores: f64) -> Vec<Block> {
+fn held(measured: &Measured<'_>, names: &TrialNames, cores: f64) -> Vec<Block> {
     let mut lines = Vec::new();
     for (trial, measurement) in measured {
         let Some(held) = held::held(trial, measurement, cores) else {
             continue;
         };
-        let label = format!(
-            "{}, {}, {}, r{}",
-            names.marked(trial),
-            trial.spec.durability,
-            counted(u64::from(trial.spec.workers), "worker"),
-            trial.spec.repeat
-        );
+        let label = names.trial(trial);
         let mut line = format!(
             "{label}: {} ({} of the time)",
             held.verdict.words(),

@@ -2,14 +2,14 @@
 
 use crate::charts::{Charts, sparkline};
 use crate::compare::rate;
-use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::inference::{Shape, drift, outliers, shape};
 use crate::over_time;
 use crate::rankings::{headline, superseded, why_unranked};
 use crate::report::Report;
 use crate::statistics::median;
-use crate::units::{counted, number, per_cent};
+use crate::trial_names::TrialNames;
+use crate::units::{number, per_cent};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
@@ -79,7 +79,7 @@ fn cells(report: &Report) -> Vec<Repeats<'_>> {
         .iter()
         .filter(|trial| !superseded(trial, &report.trials))
         .collect();
-    let names = ContenderNames::of(&trials);
+    let names = TrialNames::of(report);
     let mut cells: BTreeMap<u32, Repeats<'_>> = BTreeMap::new();
     for trial in trials {
         let headline = headline(&report.manifest, &[trial]);
@@ -87,12 +87,7 @@ fn cells(report: &Report) -> Vec<Repeats<'_>> {
             continue;
         }
         let cell = cells.entry(trial.spec.cell).or_insert_with(|| Repeats {
-            name: format!(
-                "{}, {}, {}",
-                names.marked(trial),
-                trial.spec.durability,
-                counted(u64::from(trial.spec.workers), "worker")
-            ),
+            name: names.cell(trial),
             headline,
             trials: Vec::new(),
         });

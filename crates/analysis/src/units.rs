@@ -55,6 +55,17 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A count as a whole number, thousands separated; the median of two counts may lie between them.
+///
+/// ```
+/// use trueput_analysis::units::whole;
+/// assert_eq!((whole(1.0), whole(4_109_133.0)), ("1".to_owned(), "4,109,133".to_owned()));
+/// ```
+#[must_use]
+pub fn whole(count: f64) -> String {
+    separate(&format!("{count:.0}"))
+}
+
 fn decimals_for(value: f64) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;

@@ -1,8 +1,8 @@
 //! What lay in memory, whatever was promised of lost power.
 
-use crate::contender::ContenderNames;
 use crate::document::Block;
 use crate::report::Report;
+use crate::trial_names::TrialNames;
 use std::collections::BTreeSet;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::host::FileSystemFacts;
@@ -14,14 +14,14 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// A warning of the trials whose level speaks of lost power and whose database or log lay in memory;
 /// `None` where there is none.
 pub(crate) fn warning(report: &Report) -> Option<Block> {
-    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
+    let names = TrialNames::of(report);
     let usual = &report.manifest.host.file_system;
     let affected = report
         .trials
         .iter()
         .filter(|trial| breaks_its_level(trial, usual));
     let affected: BTreeSet<String> = affected
-        .map(|trial| format!("{} ({})", names.marked(trial), trial.spec.durability))
+        .map(|trial| format!("{} ({})", names.contender(trial), trial.spec.durability))
         .collect();
     let affected: Vec<_> = affected.into_iter().collect();
     (!affected.is_empty()).then(|| {

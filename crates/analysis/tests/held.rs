@@ -9,8 +9,8 @@ mod support;
 
 use support::{report, spec, terminal, valid};
 use trueput_analysis::{Format, Report, Style};
-use trueput_record::Durability;
 use trueput_record::measurement::{TimelineSecond, WorkerReport};
+use trueput_record::{Durability, Outcome, Value};
 
 /// A trial of which the processors held the seconds that are so marked, and a lock the others.
 fn held(by_processors: &[bool]) -> Report {
@@ -72,4 +72,46 @@ fn the_longest_stretches_are_told_in_the_order_in_which_they_were() {
     assert!(said.contains("; and 3 shorter intervals"), "{said}");
     let steady = told(&held(&[true; 6]));
     assert!(!steady.contains("shorter interval"), "{steady}");
+}
+
+#[test]
+fn an_interrupted_trial_has_neither_a_bottleneck_nor_limits() {
+    let mut report = held(&[true; 6]);
+    assert!(terminal(&report, 100).contains("CPU in the engine"));
+    report.trials[0].outcome = Outcome::Interrupted;
+    let text = terminal(&report, 100);
+    assert!(!text.contains("CPU in the engine"), "{text}");
+}
+
+#[test]
+fn a_contender_has_the_name_of_its_ranking_in_every_section() {
+    let with_map_size = |cell, level, map_size| {
+        let mut trial = held(&[true; 6]).trials.remove(0);
+        trial.spec = spec(cell, "lmdb", level, 1);
+        let value = Value::Integer(map_size);
+        trial.spec.knobs.insert("map_size".to_owned(), value);
+        trial
+    };
+    let trials = vec![
+        with_map_size(0, Durability::Sync, 1),
+        with_map_size(1, Durability::Sync, 2),
+        with_map_size(2, Durability::Async, 1),
+    ];
+    let text = terminal(&report(trials), 200);
+    // Two at sync are told apart by their knob; at async there is one, which needs no more.
+    assert!(text.contains("1  lmdb (map_size="), "{text}");
+    assert!(text.contains("1  lmdb  "), "{text}");
+    assert!(
+        text.contains("- lmdb (map_size=2), sync, 4 workers, r1"),
+        "{text}"
+    );
+    assert!(text.contains("- lmdb, async, 4 workers, r1"), "{text}");
+    assert!(!text.contains("lmdb (map_size=1), async"), "{text}");
+}
+
+#[test]
+fn counts_are_whole_numbers() {
+    let report = held(&[true; 6]);
+    let markdown = report.render(Format::Markdown, Style::default());
+    assert!(markdown.contains("| 4,321 | 12 | 4 |"), "{markdown}");
 }

@@ -87,11 +87,11 @@ fn a_rate_that_goes_up_and_down_is_said_to_have_no_level() {
 fn trials_that_differ_in_their_workers_alone_are_told_apart() {
     let both = terminal(&report(vec![told(0, 1), told(1, 2)]), 100);
     assert!(
-        both.contains("lmdb w1 r1") && both.contains("lmdb w2 r1"),
+        both.contains("lmdb, sync, 1 worker, r1") && both.contains("lmdb, sync, 2 workers, r1"),
         "{both}"
     );
     let alone = terminal(&report(vec![told(0, 2)]), 100);
-    assert!(alone.contains("lmdb r1"), "{alone}");
+    assert!(alone.contains("lmdb, sync, 2 workers, r1"), "{alone}");
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
 
 use crate::choices::Places;
-use crate::cmd::report::write_own_page;
+use crate::cmd::report::{own_page, shown_page};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::output::{self, ChartsWhen};
 use crate::progress::Progress;
-use crate::{output, repeats, signals};
+use crate::screen::Screen;
+use crate::{repeats, signals};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use trueput_analysis::{Format, Report};
+use trueput_analysis::answer::{Answer, Standings};
+use trueput_analysis::{Format, Report, quoted};
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
 use trueput_runner::{ConformanceCache, Options, Registry, Summary, TimeEstimate};
 
@@ -35,8 +38,8 @@ pub fn options(places: &Places) -> Result<Options, Failure> {
     })
 }
 
-/// Runs every trial that has not ended, telling how it goes, and ends with the report; with `json`,
-/// every event is a line of JSON and there is no report.
+/// Runs every trial that has not ended, telling how it goes, and ends with the answer; with `json`,
+/// every event is a line of JSON and there is no answer.
 ///
 /// # Errors
 /// As [`trueput_runner::run`] and [`report`].
@@ -46,21 +49,21 @@ pub fn carry_out(
     options: &Options,
     registry: &Registry,
     json: bool,
+    screen: Screen,
 ) -> Result<ExitCode, Failure> {
     caution(manifest, registry);
     if !json {
         tell_time(folder, manifest)?;
     }
-    let mut progress = if json {
-        Progress::json()
-    } else {
-        Progress::for_people()
+    let mut progress = match json {
+        true => Progress::json(),
+        false => Progress::for_people().with_standings(standings(folder, manifest)?),
     };
     let observer = &mut |event: &_| progress.observe(event);
     let summary = trueput_runner::run(folder, manifest, registry, options, observer)?;
     if !json {
-        report(folder)?;
         repeats::tell(folder)?;
+        report(folder, screen)?;
     }
     Ok(exit_code(&summary))
 }
@@ -85,6 +88,12 @@ fn tell_time(folder: &RunFolder, manifest: &RunManifest) -> Result<(), Failure> 
     Ok(())
 }
 
+/// How the rankings stand before the first trial: by those of a run that is resumed.
+fn standings(folder: &RunFolder, manifest: &RunManifest) -> Result<Standings, Failure> {
+    let before = folder.trials()?.trials;
+    Ok(Standings::new(folder.path(), manifest, before))
+}
+
 /// Says where a lesser build of an engine is used because a better one was not found, and which
 /// folders of engines are passed over.
 pub fn caution(manifest: &RunManifest, registry: &Registry) {
@@ -104,17 +113,40 @@ pub fn command_line() -> Vec<String> {
         .collect()
 }
 
-/// Writes the report, which names each trial that must not be believed, and where everything is,
-/// its page included.
+/// Writes the run's answer, which names what must not be believed, or the whole report, and where
+/// everything is, its page included.
 ///
 /// # Errors
 /// Where the run folder cannot be read or written, or nobody reads standard output.
-pub fn report(folder: &RunFolder) -> Result<(), Failure> {
+pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
     let report = Report::load(folder.path())?;
-    let document = report.render(Format::Terminal, output::style());
-    output::document(&document, Format::Terminal)?;
-    output::line(&format!("run folder: {}", folder.path().display()))?;
-    write_own_page(&report)
+    let page = own_page(&report);
+    let run_folder = format!("run folder: {}", folder.path().display());
+    if screen.full {
+        let style = screen.style(ChartsWhen::Auto);
+        output::document(&report.render(Format::Terminal, style), Format::Terminal)?;
+        output::line(&run_folder)?;
+        return output::line(&shown_page(&page?));
+    }
+    let mut closing = vec![everything(&report), run_folder];
+    closing.extend(page.as_ref().ok().map(|page| shown_page(page)));
+    write_answer(&report, screen, &closing)?;
+    page.map(|_| ())
+}
+
+/// The command that writes the whole report.
+pub fn everything(report: &Report) -> String {
+    let run = quoted(&report.shown_as.to_string_lossy());
+    format!("Everything: trueput report {run} --full")
+}
+
+/// Writes a run's answer to standard output.
+///
+/// # Errors
+/// Where nobody reads it.
+pub fn write_answer(report: &Report, screen: Screen, closing: &[String]) -> Result<(), Failure> {
+    let answer = Answer::of(report).render(screen.layout(), closing);
+    output::document(&answer, Format::Terminal)
 }
 
 /// The program's exit code after a run.

@@ -14,6 +14,7 @@ mod progress;
 mod published_plan;
 mod ready_plans;
 mod repeats;
+mod screen;
 mod signals;
 mod size_limit;
 mod surroundings;

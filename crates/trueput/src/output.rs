@@ -137,12 +137,20 @@ pub fn style_with(when: ChartsWhen) -> Style {
             charts,
         };
     }
-    let width = terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| width);
     Style {
-        width,
+        width: terminal_size().map(|(width, _)| width),
         colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         charts,
     }
+}
+
+/// Columns and rows of the terminal that standard output is; `None` where it is none.
+pub fn terminal_size() -> Option<(u16, u16)> {
+    let output = std::io::stdout();
+    let size = output
+        .is_terminal()
+        .then(|| terminal_size::terminal_size_of(&output))?;
+    size.map(|(terminal_size::Width(width), terminal_size::Height(height))| (width, height))
 }
 
 /// Whether charts may use blocks. On the kernel's own console, whose fonts lack them, they may not.

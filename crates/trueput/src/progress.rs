@@ -2,12 +2,15 @@
 //! plain lines elsewhere, JSON lines for programs.
 
 mod pace;
+mod table;
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use pace::Pace;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use table::LiveTable;
+use trueput_analysis::answer::{Round, Standings};
 use trueput_record::measurement::OperationSummary;
 use trueput_record::text::visible;
 use trueput_record::{Outcome, TrialRecord};
@@ -18,6 +21,9 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// After the first repeat it is said how long the others take, where that is longer than this.
 const WORTH_SAYING: Duration = Duration::from_secs(60);
+
+/// How wide a line of standings is at most.
+const LINE_WIDTH: usize = 100;
 
 /// Steps of the bar.
 const STEPS: u64 = 1_000;
@@ -31,10 +37,15 @@ pub struct Progress {
     told: Instant,
     /// Whether it was said that conformance of earlier runs counts.
     has_told_remembered: bool,
+    standings: Option<Standings>,
+    /// A round that was completed while trials of it were under way.
+    completed: Option<Round>,
+    /// Whether any round was completed.
+    has_round: bool,
 }
 
 enum Manner {
-    Bar(ProgressBar),
+    Bar(Box<LiveTable>),
     Lines,
     Json,
 }
@@ -43,7 +54,7 @@ impl Progress {
     /// A bar where standard error is a terminal, else plain lines there.
     pub fn for_people() -> Self {
         let manner = if std::io::stderr().is_terminal() {
-            Manner::Bar(bar())
+            Manner::Bar(Box::new(LiveTable::new(bar())))
         } else {
             Manner::Lines
         };
@@ -63,7 +74,17 @@ impl Progress {
             trials: Vec::new(),
             told: now,
             has_told_remembered: false,
+            standings: None,
+            completed: None,
+            has_round: false,
         }
+    }
+
+    /// Tells after each round of repeats how the rankings stand: in place on a terminal, in lines
+    /// elsewhere.
+    pub fn with_standings(mut self, standings: Standings) -> Self {
+        self.standings = Some(standings);
+        self
     }
 
     /// Tells one event.
@@ -124,6 +145,7 @@ impl Progress {
                 self.pace.end_trial(record.spec.cell, now);
                 self.trials.retain(|(id, _)| *id != record.spec.id);
                 self.say(&format!("{}: {}", record.spec.id, ending(record)));
+                self.stand(record);
             }
             Event::Warning { message } => self.say(&format!("warning: {message}")),
             Event::RunEnded { interrupted, .. } => self.end(*interrupted),
@@ -155,6 +177,33 @@ impl Progress {
         }
     }
 
+    /// Tells how the rankings stand. That takes a moment, which no trial under way shall lose.
+    fn stand(&mut self, record: &TrialRecord) {
+        let Some(standings) = &mut self.standings else {
+            return;
+        };
+        let round = standings.add(record.clone());
+        self.completed = round.or(self.completed);
+        if !self.trials.is_empty() {
+            return;
+        }
+        let completed = self.completed.take();
+        let mut lines = Vec::new();
+        match (&mut self.manner, completed) {
+            (Manner::Bar(live), Some(_)) => live.show(standings.answer()),
+            // The first round's table grows by each contender.
+            (Manner::Bar(live), None) if !self.has_round => live.show(standings.answer()),
+            (Manner::Lines, Some(round)) if round.of != Some(1) => {
+                lines = round.lines(&standings.answer(), LINE_WIDTH);
+            }
+            _ => {}
+        }
+        self.has_round |= completed.is_some();
+        for line in lines {
+            self.say(&line);
+        }
+    }
+
     fn begin_trial(&mut self, name: &str, cell: u32, now: Instant) {
         let is_first_again = self.pace.begin_trial(cell, now);
         self.told = now;
@@ -163,17 +212,17 @@ impl Progress {
             self.say(&format!("first repeat done: about {} left", duration(left)));
         }
         match &self.manner {
-            Manner::Bar(bar) => {
-                bar.set_position(0);
-                bar.set_message(visible(name).into_owned());
+            Manner::Bar(live) => {
+                live.bar().set_position(0);
+                live.bar().set_message(visible(name).into_owned());
             }
             Manner::Lines | Manner::Json => self.say(name),
         }
     }
 
     fn end(&self, interrupted: bool) {
-        if let Manner::Bar(bar) = &self.manner {
-            bar.finish_and_clear();
+        if let Manner::Bar(live) = &self.manner {
+            live.clear();
         }
         if interrupted {
             self.say("interrupted; finished trials are kept");
@@ -194,8 +243,10 @@ impl Progress {
         if let Some(left) = self.pace.run_left(now) {
             text.push_str(&format!(", {} for the run", duration(left)));
         }
-        match &self.manner {
-            Manner::Bar(bar) => {
+        match &mut self.manner {
+            Manner::Bar(live) => {
+                live.follow_size();
+                let bar = live.bar();
                 bar.set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
                 bar.set_message(visible(&text).into_owned());
             }
@@ -209,7 +260,7 @@ impl Progress {
 
     fn say(&self, text: &str) {
         match &self.manner {
-            Manner::Bar(bar) => bar.suspend(|| output::note(text)),
+            Manner::Bar(live) => live.suspend(|| output::note(text)),
             Manner::Lines => output::note(text),
             Manner::Json => {}
         }
@@ -218,7 +269,7 @@ impl Progress {
     /// Runs `write` while the bar is hidden, so that lines on standard output do not run into it.
     pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.manner {
-            Manner::Bar(bar) => bar.suspend(write),
+            Manner::Bar(live) => live.suspend(write),
             Manner::Lines | Manner::Json => write(),
         }
     }

@@ -17,7 +17,7 @@ fn every_engine_present_finds_the_same_answers_at_every_level_it_has() {
         durability = [\"sync\", \"async\", \"buffered\", \"process\", \"none\"]\nworkers = 2\n\
         [settings]\nfinish = 300\nblock = 50\ncommit = \"per-start\"\n";
     bench.write("all.toml", plan);
-    let output = bench.run(&["run", "all.toml"]);
+    let output = bench.run(&["run", "all.toml", "--full"]);
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let trials = bench.trials();
     for engine in ["null", "lmdb", "sqlite", "redb", "fjall"] {

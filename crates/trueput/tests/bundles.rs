@@ -38,7 +38,7 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
     let bench = Bench::new();
     let [one, _] = copies(&bench);
     let folder = format!("copies/{one}");
-    let expected = stdout(&bench.run(&["report", &folder]));
+    let expected = stdout(&bench.run(&["report", &folder, "--full"]));
     let packed = [
         ("copies", format!("./{one}")),
         ("copies", one),
@@ -47,7 +47,7 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
     ];
     for (at, what) in packed {
         tar(&bench, at, "by-hand.tar.gz", &[&what]);
-        let report = bench.run(&["report", "by-hand.tar.gz"]);
+        let report = bench.run(&["report", "by-hand.tar.gz", "--full"]);
         assert_eq!(stdout(&report), expected, "{what}: {}", stderr(&report));
         let noted = stderr(&report).contains("by-hand.tar.gz has no SHA256SUMS: its files");
         assert!(noted, "{}", stderr(&report));
@@ -75,8 +75,11 @@ fn an_archive_of_two_runs_is_refused_and_both_are_named() {
     );
     // The control.
     tar(&bench, "copies", "alone.tar.gz", &[&one]);
-    let alone = stdout(&bench.run(&["report", &format!("copies/{one}")]));
-    assert_eq!(stdout(&bench.run(&["report", "alone.tar.gz"])), alone);
+    let alone = stdout(&bench.run(&["report", &format!("copies/{one}"), "--full"]));
+    assert_eq!(
+        stdout(&bench.run(&["report", "alone.tar.gz", "--full"])),
+        alone
+    );
 }
 
 #[test]

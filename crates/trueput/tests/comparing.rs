@@ -263,8 +263,8 @@ fn a_bundle_says_elsewhere_what_the_folder_says_here() {
     )
     .unwrap();
     for format in ["terminal", "markdown", "csv"] {
-        let here = stdout(&bench.run(&["report", &a, "--format", format]));
-        let there = stdout(&elsewhere.run(&["report", "a.tar.gz", "--format", format]));
+        let here = stdout(&bench.run(&["report", &a, "--full", "--format", format]));
+        let there = stdout(&elsewhere.run(&["report", "a.tar.gz", "--full", "--format", format]));
         assert_eq!(here, there, "{format}");
     }
     let compared = elsewhere.run(&["compare", "a.tar.gz:lmdb", &b]);
@@ -376,6 +376,7 @@ fn a_budget_ends_a_run_that_would_repeat_for_long() {
         "1000",
         "--budget",
         "500ms",
+        "--full",
     ]);
     assert!(stderr(&output).contains("repeats ended: the budget of time is spent"));
     let end = bench.run_folder().end().unwrap().unwrap();

@@ -370,7 +370,7 @@ fn without_root_its_cells_are_left_out_and_the_others_run() {
             "--set",
             "finish=20",
         ])
-        .args(["--filesystem", "here,ext4"])
+        .args(["--filesystem", "here,ext4", "--full"])
         .current_dir(bench.path())
         .output()
         .unwrap();

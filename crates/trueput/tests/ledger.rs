@@ -194,7 +194,7 @@ fn a_ledger_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
     let step = trials[1].spec.step.as_ref().unwrap();
     assert_eq!((step.index, step.name.as_str()), (1, "no flush"));
     let folder = bench.run_folder().path().to_string_lossy().into_owned();
-    let again = stdout(&bench.run(&["report", &folder]));
+    let again = stdout(&bench.run(&["report", &folder, "--full"]));
     assert!(
         again.contains("Ledger") && again.contains("1. no flush"),
         "{again}"

@@ -80,11 +80,32 @@ fn the_engines_are_listed_with_their_levels() {
 }
 
 #[test]
+fn the_engines_fit_a_hundred_columns_and_narrower_terminals() {
+    let widths: [(&[&str], usize); 3] = [
+        (&[], 100),
+        (&["--width", "72"], 72),
+        (&["--width", "40"], 40),
+    ];
+    for (options, width) in widths {
+        let table = told(&[&["engines"], options].concat());
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(width), "{table}");
+        for engine in ["lmdb", "sqlite", "redb", "fjall"] {
+            assert!(
+                table.lines().any(|line| line.starts_with(engine)),
+                "{table}"
+            );
+        }
+        assert!(table.contains("--full"), "{table}");
+    }
+}
+
+#[test]
 fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
     // Nothing is installed for a user whose home is empty.
     let bench = Bench::new();
     let engines = |json: &[&str]| {
-        let mut command = bench.command(&[&["engines"][..], json].concat());
+        let mut command = bench.command(&[&["engines", "--full"][..], json].concat());
         let home = command
             .env("HOME", bench.path())
             .env_remove("XDG_DATA_HOME");

@@ -7,7 +7,8 @@
 
 mod support;
 
-use support::{ALL_WELL, Bench};
+use support::copies::two;
+use support::{ALL_WELL, Bench, stdout};
 
 const RUN: [&str; 13] = [
     "run",
@@ -42,6 +43,59 @@ fn a_run_ends_with_its_page_in_its_folder() {
     let page = std::fs::read_to_string(bench.path().join(page)).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
     assert!(page.contains("<title>trueput: paged</title>"));
+}
+
+/// The lines of an answer, none wider and no more than there is room for.
+fn screen(text: &str, width: usize) -> Vec<&str> {
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines.len() <= 40, "{text}");
+    let fits = |line: &&str| line.chars().count() <= width;
+    assert!(lines.iter().all(fits), "{text}");
+    lines
+}
+
+#[test]
+fn a_run_and_its_report_end_with_an_answer_that_fits_one_screen() {
+    let bench = Bench::new();
+    let (a, b) = two(&bench, 0.5);
+    let whole = stdout(&bench.run(&["report", &a]));
+    let lines = screen(&whole, 80);
+    assert!(
+        lines[2].starts_with("process: commits survive kills"),
+        "{whole}"
+    );
+    assert!(lines[4].starts_with("1  lmdb"), "{whole}");
+    assert!(whole.contains("lmdb leads: sqlite reaches"), "{whole}");
+    assert!(whole.contains(&format!("run folder: {a}")), "{whole}");
+    screen(&stdout(&bench.run(&["report", &a, "--width", "40"])), 40);
+    let full = stdout(&bench.run(&["report", &a, "--full"]));
+    assert!(
+        full.lines().any(|line| line.chars().count() > 100),
+        "{full}"
+    );
+    assert!(
+        full.contains("peak PSS") && full.lines().count() > 40,
+        "{full}"
+    );
+    let narrow = stdout(&bench.run(&["report", &a, "--full", "--width", "72"]));
+    let widest = narrow.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(72), "{narrow}");
+    let both = stdout(&bench.run(&["report", &a, &b]));
+    let lines = screen(&both, 80);
+    assert!(
+        lines[0] == "2 runs side by side" && both.contains("50.0 %"),
+        "{both}"
+    );
+    let why = refusal(&bench.run(&["report", &a, "--width", "39"]));
+    assert!(why.contains("39") && why.contains("40"), "{why}");
+    // A debug build's trials are never ranked; that it says so fits a screen, too.
+    let output = bench.run(&RUN);
+    screen(&stdout(&output), 80);
+    let table = stdout(&bench.run(&["compare", &a, &b]));
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 100),
+        "{table}"
+    );
 }
 
 #[test]

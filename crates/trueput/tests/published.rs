@@ -156,6 +156,7 @@ fn the_log_flush_example_runs_at_a_scale_and_says_which() {
         "published/berkeleydb-log-flush.toml",
         "--scale",
         "0.02",
+        "--full",
     ]);
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let said = stderr(&output);

@@ -247,7 +247,7 @@ fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_na
         path.to_str().unwrap().to_owned()
     };
     let run = |what: &[&str]| {
-        let places = ["--results", "home/results"];
+        let places = ["--results", "home/results", "--full"];
         let all: Vec<_> = ["run"].iter().chain(what).chain(&places).copied().collect();
         bench.run(&all)
     };

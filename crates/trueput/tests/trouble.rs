@@ -106,7 +106,7 @@ fn an_engine_that_fills_the_disk_fails_its_trial_and_the_plan_goes_on() {
     assert_answers(&trials[1], 1, 20_000);
     let report = stdout(&output);
     assert!(
-        report.contains("FAILED 0001-sqlite-process-w1-r1"),
+        report.contains("FAILED: 1 trial of sqlite: worker 0"),
         "{report}"
     );
     assert!(!work.exists(), "what the failed trial left is removed");

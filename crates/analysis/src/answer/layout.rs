@@ -32,6 +32,60 @@ impl Layout {
     pub(super) fn columns(self) -> usize {
         self.width.max(NARROWEST)
     }
+
+    /// Whether a line has room for a text.
+    pub(crate) fn fits(self, text: &str) -> bool {
+        width(text) <= self.columns()
+    }
+
+    /// A text of others as a line.
+    pub(crate) fn cut(self, text: &str) -> String {
+        cut_end(&shown(text), self.columns())
+    }
+
+    /// Texts of others as lines, at most so many: what does not fit is counted in the last.
+    pub(crate) fn listed(self, texts: &[String], most: usize) -> Vec<String> {
+        let told = match texts.len() <= most {
+            true => texts.len(),
+            false => most.saturating_sub(1),
+        };
+        let more = texts.len() - told;
+        let mut lines: Vec<_> = texts[..told]
+            .iter()
+            .map(|text| cut_end(&visible(text), self.columns()))
+            .collect();
+        lines.extend((more > 0).then(|| format!("… and {more} more; --full")));
+        lines
+    }
+
+    /// Rows in columns, the first of which is as wide as the others let it be; so many from the left
+    /// are set to the left, the others to the right.
+    pub(crate) fn aligned<const N: usize>(self, rows: &[[String; N]], left: usize) -> Vec<String> {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| row.each_ref().map(|cell| shown(cell)))
+            .collect();
+        let widest = |column: usize| {
+            let cells = rows.iter().map(|row| width(&row[column]));
+            cells.max().unwrap_or(0)
+        };
+        let mut widths: [usize; N] = std::array::from_fn(widest);
+        let others: usize = widths[1..].iter().map(|width| width + 2).sum();
+        widths[0] = widths[0].min(self.columns().saturating_sub(others).max(1));
+        let line = |row: &[String; N]| {
+            let cells = row.iter().zip(widths).enumerate();
+            let cells = cells.map(|(column, (cell, most))| {
+                let cell = cut_middle(cell, most);
+                match column < left {
+                    true => format!("{cell:<most$}"),
+                    false => format!("{cell:>most$}"),
+                }
+            });
+            let line = cells.collect::<Vec<_>>().join("  ");
+            cut_end(line.trim_end(), self.columns())
+        };
+        rows.iter().map(line).collect()
+    }
 }
 
 /// The text on one line, every hidden character in it shown by its number: records are written by

@@ -12,7 +12,7 @@ const PLAIN: &str = "\x1b[0m";
 
 /// Failures and closing lines take no more than these, so that rankings have room.
 const MOST_FAILURES: usize = 4;
-const MOST_CLOSING: usize = 6;
+const MOST_CLOSING: usize = 9;
 
 /// A table shows at least so many contenders; where there is no room, a ranking has one line.
 const FEWEST_ROWS: usize = 2;
@@ -129,7 +129,12 @@ impl Answer {
         let left = room.saturating_sub(lines.len());
         lines.extend(self.not_ranked_lines(columns, left));
         if self.rankings.is_empty() && others == 0 && room > 1 {
-            let text = "No trial counts, so there is nothing to rank.".to_owned();
+            let ended = self.trials.planned > self.trials.missing;
+            let text = match ended {
+                true => "No trial counts, so there is nothing to rank.",
+                false => "No trial of this run has finished, so there is nothing to rank.",
+            };
+            let text = cut_end(text, columns);
             lines.extend([(Paint::Plain, String::new()), (Paint::Plain, text)]);
         }
         lines

@@ -82,14 +82,15 @@ fn would_show(ranking: &RankingAnswer) -> String {
     let Some(smallest) = ranking.smallest_ratio else {
         return String::new();
     };
-    format!(" (a difference of {} would show)", difference(smallest))
+    format!(" ({} would show)", difference(smallest))
 }
 
 /// A ratio above 1 as a difference: `32 %`, `2.4x`.
 fn difference(ratio: f64) -> String {
     match ratio < 2.0 {
         true => format!("{:.0} %", ((ratio - 1.0) * 100.0).ceil()),
-        false => format!("{}x", number(ratio)),
+        false if ratio < 10.0 => format!("{ratio:.1}x"),
+        false => format!("{ratio:.0}x"),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::blocks::escaped;
 use crate::cells::context_switches;
-use crate::contender::ContenderNames;
 use crate::document::{Block, Column, Table};
 use crate::held;
 use crate::narrate::{self, quoted};
 use crate::report::Report;
+use crate::trial_names::TrialNames;
 use crate::units::{bytes, nanoseconds, number, per_cent, seconds, thousands};
 use std::collections::BTreeSet;
 use trueput_record::conditions::Arrival;
@@ -59,7 +59,7 @@ pub(crate) fn trials(report: &Report) -> Vec<Block> {
         column("held by", false, 5),
         column("why it is not valid", false, 1),
     ];
-    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
+    let names = TrialNames::of(report);
     let rows = report
         .trials
         .iter()
@@ -73,7 +73,7 @@ pub(crate) fn trials(report: &Report) -> Vec<Block> {
     ]
 }
 
-fn row(report: &Report, trial: &TrialRecord, names: &ContenderNames) -> Vec<String> {
+fn row(report: &Report, trial: &TrialRecord, names: &TrialNames) -> Vec<String> {
     let spec = &trial.spec;
     let (status, why) = ending(trial);
     let headline = report.manifest.headlines.get(&spec.workload);
@@ -86,7 +86,7 @@ fn row(report: &Report, trial: &TrialRecord, names: &ContenderNames) -> Vec<Stri
         status.to_owned(),
         operation.map_or_else(String::new, |operation| number(operation.per_s)),
         operation.map_or_else(String::new, |operation| operation.kind.clone()),
-        names.marked(trial),
+        names.contender(trial),
         spec.durability.to_string(),
         spec.workers.to_string(),
     ];

@@ -3,8 +3,10 @@
 use super::support::{failed, manifest, null, report, spec, valid};
 use std::collections::BTreeSet;
 use trueput_analysis::Report;
-use trueput_analysis::answer::{Answer, Layout, NextStep, NotRankedReason, RankingVerdict};
-use trueput_record::{Durability, TrialRecord, Value};
+use trueput_analysis::answer::{
+    Answer, Layout, NextStep, NotRankedReason, RankingVerdict, Standings,
+};
+use trueput_record::{Durability, Outcome, TrialRecord, Value};
 
 /// Repeats of a contender whose rates scatter by a hundredth.
 fn cell(cell: u32, engine: &str, level: Durability, rate: f64, repeats: u32) -> Vec<TrialRecord> {
@@ -210,4 +212,34 @@ fn standings_name_each_ranking_by_what_tells_it_apart() {
     );
     let distinct: BTreeSet<_> = lines.iter().collect();
     assert_eq!(distinct.len(), lines.len(), "{lines:?}");
+}
+
+#[test]
+fn a_round_is_complete_once_every_contender_has_one_more_repeat() {
+    let mut trials = cell(0, "rocksdb", Durability::Sync, 8_469.0, 2);
+    trials.extend(cell(1, "tokudb", Durability::Sync, 7_173.0, 2));
+    let plan = manifest(&trials);
+    let folder = std::path::Path::new("results/1");
+    let [first, second, third, fourth] = <[TrialRecord; 4]>::try_from(trials).unwrap();
+    // A resumed run: the first contender's first repeat ended before.
+    let mut standings = Standings::new(folder, &plan, vec![first]);
+    let mut interrupted = third.clone();
+    interrupted.outcome = Outcome::Interrupted;
+    interrupted.measurement = None;
+    assert_eq!(standings.add(interrupted), None);
+    let round = standings.add(third).unwrap();
+    assert_eq!((round.number, round.of), (1, Some(2)));
+    let lines = round.lines(&standings.answer(), 100);
+    assert_eq!(
+        lines,
+        ["round 1 of 2: sync: rocksdb 8,554/s, tokudb 7,245/s"]
+    );
+    assert_eq!(standings.add(second), None);
+    assert_eq!(standings.add(fourth).unwrap().number, 2);
+    let table = standings.answer().render_rankings(Layout::default());
+    assert!(
+        table.starts_with("sync: every acknowledged commit"),
+        "{table}"
+    );
+    assert!(table.contains("cannot tell rocksdb from tokudb"), "{table}");
 }

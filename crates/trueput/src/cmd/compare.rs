@@ -2,8 +2,9 @@
 
 use crate::bundle;
 use crate::failure::{FAILED, Failure};
-use crate::output;
+use crate::output::{self, ChartsWhen};
 use crate::repeats::parse_part;
+use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,8 @@ pub struct Arguments {
     /// Write JSON
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
+    #[command(flatten)]
+    screen: Screen,
     /// Write Markdown, for a comment on a change
     #[arg(long)]
     markdown: bool,
@@ -92,7 +95,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (_, true) => Format::Markdown,
         _ => Format::Terminal,
     };
-    output::document(&render(&compared, format, output::style()), format)?;
+    let style = arguments.screen.style(ChartsWhen::Auto);
+    output::document(&render(&compared, format, style), format)?;
     match arguments.fail_if_slower {
         Some(part) => gate(&compared, part, arguments.allow_unsure),
         None => Ok(ExitCode::SUCCESS),

@@ -1,11 +1,16 @@
 //! `trueput engines`: who can compete, in which builds.
 
+mod overview;
+
 use crate::failure::Failure;
-use crate::{output, table};
+use crate::output::{self, ChartsWhen};
+use crate::screen::Screen;
+use crate::table;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trueput_analysis::{Format, render_with};
 use trueput_engine::knob::resolve;
 use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
 use trueput_record::trial::Settings;
@@ -14,6 +19,7 @@ use trueput_runner::Registry;
 const EXAMPLES: &str = "\
 Examples:
   trueput engines
+  trueput engines --full        # with libraries' paths, and how to install what is not here
   trueput engines --json | jq '.[] | select(.present) | .name'";
 
 /// What `trueput engines` is given.
@@ -23,6 +29,8 @@ pub struct Arguments {
     /// Write JSON, with the engine's settings for each level and the document that describes them
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    screen: Screen,
 }
 
 /// Lists the engines.
@@ -39,16 +47,25 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         output::json(&listed.iter().map(described).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<_> = listed.iter().flat_map(rows).collect();
-    let header = [
-        "engine",
-        "version",
-        "workers",
-        "durability",
-        "isolation",
-        "from",
-    ];
-    output::write(&table::align(header, &rows))?;
+    match arguments.screen.full {
+        true => {
+            let rows: Vec<_> = listed.iter().flat_map(rows).collect();
+            let header = [
+                "engine",
+                "version",
+                "workers",
+                "durability",
+                "isolation",
+                "from",
+            ];
+            output::write(&table::align(header, &rows))?;
+        }
+        false => {
+            let style = arguments.screen.style(ChartsWhen::Never);
+            let text = render_with(&overview::overview(&listed), style, "--full");
+            output::document(&text, Format::Terminal)?;
+        }
+    }
     let cautions = registry
         .engines
         .iter()

@@ -3,6 +3,7 @@
 use crate::bundle;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,8 @@ pub struct Arguments {
     /// Write JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    screen: Screen,
     /// When to draw charts of characters
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     charts: ChartsWhen,
@@ -67,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         Format::Terminal
     };
-    let document = render(&history, format, output::style_with(arguments.charts));
+    let document = render(&history, format, arguments.screen.style(arguments.charts));
     output::document(&document, format)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,12 +4,13 @@ mod step;
 
 use crate::choices::{Choices, Places};
 use crate::cli::EXIT_CODES;
-use crate::cmd::report::write_own_page;
+use crate::cmd::report::{own_page, shown_page};
 use crate::execute;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, ChartsWhen};
 use crate::progress::Progress;
 use crate::ready_plans::plan_or_workload;
+use crate::screen::Screen;
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
@@ -56,6 +57,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    screen: Screen,
+    #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
     places: Places,
@@ -90,10 +93,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             output::json_lines(&document.to_string())?;
         }
         false => {
-            let document = report.render_ledger(output::style());
+            let document = report.render_ledger(arguments.screen.style(ChartsWhen::Auto));
             output::document(&document, Format::Terminal)?;
             output::line(&format!("run folder: {}", folder.path().display()))?;
-            write_own_page(&report)?;
+            output::line(&shown_page(&own_page(&report)?))?;
         }
     }
     Ok(execute::exit_code(&summary))

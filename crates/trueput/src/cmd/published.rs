@@ -1,8 +1,10 @@
 //! `trueput published`: what others measured, with its source and its caveats.
 
 use crate::failure::Failure;
+use crate::output::{self, ChartsWhen};
 use crate::published_plan::missing;
-use crate::{output, table};
+use crate::screen::Screen;
+use crate::table;
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
@@ -33,6 +35,8 @@ pub struct Arguments {
     /// Format of the table: terminal, markdown, csv (plain numbers), json [default: terminal]
     #[arg(long, value_name = "FORMAT", requires = "id", conflicts_with = "json")]
     format: Option<Format>,
+    #[command(flatten)]
+    screen: Screen,
 }
 
 /// Lists the published tables, or shows one.
@@ -50,7 +54,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             };
             let workloads = registry.workloads.iter();
             let workloads: Vec<_> = workloads.map(|workload| workload.info().name).collect();
-            let text = published::render(&published, &workloads, format, output::style());
+            let style = arguments.screen.style(ChartsWhen::Auto);
+            let text = published::render(&published, &workloads, format, style);
             output::document(&text, format)?;
         }
     }

@@ -1,8 +1,10 @@
 //! `trueput report`: makes the report of a run folder again, from the folder alone.
 
 use crate::bundle;
+use crate::execute;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::fs::File;
@@ -15,7 +17,8 @@ use trueput_record::regular::{self, Access};
 
 const EXAMPLES: &str = "\
 Examples:
-  trueput report results/20261121T204500Z-first-look
+  trueput report results/20261121T204500Z-first-look            # the answer, on one screen
+  trueput report results/20261121T204500Z-first-look --full     # every section and column
   trueput report results/20261121T204500Z-first-look --format markdown > table.md
   trueput report results/20261121T204500Z-first-look --format csv > trials.csv
   trueput report results/20261121T204500Z-first-look --html page.html
@@ -50,7 +53,7 @@ pub struct Arguments {
     /// Make a separate ranking for each isolation level
     #[arg(long, value_name = "isolation")]
     split_by: Option<SplitBy>,
-    /// When to draw charts of characters: auto (on a terminal), always, never
+    /// When --full draws charts of characters: auto (on a terminal), always, never
     #[arg(
         long,
         value_name = "WHEN",
@@ -59,6 +62,8 @@ pub struct Arguments {
         hide_possible_values = true
     )]
     charts: ChartsWhen,
+    #[command(flatten)]
+    screen: Screen,
 }
 
 /// Writes the report to standard output, or its page to a file.
@@ -76,7 +81,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         reports.push(report);
         opened.push(run);
     }
-    let style = output::style_with(arguments.charts);
+    let screen = arguments.screen;
+    let style = screen.style(arguments.charts);
+    let is_answer = arguments.format == Format::Terminal && !screen.full;
     match (reports.as_slice(), &arguments.html) {
         ([report], Some(None)) if opened.iter().any(bundle::Opened::is_unpacked) => {
             let message = "a bundle has no folder for the page: name a file, as in --html \
@@ -86,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 report.shown_as.display()
             )));
         }
-        ([report], Some(None)) => write_own_page(report)?,
+        ([report], Some(None)) => output::line(&shown_page(&own_page(report)?))?,
         (_, Some(None)) => {
             let message = "several runs have no common folder for the page: name a file, as in \
                 --html page.html";
@@ -99,8 +106,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 several => write_html(&merge::page(several), file)?,
             }
         }
+        ([report], None) if is_answer => execute::write_answer(report, screen, &closing(report))?,
         ([report], None) => {
             output::document(&report.render(arguments.format, style), arguments.format)?;
+        }
+        (several, None) if is_answer => {
+            output::document(&merge::answer(several, screen.layout()), Format::Terminal)?;
         }
         (several, None) => {
             let document = merge::render(several, arguments.format, style);
@@ -111,16 +122,38 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// Writes the report's page to its run folder, which may come from anybody: not to where a link in it
-/// leads.
+/// leads. Returns its path.
 ///
 /// # Errors
 /// A usage error where the file cannot be written.
-pub fn write_own_page(report: &Report) -> Result<(), Failure> {
+pub fn own_page(report: &Report) -> Result<PathBuf, Failure> {
     let file = report.page_path();
     let name = file.file_name().map_or(file.as_path(), Path::new);
     let written = regular::open(&report.folder, name, Access::Overwrite)
         .and_then(|mut opened| opened.write_all(report.page().as_bytes()));
-    said_where(&file, written)
+    written.map_err(|error| not_written(&file, &error))?;
+    Ok(file)
+}
+
+/// The line that says where a page is.
+pub fn shown_page(file: &Path) -> String {
+    format!("page: {}", file.display())
+}
+
+fn not_written(file: &Path, error: &std::io::Error) -> Failure {
+    Failure::Usage(format!("cannot write {}: {error}", file.display()))
+}
+
+/// Where the rest of a run is, which is named below its answer.
+fn closing(report: &Report) -> Vec<String> {
+    let mut closing = vec![
+        execute::everything(report),
+        format!("run folder: {}", report.shown_as.display()),
+    ];
+    let page = report.page_path();
+    let is_own = report.shown_as == report.folder;
+    closing.extend((is_own && page.is_file()).then(|| shown_page(&page)));
+    closing
 }
 
 /// Writes the report's page to a file and says where it is.
@@ -132,13 +165,8 @@ fn write_page(report: &Report, file: &Path) -> Result<(), Failure> {
 }
 
 fn write_html(page: &str, file: &Path) -> Result<(), Failure> {
-    said_where(file, std::fs::write(file, page))
-}
-
-fn said_where(file: &Path, written: std::io::Result<()>) -> Result<(), Failure> {
-    let refused = |error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
-    written.map_err(refused)?;
-    output::line(&format!("page: {}", file.display()))
+    std::fs::write(file, page).map_err(|error| not_written(file, &error))?;
+    output::line(&shown_page(file))
 }
 
 /// Refuses to overwrite what is no page: `--html` takes the word after it for its file, also where

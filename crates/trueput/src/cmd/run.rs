@@ -6,6 +6,7 @@ use crate::execute;
 use crate::failure::Failure;
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
+use crate::screen::Screen;
 use crate::trust::{Foreign, Trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    screen: Screen,
+    #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
     choices: Choices,
@@ -70,7 +73,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         None => create(arguments, &options, registry)?,
     };
     options.until = options.until.or_else(|| repeats::stated(&manifest));
-    execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
+    execute::carry_out(
+        &folder,
+        &manifest,
+        &options,
+        registry,
+        arguments.json,
+        arguments.screen,
+    )
 }
 
 /// A run that is to go on, once what it names is trusted.

@@ -6,6 +6,7 @@ use crate::choices::{Choices, Places};
 use crate::cli::EXIT_CODES;
 use crate::failure::Failure;
 use crate::repeats::Repeats;
+use crate::screen::Screen;
 use crate::{execute, output};
 use clap::Args;
 use properties::Asked;
@@ -42,6 +43,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    screen: Screen,
+    #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
     choices: Choices,
@@ -59,7 +62,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.include_assertions = arguments.choices.include_assertions;
     options.split_by = arguments.choices.split_by;
     let (folder, manifest) = create(arguments, &options, registry)?;
-    execute::carry_out(&folder, &manifest, &options, registry, arguments.json)
+    execute::carry_out(
+        &folder,
+        &manifest,
+        &options,
+        registry,
+        arguments.json,
+        arguments.screen,
+    )
 }
 
 fn create(

@@ -1,0 +1,102 @@
+//! The engines in a hundred columns: which builds are here, and at which levels.
+
+use super::{Found, Listed, isolation, promises, short, workers};
+use trueput_analysis::document::{Block, Column, Table};
+use trueput_engine::Isolation;
+
+/// A version that is longer ends at its first hyphen: what follows is the distribution's.
+const LONGEST_VERSION: usize = 12;
+
+/// The builds that are here in a table, those that cannot be used, and the names of those that could
+/// be installed.
+pub(super) fn overview(listed: &[Listed]) -> Vec<Block> {
+    let column = |title: &str, dispensable| Column {
+        title: title.to_owned(),
+        figures: false,
+        dispensable,
+    };
+    let columns = vec![
+        column("engine", 0),
+        column("version", 0),
+        column("workers", 3),
+        column("durability", 1),
+        column("isolation", 2),
+        column("build", 4),
+    ];
+    let rows = listed.iter().flat_map(|engine| {
+        let usable = engine.builds.iter().filter(|found| found.build.is_ok());
+        usable.filter_map(|found| row(engine, found))
+    });
+    let rows = rows.collect();
+    let mut blocks = vec![Block::Table(Table { columns, rows })];
+    let unusable: Vec<_> = listed.iter().flat_map(unusable).collect();
+    if !unusable.is_empty() {
+        blocks.push(Block::Warnings(unusable));
+    }
+    let absent: Vec<_> = listed
+        .iter()
+        .flat_map(Listed::to_install)
+        .map(|(title, _)| title)
+        .collect();
+    let rest = match absent.is_empty() {
+        true => "--full shows the libraries' paths.".to_owned(),
+        false => format!(
+            "Not here: {}. --full shows how to install them, and the libraries' paths.",
+            absent.join(", ")
+        ),
+    };
+    blocks.push(Block::Text(rest));
+    blocks
+}
+
+fn row(listed: &Listed, found: &Found) -> Option<Vec<String>> {
+    let engine = listed.engine;
+    let build = found.build.as_ref().ok()?;
+    let levels: Vec<_> = promises(engine)
+        .map(|promise| promise.durability.name())
+        .collect();
+    let kind = match (&found.library, build.assertions) {
+        (_, Some(true)) => "assertions",
+        (Some(_), _) => "library",
+        (None, _) => "compiled in",
+    };
+    Some(vec![
+        engine.info().name.to_owned(),
+        number(&build.version).to_owned(),
+        workers(engine).to_owned(),
+        levels.join(", "),
+        isolation(engine)
+            .map_or("not stated", Isolation::name)
+            .to_owned(),
+        kind.to_owned(),
+    ])
+}
+
+/// A version without what a distribution added.
+fn number(version: &str) -> &str {
+    let version = short(version);
+    match version.split_once('-') {
+        Some((number, _)) if version.len() > LONGEST_VERSION => number,
+        _ => version,
+    }
+}
+
+fn unusable(listed: &Listed) -> Vec<String> {
+    let name = listed.engine.info().name;
+    let said = listed.builds.iter().filter_map(|found| {
+        let why = found.build.as_ref().err()?;
+        Some(format!("{name}: unusable: {why}"))
+    });
+    said.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_shown_without_what_a_distribution_added() {
+        assert_eq!(number("10.11.19-MariaDB-0+deb12u1"), "10.11.19");
+        assert_eq!(number("7.0-005"), "7.0-005");
+    }
+}

@@ -1,0 +1,55 @@
+//! How much of a report is written, and how wide.
+
+use crate::output::{self, ChartsWhen};
+use clap::Args;
+use trueput_analysis::Style;
+use trueput_analysis::answer::Layout;
+
+/// Columns where standard output is no terminal: what most terminals, mails and issues show.
+const USUAL_WIDTH: u16 = 80;
+
+/// Columns of tables of other kinds than an answer where standard output is no terminal.
+const TABLE_WIDTH: u16 = 100;
+
+/// An answer has no more lines, on however tall a terminal.
+const MOST_LINES: usize = 40;
+
+/// An answer has so many lines, on however low a terminal.
+const FEWEST_LINES: usize = 20;
+
+/// How much of a report is written, and how wide.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Screen {
+    /// Write everything: every section and column, not what fits one screen
+    #[arg(long)]
+    pub full: bool,
+    /// Write at most so many columns [default: the terminal's; elsewhere 80, and no limit with
+    /// --full]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
+    pub width: Option<u16>,
+}
+
+impl Screen {
+    /// The room for an answer: at most 40 lines, and a terminal's prompt stays in sight.
+    pub fn layout(self) -> Layout {
+        let terminal = output::terminal_size();
+        let width = self.width.or(terminal.map(|(width, _)| width));
+        let height = terminal.map_or(MOST_LINES, |(_, height)| usize::from(height));
+        Layout {
+            width: usize::from(width.unwrap_or(USUAL_WIDTH)),
+            lines: height.saturating_sub(1).clamp(FEWEST_LINES, MOST_LINES),
+            colour: output::style().colour,
+        }
+    }
+
+    /// How tables look: with `--full` every column that the terminal has room for, and all of them
+    /// elsewhere.
+    pub fn style(self, when: ChartsWhen) -> Style {
+        let style = output::style_with(when);
+        let usual = style.width.or((!self.full).then_some(TABLE_WIDTH));
+        Style {
+            width: self.width.or(usual),
+            ..style
+        }
+    }
+}

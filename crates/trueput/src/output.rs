@@ -144,6 +144,11 @@ pub fn style_with(when: ChartsWhen) -> Style {
     }
 }
 
+/// Whether standard output gets ASCII, in which an ellipsis is three characters wide.
+pub fn is_ascii() -> bool {
+    wants_ascii(std::io::stdout().is_terminal())
+}
+
 /// Columns and rows of the terminal that standard output is; `None` where it is none.
 pub fn terminal_size() -> Option<(u16, u16)> {
     let output = std::io::stdout();

@@ -11,6 +11,9 @@ const USUAL_WIDTH: u16 = 80;
 /// Columns of tables of other kinds than an answer where standard output is no terminal.
 const TABLE_WIDTH: u16 = 100;
 
+/// What the ellipses and signs of a line take more in ASCII.
+const ASCII_SPARE: usize = 6;
+
 /// An answer has no more lines, on however tall a terminal.
 const MOST_LINES: usize = 40;
 
@@ -35,8 +38,12 @@ impl Screen {
         let terminal = output::terminal_size();
         let width = self.width.or(terminal.map(|(width, _)| width));
         let height = terminal.map_or(MOST_LINES, |(_, height)| usize::from(height));
+        let spare = match output::is_ascii() {
+            true => ASCII_SPARE,
+            false => 0,
+        };
         Layout {
-            width: usize::from(width.unwrap_or(USUAL_WIDTH)),
+            width: usize::from(width.unwrap_or(USUAL_WIDTH)).saturating_sub(spare),
             lines: height.saturating_sub(1).clamp(FEWEST_LINES, MOST_LINES),
             colour: output::style().colour,
         }

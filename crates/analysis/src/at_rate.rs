@@ -58,8 +58,9 @@ fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
     trial.measurement.as_ref()?.open_loop.as_ref()
 }
 
-/// The units of a kind in each repeat that let it be the worst: the 99th percentile of fewer is their
-/// maximum. Where no kind has as many, all are considered.
+/// The units of a kind in a repeat, on average over all repeats that are read together, that let it be
+/// the worst: the 99th percentile of fewer is their maximum. Contenders of one ranking had the same
+/// work, so that they are judged by the same kinds. Where no kind has as many, all are considered.
 const FEWEST_OF_WORST: u64 = 100;
 
 /// The units of a kind that a repeat had.
@@ -100,12 +101,15 @@ fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
-/// The kind that users of these repeats waited longest for; of equals the first.
-fn worst<'a>(repeats: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
+/// The kind that users waited longest for, of those with units enough in `among`; of equals the first.
+fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
     let median = |one: &KindResponse| one.p99_ns.median;
+    let enough = u128::from(FEWEST_OF_WORST) * among.len() as u128;
     let is_often = |one: &KindResponse| {
-        let mut repeats = repeats.iter();
-        repeats.all(|trial| count(trial, &one.kind) >= FEWEST_OF_WORST)
+        let counts = among
+            .iter()
+            .map(|trial| u128::from(count(trial, &one.kind)));
+        counts.sum::<u128>() >= enough
     };
     let any_is = responses.iter().any(is_often);
     let considered = responses.iter().filter(|one| !any_is || is_often(one));
@@ -113,13 +117,22 @@ fn worst<'a>(repeats: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<
     backwards.max_by(|one, other| median(one).total_cmp(&median(other)))
 }
 
-/// The kind that users of these repeats waited longest for, with its 99th percentile of response
-/// time by repeat, nanoseconds; `None` where nobody waited for anything.
-pub(crate) fn worst_times(repeats: &[&TrialRecord]) -> Option<(String, BTreeMap<u32, f64>)> {
-    let kind = worst(repeats, &responses(repeats))?.kind.clone();
-    let of = |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, &kind)?));
-    let times = repeats.iter().filter_map(of).collect();
+/// The kind that users of these repeats waited longest for, of those with units enough in `among`,
+/// with its 99th percentile of response time by repeat, nanoseconds; `None` where nobody waited for
+/// anything.
+pub(crate) fn worst_times(
+    repeats: &[&TrialRecord],
+    among: &[&TrialRecord],
+) -> Option<(String, BTreeMap<u32, f64>)> {
+    let kind = worst(among, &responses(repeats))?.kind.clone();
+    let times = times(repeats, &kind);
     Some((kind, times))
+}
+
+/// The 99th percentile of a kind's response times by repeat, nanoseconds.
+fn times(repeats: &[&TrialRecord], kind: &str) -> BTreeMap<u32, f64> {
+    let of = |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, kind)?));
+    repeats.iter().filter_map(of).collect()
 }
 
 /// Whether each of these repeats began what was due.
@@ -128,11 +141,12 @@ pub(crate) fn all_kept(repeats: &[&TrialRecord]) -> bool {
     repeats.iter().all(keeps)
 }
 
-/// What the repeats of a cell made of their rate; `None` where none has a response time.
-pub(crate) fn of(repeats: &[&TrialRecord]) -> Option<AtRate> {
+/// What the repeats of a cell made of their rate, in a ranking of all of `among`; `None` where none
+/// has a response time.
+pub(crate) fn of(repeats: &[&TrialRecord], among: &[&TrialRecord]) -> Option<AtRate> {
     let open = repeats.iter().filter_map(|trial| open_loop(trial));
     let responses = responses(repeats);
-    let worst = worst(repeats, &responses)?;
+    let worst = worst(among, &responses)?;
     Some(AtRate {
         kept: all_kept(repeats),
         worst_kind: worst.kind.clone(),
@@ -159,13 +173,14 @@ pub(crate) fn order(one: &Cell, other: &Cell) -> Ordering {
     }
 }
 
-/// Compares the response times of two cells' repeats, one of `comparisons` that are read together.
+/// Compares the response times of two cells' repeats, each of its worst kind, one of `comparisons`
+/// that are read together.
 pub(crate) fn between(
-    best: &[&TrialRecord],
-    other: &[&TrialRecord],
+    best: (&[&TrialRecord], &AtRate),
+    other: (&[&TrialRecord], &AtRate),
     comparisons: usize,
 ) -> Comparison {
-    let times = |trials: &[&TrialRecord]| worst_times(trials).map_or_else(BTreeMap::new, |it| it.1);
+    let times = |(trials, at_rate): (&[&TrialRecord], &AtRate)| times(trials, &at_rate.worst_kind);
     let (best, other) = (times(best), times(other));
     let paired = best.keys().eq(other.keys());
     let alone = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();

@@ -268,9 +268,15 @@ fn with_shares(mut cells: Vec<Cell>, rate_per_s: Option<f64>) -> Vec<Cell> {
 
 /// Who kept the rate first, by the response time that is worst.
 fn sort_at_rate(cells: &mut [Cell], repeats: &BTreeMap<u32, Vec<&TrialRecord>>) {
+    let of_cell = |cell: &Cell| repeats.get(&cell.cell);
+    let among: Vec<_> = cells
+        .iter()
+        .filter_map(of_cell)
+        .flatten()
+        .copied()
+        .collect();
     for cell in &mut *cells {
-        let repeats = repeats.get(&cell.cell);
-        cell.at_rate = repeats.and_then(|repeats| at_rate::of(repeats));
+        cell.at_rate = of_cell(cell).and_then(|repeats| at_rate::of(repeats, &among));
     }
     cells.sort_by(at_rate::order);
 }
@@ -313,9 +319,9 @@ fn against_best(
     if ranking.rate_per_s.is_none() {
         return Some(between(&one, &two, headline, comparisons));
     }
-    let kept = |cell: &Cell| cell.at_rate.as_ref().is_some_and(|one| one.kept);
-    let both = kept(best) && kept(other);
-    both.then(|| at_rate::between(&one, &two, comparisons))
+    let (first, second) = (best.at_rate.as_ref()?, other.at_rate.as_ref()?);
+    let both = first.kept && second.kept;
+    both.then(|| at_rate::between((&one, first), (&two, second), comparisons))
 }
 
 /// The kind of operation to rank by: as the manifest says, else the workload's first kind.

@@ -42,6 +42,6 @@ pub fn widest(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<(f64, St
 /// are alike then and are known at once.
 fn response_times(repeats: &[&TrialRecord]) -> Option<Vec<f64>> {
     at_rate::common(repeats.iter().copied())?;
-    let times = at_rate::all_kept(repeats).then(|| at_rate::worst_times(repeats))??;
+    let times = at_rate::all_kept(repeats).then(|| at_rate::worst_times(repeats, repeats))??;
     Some(times.1.into_values().collect())
 }

@@ -44,7 +44,11 @@ pub fn contradictions(
         found.extend(rates(measured));
         found.extend(counts(measured));
         found.extend(open_loop(record, measured));
-        found.extend(measured.flush_evidence.as_ref().and_then(flushes));
+        found.extend(units(record, measured));
+        if let Some(evidence) = &measured.flush_evidence {
+            found.extend(flushes(evidence));
+            found.extend(committers(record, measured, evidence));
+        }
         if let Some(logged) = histograms {
             found.extend(log(record, measured, logged));
         }
@@ -149,6 +153,24 @@ fn flushes(evidence: &FlushEvidence) -> Option<String> {
     ))
 }
 
+/// Who committed, beside the workers: more sessions would excuse more commits without a flush.
+fn committers(
+    record: &TrialRecord,
+    measured: &Measurement,
+    evidence: &FlushEvidence,
+) -> Option<String> {
+    let workers = match measured.workers.len() {
+        0 => record.spec.workers,
+        workers => u32::try_from(workers).unwrap_or(u32::MAX),
+    };
+    (evidence.sessions > workers).then(|| {
+        format!(
+            "its flushes are judged for {} sessions, and the trial had {workers} workers",
+            evidence.sessions
+        )
+    })
+}
+
 /// The elapsed time, beside the timeline's end and each worker's own.
 fn elapsed(measured: &Measurement) -> Vec<String> {
     let mut found = Vec::new();
@@ -247,6 +269,47 @@ fn open_loop(record: &TrialRecord, measured: &Measurement) -> Option<String> {
         (None, Some(_)) if !is_timed(measured) => None,
         _ => Some("the plan and the measurement have different rates of an open loop".to_owned()),
     }
+}
+
+/// The units of an open loop, beside their response times and what was done: a backlog that is left
+/// out would let a contender that fell behind seem to have kept the rate.
+fn units(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
+    let Some(open) = &measured.open_loop else {
+        return Vec::new();
+    };
+    // Each worker may be at a unit when the warm-up ends, and when the time is up.
+    let slack = 2 * u64::from(record.spec.workers);
+    let mut found = Vec::new();
+    let ended: u128 = open.responses.iter().map(|one| u128::from(one.count)).sum();
+    let due = u128::from(open.issued) + u128::from(open.backlog);
+    if ended > due + u128::from(slack) {
+        found.push(format!(
+            "{ended} units have response times, and {due} were begun or due"
+        ));
+    }
+    if let Some(first) = open.responses.first() {
+        if first.count < open.backlog {
+            found.push(format!(
+                "{} of {} have response times, and {} were due and not begun",
+                first.count,
+                shown(&first.kind),
+                open.backlog
+            ));
+        }
+        let done = measured.operation(&first.kind).map(|one| one.count);
+        let most = done.map(|done| done.saturating_add(open.backlog).saturating_add(slack));
+        if let (Some(done), Some(most)) = (done, most)
+            && first.count > most
+        {
+            found.push(format!(
+                "{} of {} have response times, and {done} were done and {} not begun",
+                first.count,
+                shown(&first.kind),
+                open.backlog
+            ));
+        }
+    }
+    found
 }
 
 /// Whether any operation was timed: native programs time none.
@@ -381,305 +444,4 @@ fn shown(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::flush_evidence::FlushBasis;
-    use crate::measurement::{
-        Check, EngineReport, OpenLoop, ResponseSummary, TimelineSecond, Verification, WorkerReport,
-    };
-    use crate::{Durability, VerifyLevel};
-
-    fn histogram(count: u64) -> Histogram<u64> {
-        let mut histogram = crate::histogram::new();
-        (0..count).for_each(|n| histogram.saturating_record(1_000 + n * 37));
-        histogram
-    }
-
-    fn logged(kind: &str, count: u64) -> LoggedHistogram {
-        LoggedHistogram {
-            kind: kind.to_owned(),
-            duration_s: 2.5,
-            histogram: histogram(count),
-        }
-    }
-
-    fn operation(kind: &str, count: u64) -> OperationSummary {
-        OperationSummary {
-            kind: kind.to_owned(),
-            count,
-            per_s: count as f64 / 2.5004,
-            latency: LatencySummary::of(&histogram(count)),
-        }
-    }
-
-    fn spec() -> TrialSpec {
-        let text = r#"{"id": "1-a", "cell": 0, "repeat": 1, "workload": "w", "settings": {},
-            "engine": "e", "durability": "async", "knobs": {}, "workers": 2,
-            "worker_kind": "threads", "verify": "full", "seed": 1}"#;
-        serde_json::from_str(text).unwrap()
-    }
-
-    /// A record that agrees with itself, and its histograms.
-    fn honest() -> (TrialRecord, Vec<LoggedHistogram>) {
-        let second = |at_s: f64, counts: [u64; 2]| TimelineSecond {
-            at_s,
-            counts: counts.to_vec(),
-            ..TimelineSecond::default()
-        };
-        let worker = |index: u32, counts: [u64; 2]| WorkerReport {
-            index,
-            elapsed_s: 2.5,
-            counts: counts.to_vec(),
-            ..WorkerReport::default()
-        };
-        let measured = Measurement {
-            elapsed_s: 2.5004,
-            operations: vec![operation("read", 300), operation("rolled back", 20)],
-            timeline: vec![
-                second(1.0, [100, 5]),
-                second(2.0, [100, 10]),
-                second(2.5004, [100, 5]),
-            ],
-            workers: vec![worker(0, [120, 20]), worker(1, [180, 0])],
-            ..Measurement::default()
-        };
-        let record = TrialRecord {
-            format: crate::FORMAT_VERSION,
-            spec: spec(),
-            outcome: Outcome::Valid,
-            resumed: false,
-            started_at: String::new(),
-            file_system: None,
-            log_file_system: None,
-            engine: None,
-            conformance: None,
-            ceilings: None,
-            load: None,
-            measurement: Some(measured),
-            verification: None,
-        };
-        (record, vec![logged("read", 300), logged("rolled-back", 20)])
-    }
-
-    fn found(change: impl Fn(&mut TrialRecord, &mut Vec<LoggedHistogram>)) -> Vec<String> {
-        let (mut record, mut logged) = honest();
-        change(&mut record, &mut logged);
-        contradictions(&record, Some(&spec()), Some(&logged))
-    }
-
-    fn measured(record: &mut TrialRecord) -> &mut Measurement {
-        record.measurement.as_mut().unwrap()
-    }
-
-    #[test]
-    fn a_record_that_says_the_same_everywhere_is_not_accused() {
-        assert_eq!(found(|_, _| {}), [""; 0]);
-        // Former versions gave no tag to a kind with a space in its name.
-        assert_eq!(found(|_, logged| logged[1].kind.clear()), [""; 0]);
-        // Work that a conflict undid is in the histogram, and not in the count.
-        let conflict = found(|record, logged| {
-            measured(record).conflicts = 1;
-            measured(record).workers[0].conflicts = 1;
-            measured(record).operations[0] = OperationSummary {
-                latency: LatencySummary::of(&histogram(303)),
-                ..operation("read", 300)
-            };
-            logged[0] = self::logged("read", 303);
-        });
-        assert_eq!(conflict, [""; 0]);
-        // A native program counts and times nothing.
-        let native = found(|record, logged| {
-            for operation in &mut measured(record).operations {
-                operation.latency = LatencySummary::default();
-            }
-            *logged = vec![self::logged("read", 0), self::logged("rolled-back", 0)];
-        });
-        assert_eq!(native, [""; 0]);
-        let (record, _) = honest();
-        assert_eq!(contradictions(&record, Some(&spec()), None), [""; 0]);
-    }
-
-    type Change = fn(&mut TrialRecord, &mut Vec<LoggedHistogram>);
-
-    #[test]
-    fn each_part_that_is_changed_alone_is_named() {
-        let changes: [(&str, Change); 15] = [
-            ("per_s of 'read' is", |r, _| {
-                measured(r).operations[0].per_s *= 10.0;
-            }),
-            ("per_s of 'read' is", |r, _| measured(r).elapsed_s /= 10.0),
-            ("the histograms span 2.5 s", |r, _| {
-                measured(r).elapsed_s /= 10.0;
-            }),
-            ("the timeline ends after", |r, _| {
-                measured(r).elapsed_s /= 10.0;
-            }),
-            ("a worker took 2.5 s", |r, _| measured(r).elapsed_s /= 10.0),
-            ("the workers have 300 of 'read'", |r, _| {
-                measured(r).operations[0] = operation("read", 3_000);
-            }),
-            ("the timeline's seconds have 210 of", |r, _| {
-                measured(r).timeline[1].counts[0] = 10;
-            }),
-            ("the histogram has 300 of 'read', the trial 3000", |r, _| {
-                measured(r).operations[0].count = 3_000;
-            }),
-            ("the latencies of 'read' are not", |r, _| {
-                measured(r).operations[0].latency.p99_ns /= 10;
-            }),
-            ("there is a histogram of 'other'", |_, logged| {
-                logged.push(self::logged("other", 1));
-            }),
-            ("the histograms have none of 'read'", |_, logged| {
-                logged.remove(0);
-            }),
-            ("describe the trial differently", |r, _| {
-                r.spec.durability = Durability::Sync;
-            }),
-            ("the engine promises 'sync'", |r, _| {
-                r.engine = Some(promising());
-            }),
-            ("said to have passed, and 1 of 1", |r, _| {
-                r.verification = Some(lying());
-            }),
-            ("different rates of an open loop", |r, _| {
-                measured(r).open_loop = Some(OpenLoop::default());
-            }),
-        ];
-        for (expected, change) in changes {
-            let found = found(change).join("; ");
-            assert!(found.contains(expected), "{expected}: {found}");
-        }
-    }
-
-    fn promising() -> EngineReport {
-        let text = r#"{"version": "1", "origin": "", "sha256": "", "settings": {},
-            "promise": {"durability": "sync", "mapped_to": "", "source": ""}}"#;
-        serde_json::from_str(text).unwrap()
-    }
-
-    fn lying() -> Verification {
-        Verification {
-            level: VerifyLevel::Full,
-            passed: true,
-            checks: vec![Check::new("answers", false, "others")],
-            elapsed_s: 0.0,
-        }
-    }
-
-    #[test]
-    fn an_outcome_and_a_verdict_changed_by_hand_are_named() {
-        let evidence = |commits: u64, verdict: Option<FlushVerdict>| {
-            let drawn = FlushEvidence {
-                commits,
-                sessions: 2,
-                devices: vec!["vda".to_owned()],
-                writes: 25,
-                basis: Some(FlushBasis::Writes),
-                ..FlushEvidence::default()
-            };
-            let drawn = drawn.judged(1);
-            let verdict = verdict.unwrap_or(drawn.verdict);
-            FlushEvidence { verdict, ..drawn }
-        };
-        let of = |outcome: &Outcome, evidence: FlushEvidence| {
-            let found = found(|record, _| {
-                record.outcome = outcome.clone();
-                measured(record).flush_evidence = Some(evidence.clone());
-            });
-            found.join("; ")
-        };
-        let invalid = Outcome::Invalid {
-            reasons: vec!["flushes cannot explain its commits".to_owned()],
-        };
-        let absent = FlushEvidence::not_counted(60, 2, "on tmpfs".to_owned());
-        // The controls: what the runner writes.
-        for (outcome, evidence) in [
-            (&Outcome::Valid, evidence(52, None)),
-            (&invalid, evidence(100_000, None)),
-            (&Outcome::Valid, absent),
-        ] {
-            assert_eq!(of(outcome, evidence), "");
-        }
-        let (explained, impossible) = (FlushVerdict::Explained, FlushVerdict::Impossible);
-        for (evidence, expected) in [
-            (
-                evidence(100_000, None),
-                "said to be valid, and flushes cannot",
-            ),
-            (
-                evidence(100_000, Some(explained)),
-                "flushes can explain its commits, and the record has 25 writes for 100000 commits",
-            ),
-            (evidence(20, Some(impossible)), "said that flushes cannot"),
-            (
-                evidence(100_000, Some(FlushVerdict::NotCounted)),
-                "said that nothing was counted",
-            ),
-        ] {
-            let said = of(&Outcome::Valid, evidence);
-            assert!(said.contains(expected), "{expected}: {said}");
-        }
-        let failed = |outcome: &Outcome| {
-            let found = found(|record, _| {
-                record.outcome = outcome.clone();
-                let check = Check::new("answers", false, "others");
-                let checks = vec![check];
-                record.verification =
-                    Some(Verification::from_checks(VerifyLevel::Full, checks, 0.0));
-            });
-            found.join("; ")
-        };
-        assert!(failed(&Outcome::Valid).contains("valid, and its verification failed"));
-        assert_eq!(failed(&invalid), "");
-    }
-
-    #[test]
-    fn response_times_are_checked_against_their_histogram() {
-        let with = |count: u64| {
-            found(|record, logged| {
-                let rate = crate::conditions::Rate {
-                    per_s: 100.0,
-                    arrival: crate::conditions::Arrival::Constant,
-                };
-                record.spec.conditions.rate = Some(rate);
-                measured(record).open_loop = Some(OpenLoop {
-                    rate_per_s: 100.0,
-                    responses: vec![ResponseSummary {
-                        kind: "read".to_owned(),
-                        count,
-                        latency: LatencySummary::of(&histogram(count)),
-                    }],
-                    ..OpenLoop::default()
-                });
-                logged.push(self::logged("read-response", 310));
-            })
-        };
-        // The plan of these tests has no rate: that is named, and nothing else.
-        assert_eq!(with(310).len(), 1, "{:?}", with(310));
-        let found = with(31).join("; ");
-        assert!(
-            found.contains("has 310 of 'read-response', the trial 31"),
-            "{found}"
-        );
-    }
-
-    #[test]
-    fn counts_that_cannot_be_added_up_do_not_stop_the_check() {
-        let found = found(|record, _| {
-            for worker in &mut measured(record).workers {
-                worker.counts = vec![u64::MAX, u64::MAX];
-                worker.conflicts = u64::MAX;
-            }
-        });
-        assert!(found.len() >= 3, "{found:?}");
-    }
-
-    #[test]
-    fn rates_are_what_counts_and_time_make_them() {
-        let (mut record, _) = honest();
-        measured(&mut record).operations[0].per_s = 1e9;
-        derive_rates(measured(&mut record));
-        assert_eq!(measured(&mut record).operations[0].per_s, 300.0 / 2.5004);
-    }
-}
+mod tests;

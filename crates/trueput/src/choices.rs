@@ -191,7 +191,7 @@ pub struct Choices {
     /// Name of the run and of its folder
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub name: Option<String>,
-    /// Rank builds with assertions and engines with known defects too [default: list them
+    /// Rank builds with assertions too [default: list them
     /// separately]
     #[arg(long, help_heading = "Ranking")]
     pub include_assertions: bool,

@@ -74,18 +74,20 @@ pub(super) fn matched<'a>(first: &'a Side, second: &'a Side) -> Result<Matched<'
 }
 
 /// The marks of a cell that keep it out of comparisons with what lacks them.
-fn grave(cell: &SideCell<'_>) -> Vec<Mark> {
+fn grave(cell: &SideCell<'_>, include_assertions: bool) -> Vec<Mark> {
     let marks = cell.marks().into_iter();
-    marks.filter(|mark| !mark.comparable).collect()
+    let is_grave = |mark: &Mark| !mark.permits_ranking(include_assertions);
+    marks.filter(is_grave).collect()
 }
 
 /// Whether marks keep two cells from being compared. What they cost is another part of each engine,
 /// so that only builds of one engine may share them.
 fn unlike(one: &SideCell<'_>, other: &SideCell<'_>) -> bool {
-    let (marks, others) = (grave(one), grave(other));
+    let included = one.include_assertions || other.include_assertions;
+    let (marks, others) = (grave(one, included), grave(other, included));
     let alike = one.spec.engine == other.spec.engine && marks == others;
     let unmarked = marks.is_empty() && others.is_empty();
-    !(one.include_all || other.include_all || alike || unmarked)
+    !(alike || unmarked)
 }
 
 fn unlike_words(one: &SideCell<'_>, other: &SideCell<'_>) -> String {
@@ -93,8 +95,13 @@ fn unlike_words(one: &SideCell<'_>, other: &SideCell<'_>) -> String {
     let named = [(&one.name, &first), (&other.name, &second)];
     let named = named.map(|(name, marks)| (name.as_str(), marks.as_slice()));
     let why = explanations(named).join(" ");
+    let assertions_alone = grave(one, true).is_empty() && grave(other, true).is_empty();
+    let way_out = match assertions_alone {
+        true => " --include-assertions compares them all the same",
+        false => "",
+    };
     format!(
-        "{} and {} ({}, {}): {why} --include-assertions compares them all the same",
+        "{} and {} ({}, {}): {why}{way_out}",
         one.marked(),
         other.marked(),
         one.spec.workload,

@@ -525,15 +525,15 @@ fn responses(
     second: &SideCell<'_>,
     one_run: bool,
 ) -> Option<(bool, Responses)> {
-    let both = first.trials.iter().chain(&second.trials).copied();
-    let rate_per_s = at_rate::common(both)?;
+    let both: Vec<_> = first.trials.iter().chain(&second.trials).copied().collect();
+    let rate_per_s = at_rate::common(both.iter().copied())?;
     if !first.kept_rate() || !second.kept_rate() {
         return None;
     }
-    let (first_kind, ours) = at_rate::worst_times(&first.trials)?;
-    let (second_kind, theirs) = at_rate::worst_times(&second.trials)?;
+    let (first_kind, ours) = at_rate::worst_times(&first.trials, &both)?;
+    let (second_kind, theirs) = at_rate::worst_times(&second.trials, &both)?;
     let times = |cell: &SideCell<'_>| -> ByRepeat {
-        at_rate::worst_times(&cell.trials).map_or_else(ByRepeat::new, |it| it.1)
+        at_rate::worst_times(&cell.trials, &both).map_or_else(ByRepeat::new, |it| it.1)
     };
     let in_pairs = one_run.then(|| pairs(first, second, times)).flatten();
     let paired = in_pairs.is_some();

@@ -33,8 +33,8 @@ pub(super) struct SideCell<'a> {
     pub headline: String,
     /// Those that count, by their repeats' order.
     pub trials: Vec<&'a TrialRecord>,
-    /// Whether it may be compared whatever its marks say, as the run's user asked.
-    pub include_all: bool,
+    /// Whether builds with assertions may be compared with others, as the run's user asked.
+    pub include_assertions: bool,
 }
 
 impl SideCell<'_> {
@@ -167,7 +167,7 @@ impl Side {
                     name: names.name(&trial.spec),
                     headline,
                     trials: vec![trial],
-                    include_all: self.report.manifest.include_assertions,
+                    include_assertions: self.report.manifest.include_assertions,
                 }),
             }
         }

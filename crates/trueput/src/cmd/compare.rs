@@ -64,7 +64,7 @@ pub struct Arguments {
         conflicts_with = "allow_unsure"
     )]
     fail_if_unsure: bool,
-    /// Allow comparisons of builds with assertions or known defects with others
+    /// Allow comparisons of builds with assertions with others
     #[arg(long)]
     include_assertions: bool,
     /// Write JSON

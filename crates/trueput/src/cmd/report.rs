@@ -44,7 +44,7 @@ pub struct Arguments {
     /// folder; required for several runs or a bundle]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "format")]
     html: Option<Option<PathBuf>>,
-    /// Rank builds with assertions and engines with known defects too [default: list them
+    /// Rank builds with assertions too [default: list them
     /// separately]
     #[arg(long)]
     include_assertions: bool,

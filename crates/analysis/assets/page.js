@@ -50,7 +50,8 @@ function unfoldForPrint() {
   const opened = [];
   addEventListener('beforeprint', () => {
     document.querySelectorAll('details.notes, details.more, details.single').forEach((folded) => {
-      if (folded.open) return;
+      // The first sheet has room for the first rows of the answer and a chart.
+      if (folded.open || folded.closest('.answers')) return;
       folded.open = true;
       opened.push(folded);
     });

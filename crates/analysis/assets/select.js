@@ -27,7 +27,8 @@ function showInChart(figure, isShown) {
   figure.querySelectorAll('[data-group]').forEach((one) => {
     const { name } = chart.groups[Number(one.dataset.group)];
     // A trial is named after its contender, its level and more.
-    const contender = chart.group === 'trial' ? name.replace(/(, [^,]+){3}$/, '') : name;
+    const contender = chart.group === 'trial'
+      ? contenders().find((known) => name.startsWith(`${known}, `)) ?? name : name;
     one.classList.toggle('unselected', !isShown(contender));
   });
   const rows = figure.querySelector('svg.rows');

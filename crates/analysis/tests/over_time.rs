@@ -127,3 +127,23 @@ fn a_cliff_behind_short_seconds_lies_where_the_clock_says_and_has_the_events_of_
     assert!((cliff.length_s - 5.1).abs() < 1e-9, "{cliff:?}");
     assert_eq!(cliff.events, [event(12.0)]);
 }
+
+#[test]
+fn trials_of_one_contender_are_told_apart_by_level_and_settings() {
+    let mut loose = told(1, 4);
+    loose.spec.durability = Durability::Async;
+    let mut longer = told(2, 4);
+    let finish = trueput_record::Value::Integer(5_000);
+    longer.spec.settings.insert("finish".to_owned(), finish);
+    let text = terminal(&report(vec![told(0, 4), loose, longer]), 300);
+    for name in [
+        "lmdb, sync, 4 workers, finish=100000, r1",
+        "lmdb, async, 4 workers, finish=100000, r1",
+        "lmdb, sync, 4 workers, finish=5000, r1",
+    ] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+    // The control: what all share is not said.
+    let alike = terminal(&report(vec![told(0, 4)]), 300);
+    assert!(!alike.contains("finish=100000, r1"), "{alike}");
+}

@@ -253,3 +253,139 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
         "{found}"
     );
 }
+
+/// How far down the first table and the first chart begin, and how many stops of the tab key lie
+/// before the first table, and before that of the first ranking.
+const FIRST: &str = "(() => {
+  const top = (what) => Math.round(document.querySelector(what).getBoundingClientRect().top);
+  const stops = (what) => [...document.querySelectorAll('a, button, input, summary, [tabindex]')]
+    .filter((one) => one.tabIndex >= 0 && one.checkVisibility()
+      && one.compareDocumentPosition(document.querySelector(what)) & 4).length;
+  return { table: top('table.answer'), chart: top('.chart .bar'),
+    facts: top('.facts'), contents: top('nav'),
+    stops: [stops('table.answer tbody'), stops('.table table')] };
+})()";
+
+#[test]
+fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    // The height of a screen at each width, and the most that a reader scrolls to the chart.
+    for (report, width, most) in [
+        (with_failures(), 1280, 600),
+        (hundreds(), 1280, 600),
+        (with_failures(), 360, 740),
+    ] {
+        std::fs::write(&file, report.page()).unwrap();
+        browser.load(&file, width, false);
+        let seen = browser.evaluate(FIRST);
+        let at = |name: &str| seen[name].as_i64().unwrap();
+        assert!(at("table") < 400 && at("chart") < most, "{width}: {seen}");
+        assert!(
+            at("chart") < at("facts") && at("chart") < at("contents"),
+            "{seen}"
+        );
+        let stops = [0, 1].map(|index| seen["stops"][index].as_u64().unwrap());
+        assert!(stops[0] < 5 && stops[1] < 100, "{seen}");
+    }
+    // The control: contents before the table, and a link to each trial in them.
+    browser.evaluate(
+        "(() => { const nav = document.querySelector('nav');
+           nav.append(...[...Array(500)].map(() => element('a', { href: '#main' }, 'trial')));
+           document.querySelector('main').prepend(nav); })()",
+    );
+    let seen = browser.evaluate(FIRST);
+    assert!(seen["stops"][0].as_u64() > Some(100), "{seen}");
+    assert!(seen["chart"].as_i64() > seen["contents"].as_i64(), "{seen}");
+}
+
+/// How many charts there are, and how many of them show bars or lines that have a size.
+const DRAWN: &str = "(() => {
+  const figures = [...document.querySelectorAll('.chart')];
+  const sized = (one) => { const { width, height } = one.getBoundingClientRect();
+    return width > 20 || height > 20; };
+  const drawn = figures.filter((figure) =>
+    [...figure.querySelectorAll('.bar, .line, .marks use')].some(sized));
+  return [figures.length, drawn.length, document.querySelectorAll('button').length];
+})()";
+
+#[test]
+fn without_scripts_every_chart_is_there_and_so_are_all_columns() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, with_failures().page()).unwrap();
+    browser.scripts(false);
+    browser.load(&file, 1280, false);
+    let seen = browser.evaluate(DRAWN);
+    assert!(seen[0].as_u64() > Some(8), "{seen}");
+    assert_eq!((&seen[0], &seen[2]), (&seen[1], &json!(0)), "{seen}");
+    let columns = "(() => { const table = document.querySelector('.table table');
+       return [...table.tHead.rows[0].cells].filter((one) => one.checkVisibility()).length; })()";
+    let before = browser.evaluate(columns).as_u64().unwrap();
+    assert!(before <= 8, "{before} columns");
+    browser.evaluate("document.querySelector('.table .columns input').click()");
+    let after = browser.evaluate(columns).as_u64().unwrap();
+    assert!(after > 15, "{after} columns");
+}
+
+#[test]
+fn a_ranking_fits_the_page_and_leads_with_what_a_reader_asks_first() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, with_failures().page()).unwrap();
+    browser.open(&file, 1280, false);
+    let seen = browser.evaluate(
+        "(() => { const frame = document.querySelector('.table .scroll');
+           const cells = [...frame.querySelectorAll('thead th')];
+           return [frame.scrollWidth <= frame.clientWidth,
+             cells.filter((one) => one.checkVisibility()).map((one) => one.textContent)]; })()",
+    );
+    let titles = [
+        "rank",
+        "contender",
+        "version",
+        "updates/s",
+        "of best",
+        "of best from–to",
+        "update p99",
+        "CPU/operation",
+    ];
+    assert_eq!(seen, json!([true, titles]));
+}
+
+/// Where things end on paper, pixels from the top of the first sheet.
+const ON_PAPER: &str = "(() => {
+  const end = (what) => document.querySelector(what).getBoundingClientRect().bottom;
+  return { table: end('table.answer'), chart: end('.chart .drawing'),
+    tools: [...document.querySelectorAll('.tools, nav, .columns, .selection')]
+      .filter((one) => one.checkVisibility()).length };
+})()";
+
+#[test]
+fn the_first_sheet_of_paper_has_the_answer_and_a_whole_chart() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    // The height of A4 without the margins that browsers give it.
+    let sheet = 1_046.0;
+    for report in [with_failures(), hundreds()] {
+        std::fs::write(&file, report.page()).unwrap();
+        browser.open(&file, 1280, false);
+        browser.print(718);
+        let seen = browser.evaluate(ON_PAPER);
+        assert!(seen["chart"].as_f64().unwrap() < sheet, "{seen}");
+        assert!(seen["table"].as_f64() < seen["chart"].as_f64(), "{seen}");
+        assert_eq!(seen["tools"], json!(0));
+    }
+}

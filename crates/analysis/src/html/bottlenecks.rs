@@ -1,11 +1,10 @@
 //! The bottlenecks of all trials beside each other: the shares of their time, by what they waited for.
 
 use super::chart::{Chart, Column, Group, Kind, Unit, Word};
-use crate::contender::ContenderNames;
 use crate::held::held;
 use crate::report::Report;
 use crate::sections::first_of_each_cell;
-use crate::units::counted;
+use crate::trial_names::TrialNames;
 use std::collections::BTreeMap;
 
 /// A bar for the first trial of each cell of which enough was seen; none where there is none.
@@ -13,7 +12,7 @@ pub(crate) fn shares(report: &Report) -> Vec<Chart> {
     let measured = report.trials.iter();
     let measured = measured.filter_map(|trial| Some((trial, trial.measurement.as_ref()?)));
     let measured: Vec<_> = measured.collect();
-    let names = ContenderNames::of(&report.trials.iter().collect::<Vec<_>>());
+    let names = TrialNames::of(report);
     let cores = f64::from(report.manifest.host.cores);
     let mut words: BTreeMap<usize, &'static str> = BTreeMap::new();
     let mut trials = Vec::new();
@@ -27,14 +26,7 @@ pub(crate) fn shares(report: &Report) -> Vec<Chart> {
             words.insert(color, stretch.bottleneck.words());
             *spans.entry(color).or_default() += stretch.to_s - stretch.from_s;
         }
-        let name = format!(
-            "{}, {}, {}, r{}",
-            names.marked(trial),
-            trial.spec.durability,
-            counted(u64::from(trial.spec.workers), "worker"),
-            trial.spec.repeat
-        );
-        trials.push((name, spans));
+        trials.push((names.trial(trial), spans));
     }
     if trials.is_empty() {
         return Vec::new();

@@ -126,18 +126,6 @@ impl Browser {
         self.call("Emulation.setScriptExecutionDisabled", off);
     }
 
-    /// The open page as a PDF, on sheets of A4.
-    #[allow(dead_code, reason = "each test program uses its own part")]
-    pub fn pdf(&mut self) -> Vec<u8> {
-        use base64::Engine;
-        let a4 = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
-        let printed = self.call("Page.printToPDF", a4);
-        let data = printed["data"].as_str().unwrap();
-        base64::engine::general_purpose::STANDARD
-            .decode(data)
-            .unwrap()
-    }
-
     /// Presses a key and lets it go, where the focus is: its name, its number, the text that it makes.
     #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn press(&mut self, key: &str, number: u32, text: &str) {

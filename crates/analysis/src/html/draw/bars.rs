@@ -15,7 +15,7 @@ const ROW: usize = 40;
 const AXIS: usize = 36;
 
 /// Ticks of an axis along the bottom; every second one is left out where the chart is narrow.
-const TICKS: usize = 6;
+const TICKS: usize = 4;
 
 /// Names longer than these are shortened, in wide charts and in narrow ones.
 const LONG: usize = 60;

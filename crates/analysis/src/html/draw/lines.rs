@@ -11,7 +11,7 @@ use crate::units::seconds;
 const HEIGHT: usize = 240;
 
 /// Room above it, for the label of its figures, and below, for its axis.
-const ABOVE: usize = 20;
+const ABOVE: usize = 32;
 const BELOW: usize = 38;
 
 /// Lines are drawn in so many steps each way.

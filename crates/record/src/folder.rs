@@ -10,6 +10,7 @@
 //! ```
 
 use crate::histogram::{LoggedHistogram, read_log};
+use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
 use crate::regular::{self, Access};
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
@@ -213,7 +214,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::NewerFormat`] where a later trueput wrote it, [`Error::Invalid`] where it is no run
-    /// folder, [`Error::TooLarge`] where its manifest is too long, [`Error::Io`] where it cannot be
+    /// folder, [`Error::TooLarge`] where its manifest is too long or has too many values, [`Error::Io`] where it cannot be
     /// read.
     pub fn open_limited(path: &Path, most_bytes: u64) -> Result<(Self, RunManifest), Error> {
         let file = path.join(MANIFEST);
@@ -229,6 +230,7 @@ impl RunFolder {
             }
             _ => error,
         })?;
+        ValueLimit::new(most_bytes).add(&file, &bytes)?;
         let text = String::from_utf8(bytes)
             .map_err(|error| Error::invalid(&file, format!("it is no UTF-8 text: {error}")))?;
         check_format(&file, &text)?;
@@ -315,7 +317,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it or a line of it is too
-    /// long, [`Error::Invalid`] where it has too many damaged lines, [`Error::NewerFormat`] where a
+    /// long or it has too many values, [`Error::Invalid`] where it has too many damaged lines, [`Error::NewerFormat`] where a
     /// line is newer than this program.
     pub fn trials(&self) -> Result<StoredTrials, Error> {
         let path = self.path.join(TRIALS);
@@ -324,11 +326,13 @@ impl RunFolder {
             opened => opened.map_err(|source| Error::io(&path, source))?,
         };
         let mut lines = LineReader::new(file, &path, self.most_bytes)?;
+        let mut values = ValueLimit::new(self.most_bytes);
         let mut stored = StoredTrials::default();
         while let Some((number, line)) = lines.next()? {
             if line.is_empty() {
                 continue;
             }
+            values.add(&path, line)?;
             check_format(&path, &String::from_utf8_lossy(line))?;
             match serde_json::from_slice::<TrialRecord>(line) {
                 Ok(record) => stored.trials.push(record),

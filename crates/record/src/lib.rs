@@ -16,6 +16,7 @@ pub mod folder;
 pub mod histogram;
 pub mod host;
 pub mod isolation;
+mod json_values;
 pub mod ledger;
 mod lines;
 pub mod list;

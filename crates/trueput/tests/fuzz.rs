@@ -33,6 +33,12 @@ const MEMORY_KIB: u64 = 1 << 20;
 /// After this it hangs. A debug build on a busy machine takes a second or two.
 const HANGS_AFTER: Duration = Duration::from_secs(120);
 
+/// Bytes of a list that is made long: what a debug build reads in seconds.
+const MOST_REPEATED_BYTES: usize = 24 << 20;
+
+/// A second of a timeline in the fewest bytes: in memory it has about fifty times as many.
+const SHORT_SECOND: &str = "[0,[],[],0,0,0,0,0]";
+
 /// SplitMix64.
 struct Random(u64);
 
@@ -100,7 +106,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
         let length = bytes.len();
         let at = random.below(length);
         let end = (at + 1 + random.below(64)).min(length);
-        match random.below(9) {
+        match random.below(10) {
             _ if length == 0 => bytes.extend(b"{}"),
             0 => bytes[at] ^= 1 << random.below(8),
             1 => bytes[at] = random.next() as u8,
@@ -118,9 +124,37 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
                 let word = random.one(&WORDS).repeat(50_000);
                 bytes.splice(at..at, word.into_bytes());
             }
+            7 => repeat_element(bytes, at, random),
             _ => replace_number(bytes, at, random),
         }
     }
+}
+
+/// Repeats the first element of the next list up to a million times, or one that is shorter.
+fn repeat_element(bytes: &mut Vec<u8>, from: usize, random: &mut Random) {
+    let Some(begin) = bytes[from..].iter().position(|byte| *byte == b'[') else {
+        return;
+    };
+    let begin = from + begin + 1;
+    let (mut depth, mut end) = (0_usize, begin);
+    while let Some(byte) = bytes.get(end) {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b',' | b']' if depth == 0 => break,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        end += 1;
+    }
+    let short = [SHORT_SECOND, "\"\"", "0", "[]"];
+    let mut element = match random.below(2) {
+        0 => bytes[begin..end].to_vec(),
+        _ => random.one(&short).as_bytes().to_vec(),
+    };
+    element.push(b',');
+    let times = 100_000 * (1 + random.below(10));
+    let times = times.min(MOST_REPEATED_BYTES / element.len());
+    bytes.splice(begin..begin, element.repeat(times));
 }
 
 /// Replaces the next number by one at an end of some range.
@@ -421,4 +455,50 @@ fn a_program_that_dies_of_its_memory_is_caught() {
         .output()
         .unwrap();
     assert_eq!(limited.stdout, format!("{MEMORY_KIB}\n").into_bytes());
+}
+
+/// A run folder whose first trial's timeline has so many seconds, each in the fewest bytes.
+fn with_seconds(place: &Path, run: &Path, seconds: usize) {
+    copy(run, &place.join("input"));
+    let file = place.join("input/trials.jsonl");
+    let trials = std::fs::read_to_string(&file).unwrap();
+    let list = "\"timeline\":[";
+    let elements = format!("{SHORT_SECOND},").repeat(seconds);
+    let made = trials.replacen(list, &format!("{list}{elements}"), 1);
+    assert!(made.len() > trials.len());
+    std::fs::write(file, made).unwrap();
+}
+
+#[test]
+fn a_list_of_a_million_short_elements_is_refused_before_it_fills_the_memory() {
+    let bench = Bench::new();
+    let first = ["--engine", "lmdb", "--durability", "process"];
+    bench.run(&[&["run", "threen1", "--set", "finish=30"][..], &first].concat());
+    let runs = std::fs::read_dir(bench.path().join("results")).unwrap();
+    let run = runs.flatten().next().unwrap().path();
+    make_valid(&run);
+    let report = ["report", "input"].map(str::to_owned);
+    let refused = |place: &Path, file: &str| {
+        assert_eq!(outcome(place, &report), Ok(2));
+        let said = std::fs::read_to_string(place.join("stderr")).unwrap();
+        let expected = format!("{file}: it has more than 2097152 JSON values; raise the limit");
+        assert!(said.contains(&expected), "{said}");
+    };
+    let place = tempfile::tempdir().unwrap();
+    with_seconds(place.path(), &run, 1_000_000);
+    refused(place.path(), "trials.jsonl");
+    let place = tempfile::tempdir().unwrap();
+    copy(&run, &place.path().join("input"));
+    let manifest = place.path().join("input/run.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let left_out = "\"left_out\": [";
+    let empty = format!("{left_out}{}\"\"", "\"\",".repeat(10_000_000));
+    let made = text.replacen(&format!("{left_out}]"), &format!("{empty}]"), 1);
+    assert!(made.len() > text.len());
+    std::fs::write(&manifest, made).unwrap();
+    refused(place.path(), "run.json");
+    // What is just within the limit is read in that memory.
+    let place = tempfile::tempdir().unwrap();
+    with_seconds(place.path(), &run, 185_000);
+    assert_eq!(outcome(place.path(), &report), Ok(0));
 }

@@ -26,6 +26,9 @@ const TRIALS: &str = "trials.jsonl";
 const HISTOGRAMS: &str = "histograms";
 const END: &str = "end.json";
 
+/// The most trials that a run may have.
+pub const MAX_TRIALS: usize = 10_000;
+
 /// Bytes of `end.json` at most: it holds four facts.
 const MOST_END_BYTES: u64 = 1 << 20;
 

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use trueput_engine::knob::resolve;
 use trueput_engine::{Durability, Engine, Knob, Resolved, secret};
 use trueput_record::address::is_address_for;
+pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile,
     Unsupported, check_count, check_name,
@@ -24,9 +25,6 @@ use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Subject, Workload};
-
-/// The most trials that a plan may have.
-pub const MAX_TRIALS: usize = 10_000;
 
 /// A plan, expanded.
 #[derive(Debug, Clone, PartialEq)]

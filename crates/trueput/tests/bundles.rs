@@ -275,6 +275,29 @@ fn what_no_run_folder_has_is_named_and_refused() {
 }
 
 #[test]
+fn more_files_than_a_run_can_have_are_refused() {
+    let bench = Bench::new();
+    let (_, bundle) = bundled(&bench);
+    let mut archive = tar::Builder::new(Vec::new());
+    for number in 0..10_101 {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        header.set_mode(0o644);
+        let path = format!("a{number}/end.json");
+        archive.append_data(&mut header, path, &b""[..]).unwrap();
+    }
+    let said = refused(&bench, &deflated(&archive.into_inner().unwrap()));
+    let expected = "it holds more than 10100 files; a run has at most 10000 trials";
+    assert!(said.contains(expected), "{said}");
+    assert!(
+        bench
+            .run(&["report", bundle.to_str().unwrap()])
+            .status
+            .success()
+    );
+}
+
+#[test]
 fn links_and_fifos_in_a_run_folder_are_neither_read_nor_packed_nor_written_to() {
     let bench = Bench::new();
     let (run, _) = bundled(&bench);

@@ -11,7 +11,11 @@ use std::io::{BufRead, BufReader, Read, Result as IoResult};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tar::EntryType;
+use trueput_record::folder::MAX_TRIALS;
 use trueput_record::value::format_bytes;
+
+/// The most entries of a bundle: a log of histograms for each trial, and what else a run folder has.
+const MOST_ENTRIES: usize = MAX_TRIALS + 100;
 
 /// Reads no more than a limit of an archive, which may hold endless zeros in a few bytes.
 struct Limited<R> {
@@ -40,8 +44,10 @@ type Archive = tar::Archive<Limited<GzDecoder<BufReader<File>>>>;
 /// What a bundle has been found to hold.
 #[derive(Default)]
 struct Found {
-    /// The run folders' paths in the archive, in the order of their first files.
-    roots: Vec<PathBuf>,
+    /// The run folders' paths in the archive.
+    roots: BTreeSet<PathBuf>,
+    /// The one of its first file.
+    first_root: Option<PathBuf>,
     /// SHA-256 of each file of the record, by its path in the archive.
     sums: BTreeMap<PathBuf, String>,
     /// What the bundle says those sums are.
@@ -83,7 +89,12 @@ fn unpack_limited(
     });
     std::fs::create_dir_all(place.join("histograms")).map_err(said)?;
     let mut found = Found::default();
-    for entry in archive.entries().map_err(said)? {
+    for (index, entry) in archive.entries().map_err(said)?.enumerate() {
+        if index == MOST_ENTRIES {
+            return Err(format!(
+                "it holds more than {MOST_ENTRIES} files; a run has at most {MAX_TRIALS} trials"
+            ));
+        }
         take(&mut entry.map_err(said)?, place, &mut found)?;
     }
     read_to_the_end(archive)?;
@@ -126,11 +137,10 @@ fn take<R: Read>(
     if part == Part::Page {
         return Ok(());
     }
-    if !found.roots.contains(&root) {
-        found.roots.push(root.clone());
-    }
+    let is_first = found.first_root.get_or_insert_with(|| root.clone()) == &root;
+    found.roots.insert(root);
     // A second run is named below; its files are not to overwrite the first one's.
-    if found.roots.first() != Some(&root) {
+    if !is_first {
         found.sums.insert(path, String::new());
         return Ok(());
     }
@@ -178,8 +188,7 @@ fn read_to_the_end(archive: Archive) -> Result<(), String> {
 /// Whether it holds one run and nothing else, as it was packed.
 fn check(found: &Found) -> Result<(), String> {
     let is_run = |root: &&PathBuf| found.sums.contains_key(&root.join("run.json"));
-    let mut runs: Vec<&PathBuf> = found.roots.iter().filter(is_run).collect();
-    runs.sort();
+    let runs: Vec<&PathBuf> = found.roots.iter().filter(is_run).collect();
     let root = match runs[..] {
         [] => return Err("it has no run.json".to_owned()),
         [root] => root,

@@ -166,7 +166,8 @@ impl Answer {
             let of = self.not_ranked.iter().filter(|one| one.reason == reason);
             let of: Vec<_> = of.collect();
             let left = room.saturating_sub(lines.len());
-            if !of.is_empty() {
+            // A blank line and a heading say nothing by themselves.
+            if !of.is_empty() && left > 2 {
                 lines.extend(not_ranked_block(reason, &of, columns, left));
             }
         }

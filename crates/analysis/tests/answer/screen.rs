@@ -45,6 +45,7 @@ fn large(rankings: u32, contenders: u32, name: usize) -> Report {
 
 fn assert_fits(text: &str, layout: Layout, what: &str) {
     let lines: Vec<_> = text.lines().collect();
+    assert!(!text.contains("\n\n\n"), "{what}: a gap\n{text}");
     assert!(
         lines.len() <= layout.lines,
         "{what}: {} lines\n{text}",
@@ -79,8 +80,16 @@ fn the_answer_of_a_small_run_is_this_text() {
         "run folder: results/1".to_owned(),
         "page: results/1/report.html".to_owned(),
     ];
-    let text = Answer::of(&report).render(Layout::default(), &closing);
+    let answer = Answer::of(&report);
+    let text = answer.render(Layout::default(), &closing);
     assert_eq!(text, include_str!("screen.txt"));
+    for lines in 16..40 {
+        let layout = Layout {
+            lines,
+            ..Layout::default()
+        };
+        assert_fits(&answer.render(layout, &closing), layout, "a lower screen");
+    }
 }
 
 #[test]
@@ -103,6 +112,9 @@ fn check_sizes(rankings: u32, contenders: u32, path: &str) {
                 .trials
                 .push(failed(dead, &format!("{reason} {}", "why ".repeat(60))));
         }
+        report
+            .trials
+            .extend(cell(8_000, "null", Durability::None, 9e6, 3));
         let answer = Answer::of(&report);
         for width in [40, 63, 80, 120, 200] {
             let layout = Layout {

@@ -48,6 +48,7 @@ pub use crate::ledger::{LedgerKind, Step};
 pub use conditions::{ConditionLists, check_rate, parse_cpus, parse_memory, parse_numa};
 
 use crate::trial::Settings;
+use crate::value::format_bytes;
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -300,9 +301,9 @@ impl PlanFile {
         let name = Path::new(real.file_name().unwrap_or_default());
         let bytes = regular::read(folder, name, MOST_PLAN_BYTES).map_err(|error| match error {
             Error::Io { source, .. } => io(source),
-            Error::TooLarge { what, .. } => Error::TooLarge {
+            Error::TooLarge { .. } => Error::TooLarge {
                 path: path.to_owned(),
-                what: format!("{what}, and no plan is as long"),
+                what: format!("a plan may have at most {}", format_bytes(MOST_PLAN_BYTES)),
             },
             other => other,
         })?;

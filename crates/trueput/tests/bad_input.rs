@@ -473,7 +473,7 @@ fn a_plan_that_is_endless_or_no_regular_file_is_refused() {
     let (fifo, link) = ("plans/fifo.toml", "plans/link.toml");
     std::os::unix::fs::symlink("plain.toml", bench.path().join(link)).unwrap();
     std::fs::create_dir(bench.path().join("plans/folder.toml")).unwrap();
-    let long = "plans/long.toml: it has more than 4 MiB";
+    let long = "plans/long.toml: a plan may have at most 4 MiB";
     let cases: &[(&[&str], &[&str])] = &[
         (&["run", "plans/long.toml"], &[long]),
         (&["plan", "check", "plans/long.toml"], &[long]),

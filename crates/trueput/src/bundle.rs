@@ -8,7 +8,7 @@ pub use pack::pack;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::size_limit::{RAISE, SizeLimit};
+use crate::size_limit::{SizeLimit, explained};
 use layout::SUMS;
 use std::path::{Path, PathBuf};
 use trueput_analysis::Report;
@@ -64,14 +64,10 @@ impl Opened {
     /// An error that says what can be done, and whose path is the bundle's, and the file in it: the
     /// folder that it was unpacked to says nothing to the user.
     fn explained(&self, error: RecordError) -> Failure {
-        let error = match self.is_unpacked() {
+        explained(match self.is_unpacked() {
             true => self.renamed(error),
             false => error,
-        };
-        match error {
-            RecordError::TooLarge { .. } => Failure::usage(format!("{error}; {RAISE}")),
-            other => other.into(),
-        }
+        })
     }
 
     fn renamed(&self, error: RecordError) -> RecordError {

@@ -370,6 +370,16 @@ fn what_is_larger_than_the_limit_is_refused_and_the_limit_can_be_raised() {
     let said = refused(&bench, &encoder.finish().unwrap());
     assert!(said.contains("it unpacks to more than 256 MiB"), "{said}");
     assert!(said.contains("--max-size"), "{said}");
+    let resume = [
+        "run",
+        "--resume",
+        run.to_str().unwrap(),
+        "--max-size",
+        "1KiB",
+    ];
+    let said = refusal(&bench.run(&resume));
+    assert!(said.contains("run.json: it has more than 1 KiB"), "{said}");
+    assert!(said.contains("--max-size"), "{said}");
     for command in ["report", "compare", "history", "export", "bundle"] {
         let folder = run.to_str().unwrap();
         let lmdb = format!("{folder}:lmdb");

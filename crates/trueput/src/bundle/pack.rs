@@ -2,7 +2,7 @@
 
 use super::layout::{Part, SUMS, part};
 use crate::failure::Failure;
-use crate::size_limit::RAISE;
+use crate::size_limit::explained;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -43,13 +43,6 @@ pub fn pack(run: &Path, output: Option<&Path>, most_bytes: u64) -> Result<PathBu
         refuse(&error)
     })?;
     Ok(file)
-}
-
-fn explained(error: RecordError) -> Failure {
-    match error {
-        RecordError::TooLarge { .. } => Failure::usage(format!("{error}; {RAISE}")),
-        other => other.into(),
-    }
 }
 
 fn write_archive(file: File, run: &Path, name: &Path, files: &[PathBuf]) -> IoResult<()> {

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;
+use crate::size_limit::{SizeLimit, explained};
 use crate::trust::{Foreign, Trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,8 @@ pub struct Arguments {
     /// published one
     #[arg(
         value_name = "PLAN|WORKLOAD|published/ID",
-        required_unless_present = "resume"
+        required_unless_present = "resume",
+        conflicts_with = "SizeLimit"
     )]
     what: Option<String>,
     /// For published/ID: size of the run, as a part of the published size [default: fits a small
@@ -57,6 +59,8 @@ pub struct Arguments {
     places: Places,
     #[command(flatten)]
     trust: Trust,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// Runs the plan and says how it went.
@@ -85,7 +89,9 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 
 /// A run that is to go on, once what it names is trusted.
 fn resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
-    let (folder, manifest) = RunFolder::open(path)?;
+    // It may come from anybody: it is not trusted before it is read.
+    let opened = RunFolder::open_limited(path, arguments.size.most_bytes);
+    let (folder, manifest) = opened.map_err(explained)?;
     trueput_runner::check_folder(&folder)?;
     let work = arguments.places.work.as_deref();
     let foreign = Foreign::of_run(&folder, &manifest, work);

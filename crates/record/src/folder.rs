@@ -13,6 +13,7 @@ use crate::histogram::{LoggedHistogram, read_log};
 use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
 use crate::regular::{self, Access};
+use crate::trial::check_id;
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -282,13 +283,10 @@ impl RunFolder {
     /// A trial's latency histograms; `None` where their file is not there.
     ///
     /// # Errors
-    /// As [`read_log`]; [`Error::Invalid`] where the trial's name is no file's.
+    /// As [`read_log`]; [`Error::Invalid`] where the id is no trial's.
     pub fn histograms(&self, trial_id: &str) -> Result<Option<Vec<LoggedHistogram>>, Error> {
+        check_id(trial_id).map_err(|why| Error::invalid(&self.path, why))?;
         let within = histogram_within(trial_id);
-        if within.iter().count() != 2 || trial_id.contains('\0') {
-            let message = format!("'{trial_id}' is no name of a file");
-            return Err(Error::invalid(&self.path, message));
-        }
         match read_log(&self.path, &within) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
             read => read.map(Some),

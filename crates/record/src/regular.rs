@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,12 @@ fn parent_of(folder: &Path, within: &Path) -> IoResult<(OwnedFd, PathBuf)> {
     let empty = folder.as_os_str().is_empty();
     let folder = if empty { Path::new(".") } else { folder };
     let mut at = open_at_path(folder, flags, Mode::empty())?;
-    let mut names: Vec<_> = within.iter().collect();
+    // What began with `/` would be opened from the root, not from the folder.
+    let names = within.components().map(|part| match part {
+        Component::Normal(name) => Ok(name),
+        _ => Err(IoError::other("its path leads out of the folder")),
+    });
+    let mut names = names.collect::<IoResult<Vec<_>>>()?;
     let name = names
         .pop()
         .ok_or_else(|| IoError::other("no file is named"))?;
@@ -170,6 +175,9 @@ mod tests {
             ("fifo", "it is a FIFO"),
             ("inner", "it is a folder"),
             ("none", "No such file"),
+            (elsewhere.join("secret").to_str().unwrap(), "leads out"),
+            ("../elsewhere/secret", "leads out"),
+            ("inner/../../elsewhere/secret", "leads out"),
         ] {
             let told = said(within).unwrap_err();
             assert!(told.contains(why), "{within}: {told}");

@@ -11,6 +11,20 @@ use std::str::FromStr;
 /// Settings by name: of a workload, or the knobs of an engine.
 pub type Settings = BTreeMap<String, Value>;
 
+/// An id names files and folders, so it must be a plain file name.
+///
+/// # Errors
+/// One sentence: what was given and what an id is made of.
+pub fn check_id(id: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.chars().all(plain) {
+        return Ok(());
+    }
+    Err(format!(
+        "'{id}' is not a trial id: use letters, digits, '-', '_' and '.'"
+    ))
+}
+
 /// What executes the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

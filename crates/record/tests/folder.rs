@@ -292,3 +292,24 @@ fn a_folder_without_its_file_of_trials_has_none_yet_and_takes_them() {
     folder.append(&numbered(1)).unwrap();
     assert_eq!(ids(&folder.trials().unwrap().trials), ["0001"]);
 }
+
+#[test]
+fn a_trial_id_that_is_a_path_is_not_looked_up() {
+    let (_place, folder) = new_folder();
+    let elsewhere = tempfile::tempdir().unwrap();
+    write(elsewhere.path().join("log.hlog"), "no log").unwrap();
+    let absolute = elsewhere.path().join("log");
+    for id in [
+        absolute.to_str().unwrap(),
+        "/a",
+        "../a",
+        "..",
+        "",
+        "a/b",
+        "a\0b",
+    ] {
+        let error = folder.histograms(id).unwrap_err().to_string();
+        assert!(error.contains("is not a trial id"), "{id}: {error}");
+    }
+    assert!(folder.histograms("0001-lmdb_a.b").unwrap().is_none());
+}

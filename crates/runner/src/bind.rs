@@ -63,7 +63,7 @@ impl Bound {
 /// # Errors
 /// One sentence: what was given and what would be right.
 pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, String> {
-    check_id(&spec.id)?;
+    trueput_record::trial::check_id(&spec.id)?;
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
         Subject::Engine => registry.engine(&spec.engine)?,
@@ -210,17 +210,6 @@ pub(crate) fn in_words(name: &str, error: trueput_engine::Error) -> String {
         trueput_engine::Error::Unsupported(why) => why,
         other => format!("{name}: {other}"),
     }
-}
-
-/// An id names files and folders, so it must be a plain file name.
-fn check_id(id: &str) -> Result<(), String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.chars().all(plain) {
-        return Ok(());
-    }
-    Err(format!(
-        "'{id}' is not a trial id: use letters, digits, '-', '_' and '.'"
-    ))
 }
 
 fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! A run's trials for other programs: JSON Lines, OpenMetrics.
 
-use crate::rankings::{headline, superseded, why_unranked};
+use crate::rankings::{LastAttempts, headline, why_unranked};
 use crate::report::Report;
 use crate::tpcc;
 use serde::Serialize;
@@ -135,9 +135,10 @@ fn sampled(reports: &[Report]) -> Vec<Sampled<'_>> {
     let mut sampled = Vec::new();
     for report in reports {
         let trials = &report.trials;
+        let attempts = LastAttempts::of(trials);
         let last: Vec<&TrialRecord> = trials
             .iter()
-            .filter(|trial| !superseded(trial, trials))
+            .filter(|trial| !attempts.supersede(trial))
             .collect();
         for &trial in &last {
             let labels = labels(report, &trial.spec);

@@ -14,7 +14,7 @@ use crate::contender::ContenderNames;
 use crate::inference::{Comparison, compare_among};
 use crate::over_time::counted;
 use crate::published::{changes, transactions_per_minute};
-use crate::rankings::{headline, superseded, why_unranked};
+use crate::rankings::{LastAttempts, headline, why_unranked};
 use crate::report::Report;
 use crate::statistics::{Summary, median};
 use serde::Serialize;
@@ -249,7 +249,8 @@ impl<'a> Builder<'a> {
     fn ground(&self, spec: &'a TrialSpec, headline: &str) -> Ground<'a> {
         let trials = self.report.trials.iter();
         let of_cell = trials.filter(|trial| trial.spec.cell == spec.cell);
-        let latest = of_cell.filter(|trial| !superseded(trial, &self.report.trials));
+        let attempts = LastAttempts::of(&self.report.trials);
+        let latest = of_cell.filter(|trial| !attempts.supersede(trial));
         let trials: Vec<_> = latest.collect();
         let counting = trials
             .iter()

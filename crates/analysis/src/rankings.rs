@@ -17,7 +17,7 @@ use crate::marks::{Mark, NO_HISTOGRAMS, marked, marks};
 use crate::volatile;
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trueput_record::folder::{RunManifest, SplitBy};
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Isolation, Outcome, TrialRecord, TrialSpec};
@@ -122,7 +122,8 @@ pub(crate) fn groups<'a>(
             && isolation(one) == isolation(other)
     };
     let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
-    for trial in trials.iter().filter(|trial| !superseded(trial, trials)) {
+    let last = LastAttempts::of(trials);
+    for trial in trials.iter().filter(|trial| !last.supersede(trial)) {
         match groups.iter_mut().find(|group| same(group[0], trial)) {
             Some(group) => group.push(trial),
             None => groups.push(vec![trial]),
@@ -160,18 +161,26 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     rankings
 }
 
-/// A trial that did not run to its end and was run again later: the later line speaks for it.
-pub(crate) fn superseded(trial: &TrialRecord, trials: &[TrialRecord]) -> bool {
-    let not_interrupted = |other: &&TrialRecord| {
-        other.spec.id == trial.spec.id && other.outcome != Outcome::Interrupted
-    };
-    match trial.outcome {
-        Outcome::Interrupted => trials.iter().any(|other| not_interrupted(&other)),
-        Outcome::Failed { .. } => trials
+/// The last attempt at each trial that was not interrupted, by the trial's id.
+pub(crate) struct LastAttempts<'a>(HashMap<&'a str, &'a TrialRecord>);
+
+impl<'a> LastAttempts<'a> {
+    /// Those of a run's trials, in the order in which they ended.
+    pub(crate) fn of(trials: &'a [TrialRecord]) -> Self {
+        let ended = trials
             .iter()
-            .rfind(not_interrupted)
-            .is_some_and(|last| last != trial),
-        Outcome::Valid | Outcome::Invalid { .. } => false,
+            .filter(|trial| trial.outcome != Outcome::Interrupted);
+        Self(ended.map(|trial| (&*trial.spec.id, trial)).collect())
+    }
+
+    /// Whether a trial did not run to its end and was run again later: the later line speaks for it.
+    pub(crate) fn supersede(&self, trial: &TrialRecord) -> bool {
+        let last = self.0.get(&*trial.spec.id);
+        match trial.outcome {
+            Outcome::Interrupted => last.is_some(),
+            Outcome::Failed { .. } => last.is_some_and(|last| *last != trial),
+            Outcome::Valid | Outcome::Invalid { .. } => false,
+        }
     }
 }
 

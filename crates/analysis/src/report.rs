@@ -1,7 +1,7 @@
 //! A run folder, read and ready to be written as a report.
 
 use crate::charts::Charts;
-use crate::rankings::superseded;
+use crate::rankings::LastAttempts;
 use crate::{csv, html, integrity, json, markdown, narrate, terminal};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -197,9 +197,10 @@ impl Report {
             let trials = self.trials.iter();
             trials.filter(|trial| status(&trial.outcome)).count()
         };
+        let attempts = LastAttempts::of(&self.trials);
         let not_run_again = |status: fn(&Outcome) -> bool| {
             let trials = self.trials.iter();
-            let last = trials.filter(|it| status(&it.outcome) && !superseded(it, &self.trials));
+            let last = trials.filter(|it| status(&it.outcome) && !attempts.supersede(it));
             last.map(|trial| &trial.spec.id).collect::<BTreeSet<_>>()
         };
         let mut tally = Tally {

@@ -5,7 +5,7 @@ use crate::compare::rate;
 use crate::document::{Block, Column, Table};
 use crate::inference::{Shape, drift, outliers, shape};
 use crate::over_time;
-use crate::rankings::{headline, superseded, why_unranked};
+use crate::rankings::{LastAttempts, headline, why_unranked};
 use crate::report::Report;
 use crate::statistics::median;
 use crate::trial_names::TrialNames;
@@ -74,10 +74,11 @@ pub(crate) fn section(report: &Report, charts: Charts) -> Vec<Block> {
 }
 
 fn cells(report: &Report) -> Vec<Repeats<'_>> {
+    let attempts = LastAttempts::of(&report.trials);
     let trials: Vec<&TrialRecord> = report
         .trials
         .iter()
-        .filter(|trial| !superseded(trial, &report.trials))
+        .filter(|trial| !attempts.supersede(trial))
         .collect();
     let names = TrialNames::of(report);
     let mut cells: BTreeMap<u32, Repeats<'_>> = BTreeMap::new();

@@ -30,6 +30,9 @@ const END: &str = "end.json";
 /// The most trials that a run may have.
 pub const MAX_TRIALS: usize = 10_000;
 
+/// Lines of `trials.jsonl` at most: some attempts at each trial.
+const MOST_LINES: usize = 4 * MAX_TRIALS;
+
 /// Bytes of `end.json` at most: it holds four facts.
 const MOST_END_BYTES: u64 = 1 << 20;
 
@@ -318,7 +321,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it or a line of it is too
-    /// long or it has too many values, [`Error::Invalid`] where it has too many damaged lines, [`Error::NewerFormat`] where a
+    /// long or it has too many values, [`Error::Invalid`] where it has too many lines or damaged ones, [`Error::NewerFormat`] where a
     /// line is newer than this program.
     pub fn trials(&self) -> Result<StoredTrials, Error> {
         let path = self.path.join(TRIALS);
@@ -332,6 +335,13 @@ impl RunFolder {
         while let Some((number, line)) = lines.next()? {
             if line.is_empty() {
                 continue;
+            }
+            if stored.trials.len() == MOST_LINES {
+                let message = format!(
+                    "it has more than {MOST_LINES} trials; a run has at most {MAX_TRIALS}, and \
+                     space for four attempts at each"
+                );
+                return Err(Error::invalid(path, message));
             }
             values.add(&path, line)?;
             check_format(&path, &String::from_utf8_lossy(line))?;

@@ -313,3 +313,16 @@ fn a_trial_id_that_is_a_path_is_not_looked_up() {
     }
     assert!(folder.histograms("0001-lmdb_a.b").unwrap().is_none());
 }
+
+#[test]
+fn more_lines_than_the_attempts_of_a_run_are_refused() {
+    let (_place, folder) = new_folder();
+    let mut short = numbered(1);
+    short.measurement = None;
+    folder.append(&short).unwrap();
+    let path = folder.path().join("trials.jsonl");
+    let line = read_to_string(&path).unwrap();
+    write(&path, line.repeat(40_001)).unwrap();
+    let error = folder.trials().unwrap_err().to_string();
+    assert!(error.contains("more than 40000 trials"), "{error}");
+}

@@ -5,7 +5,7 @@ use super::select::Selector;
 use crate::at_rate;
 use crate::contender::ContenderNames;
 use crate::marks::{Mark, marked, marks_of};
-use crate::rankings::{headline, superseded, why_unranked};
+use crate::rankings::{LastAttempts, headline, why_unranked};
 use crate::report::Report;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -143,7 +143,8 @@ impl Side {
         let chosen = trials
             .iter()
             .filter(|trial| self.selector.admits(&trial.spec));
-        chosen.filter(|trial| !superseded(trial, trials)).collect()
+        let attempts = LastAttempts::of(trials);
+        chosen.filter(|trial| !attempts.supersede(trial)).collect()
     }
 
     /// The cells in which at least one trial counts. Trials that differ in nothing but their number

@@ -20,8 +20,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, CacheCount, CacheScope, CacheUse, Capabilities, Database, Durability, Engine, Error,
-    Info, Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheCount, CacheKnob, CacheScope, CacheUse, Capabilities, Database, Durability, Engine,
+    Error, Info, Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value,
+    Window,
 };
 
 const TITLE: &str = "Berkeley DB";
@@ -131,6 +132,10 @@ impl Engine for BerkeleyDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("cache_size"))
     }
 
     fn workaround(&self, knobs: &Resolved) -> Option<String> {

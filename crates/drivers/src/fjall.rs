@@ -16,8 +16,8 @@ use session::FjallSession;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind, Knob,
-    OpenSpec, Promise, Resolved, Result, Session, Value,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind,
+    Knob, OpenSpec, Promise, Resolved, Result, Session, Value,
 };
 
 /// The fjall driver.
@@ -249,6 +249,10 @@ impl Engine for Fjall {
 
     fn knobs(&self) -> &'static [Knob] {
         KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("cache_size"))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

@@ -19,8 +19,8 @@ use install::Installation;
 use knobs::Shape;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, Native,
-    OpenSpec, Promise, Resolved, Result, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob,
+    Native, OpenSpec, Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "GT.M";
@@ -147,6 +147,16 @@ impl Engine for Gtm {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn cache_knob(&self, knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        match knobs.text("access_method") {
+            "MM" => Err("has no buffers of its own with access_method=MM"),
+            _ => Ok(CacheKnob {
+                unit_bytes: knobs.unsigned("block_size"),
+                ..CacheKnob::bytes("global_buffers")
+            }),
+        }
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

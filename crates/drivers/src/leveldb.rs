@@ -13,8 +13,8 @@ use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Installable, Isolation, Knob,
-    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
+    Isolation, Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "LevelDB";
@@ -170,6 +170,10 @@ impl Engine for LevelDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("block_cache"))
     }
 
     fn workaround(&self, _knobs: &Resolved) -> Option<String> {

@@ -14,8 +14,8 @@ use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Installable, Isolation, Kind,
-    Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
+    Isolation, Kind, Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The system's own LMDB, which can be named; the one that is compiled in is the default.
@@ -185,6 +185,10 @@ impl Engine for Lmdb {
 
     fn knobs(&self) -> &'static [Knob] {
         KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Err("maps its file, so that the kernel's page cache is its cache")
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Isolation,
-    Knob, Observer, OpenSpec, Promise, Resolved, Result, Service, secret,
+    Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info,
+    Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Service, secret,
 };
 
 /// The MariaDB driver.
@@ -175,6 +175,10 @@ impl Engine for MariaDb {
 
     fn knobs(&self) -> &'static [Knob] {
         KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("innodb_buffer_pool_size"))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

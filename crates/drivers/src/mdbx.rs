@@ -13,8 +13,8 @@ use environment::{Environment, Setup};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, OpenSpec,
-    Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob,
+    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 const SEARCH: Search = Search {
@@ -120,6 +120,10 @@ impl Engine for Mdbx {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Err("maps its file, so that the kernel's page cache is its cache")
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

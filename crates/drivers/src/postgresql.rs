@@ -23,8 +23,8 @@ pub(crate) use owned::LOCK;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info, Isolation,
-    Knob, OpenSpec, Promise, Resolved, Result, Service, Window, secret,
+    Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info,
+    Isolation, Knob, OpenSpec, Promise, Resolved, Result, Service, Window, secret,
 };
 use wire::Connection;
 
@@ -202,6 +202,13 @@ impl Engine for Postgresql {
         match self.users() {
             Some(_) => knobs::OF_A_SESSION,
             None => knobs::KNOBS,
+        }
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        match self.users() {
+            Some(_) => Err("is a server of yours, whose cache is sized where it is started"),
+            None => Ok(CacheKnob::bytes("shared_buffers")),
         }
     }
 

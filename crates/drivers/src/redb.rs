@@ -18,8 +18,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind, Knob,
-    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind,
+    Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 /// The redb driver.
@@ -155,6 +155,10 @@ impl Engine for Redb {
 
     fn knobs(&self) -> &'static [Knob] {
         KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("cache_size"))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

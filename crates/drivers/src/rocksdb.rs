@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 use symbols::Symbols;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Happening, Info, Isolation, Knob,
-    OpenSpec, Promise, Resolved, Result, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Happening, Info,
+    Isolation, Knob, OpenSpec, Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "RocksDB";
@@ -149,6 +149,10 @@ impl Engine for RocksDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("block_cache"))
     }
 
     fn workaround(&self, knobs: &Resolved) -> Option<String> {

@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, CacheCount, CacheScope, Capabilities, Database, Dialect, Durability, Engine, Info,
-    Installable, Isolation, Kind, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session,
-    Value, Window,
+    Build, CacheCount, CacheKnob, CacheScope, Capabilities, Database, Dialect, Durability, Engine,
+    Info, Installable, Isolation, Kind, Knob, Observer, OpenSpec, Promise, Resolved, Result,
+    Session, Value, Window,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -275,6 +275,13 @@ impl Engine for Sqlite {
 
     fn knobs(&self) -> &'static [Knob] {
         KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob {
+            per_session: true,
+            ..CacheKnob::bytes("cache_size")
+        })
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

@@ -15,8 +15,8 @@ use environment::{Environment, Loaded};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob, OpenSpec,
-    Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob,
+    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "TokuDB";
@@ -116,6 +116,10 @@ impl Engine for TokuDb {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("cache_size"))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

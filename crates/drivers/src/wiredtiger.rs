@@ -17,8 +17,8 @@ use shim::Api;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
-    Build, Capabilities, Database, Durability, Engine, Error, Info, Installable, Isolation, Knob,
-    Observer, OpenSpec, Promise, Resolved, Result, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
+    Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -128,6 +128,10 @@ impl Engine for WiredTiger {
 
     fn knobs(&self) -> &'static [Knob] {
         knobs::KNOBS
+    }
+
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Ok(CacheKnob::bytes("cache_size"))
     }
 
     fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {

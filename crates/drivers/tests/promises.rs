@@ -4,8 +4,8 @@
 
 mod support;
 
-use support::settings;
-use trueput_engine::{Durability, Engine, Error, Promise, Result, Value, knob};
+use support::{open, settings};
+use trueput_engine::{CacheKnob, Durability, Engine, Error, Promise, Result, Value, knob};
 
 fn engine(name: &str) -> &'static dyn Engine {
     let mut all = trueput_drivers::registry().iter();
@@ -195,4 +195,73 @@ fn tokudb_says_when_its_log_is_flushed() {
     let never = [("checkpoint_period", Value::Integer(0))];
     assert!(window(&[]).2.contains("at a checkpoint"));
     assert!(!window(&never).2.contains("at a checkpoint"));
+}
+
+/// The knob that sizes an engine's cache, with the knobs' defaults.
+fn cache_knob(engine: &dyn Engine) -> std::result::Result<CacheKnob, &'static str> {
+    let defaults = knob::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
+    engine.cache_knob(&defaults)
+}
+
+#[test]
+fn every_engine_with_a_cache_of_its_own_takes_a_size_for_it() {
+    let mut without = Vec::new();
+    for engine in trueput_drivers::registry() {
+        let name = engine.info().name;
+        let Ok(cache) = cache_knob(*engine) else {
+            without.push(name);
+            continue;
+        };
+        for bytes in [32_u64 << 20, 256 << 20] {
+            let given = settings(&[(cache.name, cache.value(bytes))]);
+            let knobs = knob::resolve(name, engine.knobs(), &given).unwrap();
+            assert_eq!(cache.size_bytes(&knobs), bytes, "{name}");
+        }
+    }
+    assert_eq!(without, ["null", "lmdb", "mdbx", "odbc"]);
+}
+
+#[test]
+fn a_cache_of_blocks_follows_the_size_of_a_block() {
+    let gtm = engine("gtm");
+    let of = |given: &[(&str, Value)]| {
+        gtm.cache_knob(&knob::resolve("gtm", gtm.knobs(), &settings(given)).unwrap())
+    };
+    let value = |given| of(given).unwrap().value(64 << 20);
+    assert_eq!(value(&[]), Value::Integer(16_384));
+    assert_eq!(
+        value(&[("block_size", Value::from("8KiB"))]),
+        Value::Integer(8_192)
+    );
+    assert!(of(&[("access_method", Value::from("MM"))]).is_err());
+}
+
+#[test]
+fn an_engine_that_is_opened_reports_the_size_that_its_cache_was_given() {
+    let mut reported = Vec::new();
+    for engine in trueput_drivers::registry() {
+        let name = engine.info().name;
+        let Ok(cache) = cache_knob(*engine) else {
+            continue;
+        };
+        if engine.build().is_err() || engine.service().is_some() {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let level = Durability::ALL
+            .into_iter()
+            .find(|&level| engine.promise(level).is_some());
+        let given = [(cache.name, cache.value(48 << 20))];
+        let database = open(*engine, folder.path(), level.unwrap(), &given).unwrap();
+        let said = database.settings().unwrap();
+        let of_cache = said.get(cache.name).map(ToString::to_string);
+        // SQLite counts KiB, as negative numbers.
+        let sizes = [48_i64 << 20, -(48 << 10)].map(|size| size.to_string());
+        // Not every engine says the size by the knob's name.
+        if let Some(text) = of_cache {
+            assert!(sizes.contains(&text), "{name}: {text}");
+            reported.push(name);
+        }
+    }
+    assert!(reported.contains(&"sqlite"), "{reported:?}");
 }

@@ -7,6 +7,7 @@
 //! A new engine is one type that implements [`Engine`] and passes [`conformance::run`].
 
 pub mod cache;
+mod cache_knob;
 pub mod conformance;
 pub mod error;
 pub mod happening;
@@ -24,6 +25,7 @@ pub mod sql;
 pub mod storage;
 
 pub use cache::{CacheCount, CacheScope};
+pub use cache_knob::CacheKnob;
 pub use error::{Error, Result};
 pub use happening::Happening;
 pub use knob::{Kind, Knob, Resolved};
@@ -143,6 +145,14 @@ pub trait Engine: Send + Sync {
 
     /// Its settings that a plan may turn.
     fn knobs(&self) -> &'static [Knob];
+
+    /// The knob that sizes its own cache, with these knobs; `--cache` sets it.
+    ///
+    /// # Errors
+    /// Why there is none, in words that follow the engine's name: `maps its file`.
+    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+        Err("has no knob that sizes a cache")
+    }
 
     /// Opens the database in `spec.directory`, making it if it is not there.
     ///

@@ -9,8 +9,8 @@ use crate::protocol::{Assignment, Part, Report};
 use crate::{Event, Phase, host};
 use std::path::Path;
 use std::time::Duration;
-use trueput_record::TrialSpec;
 use trueput_record::measurement::{Check, Conformance};
+use trueput_record::{TrialSpec, Value};
 
 /// No trial has such an id.
 const FOLDER: &str = ".conformance";
@@ -18,6 +18,9 @@ const FOLDER: &str = ".conformance";
 /// The suite takes a second or two. An engine that hangs in one call cannot be cut short from inside
 /// its process, so the process is.
 const LIMIT: Duration = Duration::from_secs(180);
+
+/// What the failure of a trial begins with whose own input was the reason.
+pub(crate) const BAD_INPUT: &str = "bad input: ";
 
 /// What is known of a contender's conformance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,9 @@ pub(crate) enum ConformanceResult {
         /// The failures, one sentence each.
         reasons: Vec<String>,
     },
+    /// It opens no database with the knobs that the trial gives, and does with others: in one
+    /// sentence, which begins with [`BAD_INPUT`].
+    KnobsRefused(String),
 }
 
 /// What the suite finds of a trial's engine at its level, with its knobs and its allocator. It runs
@@ -63,7 +69,10 @@ pub(crate) fn check(
     let cached = cache.zip(cache_key);
     let found = match cached.as_ref().and_then(|(cache, key)| cache.find(key)) {
         Some(passed) => ConformanceResult::Passed(Some(passed)),
-        None => run_suite(context, spec, cached)?,
+        None => {
+            let found = run_suite(context, spec, cached)?;
+            blame_knobs(context, spec, found)?
+        }
     };
     tell(context, spec, &found);
     context.conformance.insert(key, found.clone());
@@ -78,6 +87,8 @@ fn tell(context: &mut Context<'_>, spec: &TrialSpec, found: &ConformanceResult) 
         }
         ConformanceResult::Passed(None) => (0, Vec::new(), None),
         ConformanceResult::Failed { passed, reasons } => (*passed, reasons.clone(), None),
+        // The trial's own line says it.
+        ConformanceResult::KnobsRefused(_) => return,
     };
     context.tell(&Event::ConformanceChecked {
         contender: spec.contender(),
@@ -138,6 +149,78 @@ fn run_suite(
         cache.store(key, &passed, loaded);
     }
     Ok(ConformanceResult::Passed(Some(passed)))
+}
+
+/// Where an engine opened no database at all: whether it does with the default of a knob that the trial
+/// turns. Then it is the knob's value that the engine cannot have, and its conformance is not known.
+///
+/// # Errors
+/// As [`check`].
+fn blame_knobs(
+    context: &mut Context<'_>,
+    spec: &TrialSpec,
+    found: ConformanceResult,
+) -> Result<ConformanceResult, Halt> {
+    let ConformanceResult::Failed { passed, reasons } = &found else {
+        return Ok(found);
+    };
+    // A check that wants a refusal passes where nothing can be opened.
+    let opens_nothing = match reasons.as_slice() {
+        [reason] => *passed == 0 || engines_words(reason).starts_with("open: "),
+        _ => false,
+    };
+    if !opens_nothing {
+        return Ok(found);
+    }
+    let turned = turned_knobs(context, spec);
+    let each = turned.iter().map(|knob| vec![knob.clone()]);
+    let together = (turned.len() > 1).then(|| turned.clone());
+    for knobs in each.chain(together) {
+        let mut other = spec.clone();
+        for (name, default) in &knobs {
+            other.knobs.insert(name.clone(), default.clone());
+        }
+        let passes = match run_suite(context, &other, None)? {
+            ConformanceResult::Failed {
+                reasons: others, ..
+            } => others != *reasons,
+            _ => true,
+        };
+        if passes {
+            let given = |(name, _): &(String, Value)| {
+                let value = spec.knobs.get(name).map(ToString::to_string);
+                format!("{}.{name}={}", spec.engine, value.unwrap_or_default())
+            };
+            let given: Vec<_> = knobs.iter().map(given).collect();
+            let said = reasons
+                .first()
+                .map_or("nothing", |reason| engines_words(reason));
+            return Ok(ConformanceResult::KnobsRefused(format!(
+                "{BAD_INPUT}{} cannot be had here; the engine says: {said}",
+                given.join(" with ")
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// The knobs of a trial that do not stand at their defaults, with these.
+fn turned_knobs(context: &Context<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
+    let Ok(bound) = bind(context.registry, spec) else {
+        return Vec::new();
+    };
+    let defaults = bound.engine.knobs().iter();
+    let defaults = defaults.map(|knob| (knob.name.to_owned(), knob.kind.default_value()));
+    defaults
+        .filter(|(name, default)| spec.knobs.get(name).is_some_and(|value| value != default))
+        .collect()
+}
+
+/// What the engine said, without the checks that it said it to.
+fn engines_words(reason: &str) -> &str {
+    let after_checks = reason.strip_prefix("conformance, ");
+    let words = after_checks.and_then(|rest| rest.split_once(": "));
+    words.map_or(reason, |(_, words)| words)
 }
 
 fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
@@ -219,5 +302,7 @@ mod tests {
             ["conformance, puts and 2 more: no such file"]
         );
         assert_eq!(failures(&[]).len(), 1);
+        assert_eq!(engines_words(&failures(&closed)[0]), "no such file");
+        assert_eq!(engines_words("no server: full"), "no server: full");
     }
 }

@@ -2,12 +2,14 @@
 //! memory that they may have.
 
 use crate::Phase;
+use crate::bind::bind;
 use crate::context::{Context, Halt};
 use crate::crash::{Aftermath, recover};
 use crate::execution::{Ran, Running, Work};
 use crate::host::cgroup::{Controller, MemoryGroup};
 use crate::host::page_cache;
 use crate::hosting::Hosting;
+use crate::matrix::cache;
 use crate::phase::alone_in;
 use crate::process::Pool;
 use crate::protocol::{Assignment, Report};
@@ -63,7 +65,8 @@ pub(crate) fn start_within<'a>(
     }
     let running = Running::start(context, spec, work, hosting.pid(), group.as_ref());
     let memory = group.as_ref().map(MemoryGroup::usage);
-    let running = running.map_err(|halt| explained(hosting.explained(halt), memory))?;
+    let running = running
+        .map_err(|halt| explained(hosting.explained(halt), memory, || advice(context, spec)))?;
     Ok((running, Under { cold_start, group }))
 }
 
@@ -81,7 +84,8 @@ pub(crate) fn end_within(
 ) -> Result<(Ran, Began), Halt> {
     let Under { cold_start, group } = under;
     let memory = group.as_ref().map(MemoryGroup::usage);
-    let ran = ran.map_err(|halt| explained(hosting.explained(halt), memory));
+    let ran =
+        ran.map_err(|halt| explained(hosting.explained(halt), memory, || advice(context, spec)));
     let aftermath = match &ran {
         Ok(ran) if ran.killed > 0 => Some(recover(context, spec, work, hosting, ran.killed)?),
         _ => None,
@@ -129,8 +133,10 @@ pub(crate) fn alone_within(
 ) -> Result<Report, Halt> {
     let group = group_for(&assignment.spec.conditions)?;
     let pool = Pool::within(group.as_ref());
+    let spec = assignment.spec.clone();
     let done = alone_in(pool, context, assignment, None, None, what);
-    done.map_err(|halt| explained(halt, group.as_ref().map(MemoryGroup::usage)))
+    let memory = group.as_ref().map(MemoryGroup::usage);
+    done.map_err(|halt| explained(halt, memory, || advice(context, &spec)))
 }
 
 /// The control group that limits a trial's memory; `None` where there is no limit.
@@ -146,18 +152,34 @@ fn starts_cold(conditions: &Conditions) -> bool {
     conditions.start == Start::Cold || conditions.memory_bytes.is_some()
 }
 
-/// Says of a failure that the memory limit was its reason, where it was.
-fn explained(halt: Halt, memory: Option<MemoryUse>) -> Halt {
+/// Says of a failure that the memory limit was its reason, where it was, and what sizes the cache.
+fn explained(halt: Halt, memory: Option<MemoryUse>, advice: impl Fn() -> String) -> Halt {
     match (halt, memory) {
         (Halt::Failed(reason), Some(memory)) if memory.kills > 0 => {
             let limit = format_bytes(memory.limit_bytes);
             let killed = format!("killed by the memory limit of {limit}");
+            let advice = advice();
             Halt::Failed(match reason.contains("killed by SIGKILL") {
-                true => reason.replacen("killed by SIGKILL", &killed, 1),
-                false => format!("{reason}; a process was {killed}"),
+                true => format!(
+                    "{}{advice}",
+                    reason.replacen("killed by SIGKILL", &killed, 1)
+                ),
+                false => format!("{reason}; a process was {killed}{advice}"),
             })
         }
         (halt, _) => halt,
+    }
+}
+
+/// What sizes the cache of a trial's engine, in words that follow a failure.
+fn advice(context: &Context<'_>, spec: &TrialSpec) -> String {
+    let limit = spec.conditions.memory_bytes.unwrap_or_default();
+    match bind(context.registry, spec) {
+        Ok(bound) if bound.engine.capabilities().retains_data => {
+            let text = cache::advice(&*bound.engine, &bound.knobs, spec.workers, limit);
+            format!("; {text}")
+        }
+        _ => String::new(),
     }
 }
 
@@ -183,7 +205,9 @@ mod tests {
     }
 
     fn reason(reason: &str, memory: Option<MemoryUse>) -> String {
-        match explained(Halt::Failed(reason.to_owned()), memory) {
+        match explained(Halt::Failed(reason.to_owned()), memory, || {
+            "; advice".to_owned()
+        }) {
             Halt::Failed(reason) => reason,
             Halt::Interrupted => String::new(),
         }
@@ -194,12 +218,12 @@ mod tests {
         let killed = "worker 0 (process 7) was killed by SIGKILL";
         assert_eq!(
             reason(killed, memory(1)),
-            "worker 0 (process 7) was killed by the memory limit of 64 MiB"
+            "worker 0 (process 7) was killed by the memory limit of 64 MiB; advice"
         );
         assert_eq!(reason(killed, memory(0)), killed);
         assert_eq!(reason(killed, None), killed);
         let other = reason("worker 0: the native program ended", memory(1));
-        assert!(other.ends_with("was killed by the memory limit of 64 MiB"));
+        assert!(other.ends_with("was killed by the memory limit of 64 MiB; advice"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
 
+pub(crate) mod cache;
 mod conditions;
 mod ineffective;
 mod names;
@@ -90,7 +91,8 @@ pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Resu
     let mut left_out = Vec::new();
     expansion.leave_out_file_systems(&mut left_out)?;
     let mut cells = Vec::new();
-    let rivals = expansion.rivals(&mut left_out)?;
+    let mut rivals = expansion.rivals(&mut left_out)?;
+    expansion.check_caches(&mut rivals, &mut left_out)?;
     let not_opened = rivals
         .iter()
         .filter_map(|rival| expansion.not_opened(rival))
@@ -371,7 +373,11 @@ impl<'a> Expansion<'a> {
         let knobs = self.plan.knobs.get(&contender.engine).unwrap_or(&no_knobs);
         for durability in self.levels(engine, left_out)? {
             let (settings, note) = self.settings_of(engine, durability);
+            let mut given = Vec::new();
             for knobs in combinations(knobs) {
+                given.extend(self.with_caches(engine, &knobs, left_out)?);
+            }
+            for knobs in given {
                 let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
                     .map_err(|why| self.wrong("knobs", why))?;
                 if let Err(error) = engine.promise_with(durability, &knobs) {

@@ -1,7 +1,7 @@
 //! A run: checks, the run folder, then one trial after the other.
 
 use crate::bind::bind;
-use crate::conformance::ConformanceResult;
+use crate::conformance::{BAD_INPUT, ConformanceResult};
 use crate::context::{Context, Held};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::repeats::RepeatRule;
@@ -29,6 +29,8 @@ pub struct Summary {
     pub invalid: usize,
     /// Trials that did not run to their end.
     pub failed: usize,
+    /// Those of them whose knobs the engine cannot have: the plan's mistake.
+    pub refused: usize,
     /// Whether the user stopped the run.
     pub interrupted: bool,
 }
@@ -317,7 +319,10 @@ fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> Summary {
         match outcome {
             Outcome::Valid => summary.valid += 1,
             Outcome::Invalid { .. } => summary.invalid += 1,
-            Outcome::Failed { .. } => summary.failed += 1,
+            Outcome::Failed { reason } => {
+                summary.failed += 1;
+                summary.refused += usize::from(reason.starts_with(BAD_INPUT));
+            }
             Outcome::Interrupted => {}
         }
     }
@@ -434,6 +439,10 @@ fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> 
             }
             Ok(ConformanceResult::Failed { reasons, .. }) => {
                 let outcome = Outcome::Invalid { reasons };
+                trials.push(Trial::without_measurement(spec, outcome));
+            }
+            Ok(ConformanceResult::KnobsRefused(reason)) => {
+                let outcome = Outcome::Failed { reason };
                 trials.push(Trial::without_measurement(spec, outcome));
             }
             Err(halt) => trials.push(Trial::without_measurement(spec, outcome(Err(halt)))),

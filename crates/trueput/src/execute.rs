@@ -2,7 +2,7 @@
 
 use crate::choices::Places;
 use crate::cmd::report::{own_page, shown_page};
-use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::output::{self, ChartsWhen};
 use crate::progress::Progress;
 use crate::screen::Screen;
@@ -160,6 +160,12 @@ pub fn exit_code(summary: &Summary) -> ExitCode {
             failed: 0,
             ..
         } => ExitCode::SUCCESS,
+        Summary {
+            invalid: 0,
+            failed,
+            refused,
+            ..
+        } if failed == refused => ExitCode::from(USAGE),
         _ => ExitCode::from(FAILED),
     }
 }

@@ -7,7 +7,7 @@ use trueput_record::conditions::{Allocator, Arrival, Start, parse_seconds, parse
 use trueput_record::filesystem::{self, FileSystem, parse_image};
 use trueput_record::list;
 use trueput_record::plan::{PlanFile, check_rate, parse_cpus, parse_memory, parse_numa};
-use trueput_record::value::count_hint;
+use trueput_record::value::{count_hint, parse_bytes};
 
 /// Reads a rate.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
@@ -57,6 +57,10 @@ pub struct Surroundings {
     /// Memory limit of all workers together, page cache included, as in 1GiB [default: none]
     #[arg(long, value_name = "SIZE", value_delimiter = ',')]
     pub memory: Vec<String>,
+    /// Size of every engine's own cache, by the knob that it has for it, as in 256MiB; each of several
+    /// sizes makes a cell. Refused where an engine has no such knob [default: each knob's own]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = parse_bytes)]
+    pub cache: Vec<u64>,
     /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options, as in
     /// ext4:mount=noatime, must be alone or last (see docs/FILESYSTEMS.md) [default: here]
     #[arg(long, value_name = "KIND", value_parser = filesystem::parse_list)]
@@ -114,6 +118,7 @@ impl Surroundings {
             .map(read)
             .collect::<Result<Vec<_>, _>>()?;
         replace(&mut conditions.memory_bytes, &memory);
+        replace(&mut conditions.cache_bytes, &self.cache);
         replace(&mut conditions.file_system, &self.filesystem.concat());
         replace(
             &mut conditions.log_file_system,
@@ -142,6 +147,7 @@ impl Surroundings {
             ("numa", self.numa.is_some()),
             ("allocator", !self.allocator.is_empty()),
             ("memory", !self.memory.is_empty()),
+            ("cache", !self.cache.is_empty()),
             ("filesystem", !self.filesystem.is_empty()),
             ("log_filesystem", !self.log_filesystem.is_empty()),
             ("turns", self.turns.is_some()),

@@ -152,6 +152,38 @@ fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
 }
 
 #[test]
+fn a_cache_for_all_is_refused_where_an_engine_has_none_or_has_it_by_a_knob() {
+    let run = [
+        "run",
+        "micro",
+        "--durability",
+        "sync",
+        "--cache",
+        "256MiB",
+        "--engine",
+    ];
+    let with = |rest: &[&'static str]| [&run[..], rest].concat();
+    let bench = Bench::new();
+    for (arguments, words) in [
+        (
+            with(&["lmdb,redb"]),
+            "there is none to set: lmdb maps its file, so that the kernel's page cache is its \
+             cache; leave it out",
+        ),
+        (
+            with(&["redb", "--knob", "redb.cache_size=64MiB"]),
+            "cache and redb.cache_size both size redb's cache: leave one of them out",
+        ),
+        (
+            with(&["redb", "--cache", "1KiB"]),
+            "cache 1 KiB: redb.cache_size: 1024 is out of range",
+        ),
+    ] {
+        assert_refused(&bench, &[(&arguments, &[words])]);
+    }
+}
+
+#[test]
 fn a_count_with_a_letter_is_answered_in_full() {
     let bench = Bench::new();
     for (option, value, words) in [

@@ -227,3 +227,47 @@ fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
     assert!(clean(&["clean", "--yes"]).contains("removed 2 remembered conformance results"));
     assert!(!conformance(&run_with_cache(&bench, &[]).0).remembered);
 }
+
+/// The value of a knob in every trial of a plan, and what the plan leaves out.
+fn knobs_of(bench: &Bench, arguments: &[&str], engine: &str, knob: &str) -> Vec<String> {
+    let output = bench.run(&[&["plan", "check"], arguments, &["--json"]].concat());
+    let matrix: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let trials = matrix["trials"].as_array().unwrap().iter();
+    let of_engine = trials.filter(|trial| trial["engine"] == engine);
+    of_engine
+        .map(|trial| trial["knobs"][knob].to_string())
+        .collect()
+}
+
+#[test]
+fn one_option_gives_every_engine_the_same_cache_by_its_own_knob() {
+    let bench = Bench::new();
+    let engines: &[&str] = &["micro", "--engine", "sqlite,redb,fjall"];
+    for sizes in ["48MiB", "48MiB,96MiB"] {
+        let arguments = [engines, &["--cache", sizes]].concat();
+        let expected = sizes.split(',').map(|size| match size {
+            "48MiB" => (48 << 20).to_string(),
+            _ => (96 << 20).to_string(),
+        });
+        let expected: Vec<_> = expected.collect();
+        for engine in ["sqlite", "redb", "fjall"] {
+            assert_eq!(
+                knobs_of(&bench, &arguments, engine, "cache_size"),
+                expected,
+                "{engine}"
+            );
+        }
+    }
+    // A plan says the same, and leaves out who has no cache where it leaves out what is not there.
+    let plan = "name = \"x\"\nworkload = \"micro\"\nengines = [\"null\", \"lmdb\", \"redb\"]\n\
+        durability = [\"sync\"]\nunsupported = \"leave-out\"\ncache = \"48MiB\"\n";
+    bench.write("plan.toml", plan);
+    let redb = knobs_of(&bench, &["plan.toml"], "redb", "cache_size");
+    assert_eq!(redb, [(48 << 20).to_string()]);
+    let text = stdout(&bench.run(&["plan", "check", "plan.toml"]));
+    assert!(text.contains("lmdb maps its file"), "{text}");
+    assert_eq!(
+        knobs_of(&bench, &["plan.toml"], "lmdb", "map_size"),
+        Vec::<String>::new()
+    );
+}

@@ -141,3 +141,33 @@ fn a_database_folder_of_another_engine_fails_its_trial_and_the_next_problem_is_s
     assert_answers(ended[1], 1, 500);
     assert_eq!(ALL_WELL == 0, trials.last().unwrap().is_rankable());
 }
+
+#[test]
+fn a_knob_that_the_engine_cannot_have_is_bad_input_and_no_fault_of_its_conformance() {
+    let bench = Bench::new();
+    // A map of 64 TiB fits no address space of 256 GiB; one of 64 GiB, the default, does.
+    let program = assert_cmd::cargo::cargo_bin!("trueput").display();
+    let run = format!(
+        "ulimit -v 268435456; exec {program} run threen1 --engine lmdb --durability process \
+         --set finish=10 --no-ceilings --knob lmdb.map_size=64TiB --knob lmdb.max_readers=64"
+    );
+    let output = Command::new("sh")
+        .args(["-c", &run])
+        .current_dir(bench.path())
+        .env("XDG_CACHE_HOME", "/dev/null")
+        .output()
+        .unwrap();
+    let text = format!("{}{}", stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let trials = bench.trials();
+    let Outcome::Failed { reason } = &trials[0].outcome else {
+        panic!("{:?}", trials[0].outcome);
+    };
+    assert!(
+        reason.starts_with(
+            "bad input: lmdb.map_size=70368744177664 cannot be had here; the engine says: "
+        ),
+        "{reason}"
+    );
+    assert!(!text.contains("conformance"), "{text}");
+}

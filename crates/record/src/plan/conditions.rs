@@ -28,6 +28,9 @@ pub struct ConditionLists {
     pub allocator: Vec<Allocator>,
     /// As [`Conditions::memory_bytes`]; `None` stands for no limit.
     pub memory_bytes: Vec<Option<u64>>,
+    /// Sizes of every engine's own cache, bytes. No condition of a trial: it becomes the value of
+    /// each engine's knob for it.
+    pub cache_bytes: Vec<u64>,
     /// As [`Conditions::file_system`].
     pub file_system: Vec<FileSystem>,
     /// As [`Conditions::log_file_system`].

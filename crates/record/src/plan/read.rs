@@ -11,6 +11,7 @@ use crate::conditions::{parse_seconds, parse_turn};
 use crate::filesystem::parse_image;
 use crate::suggest::did_you_mean;
 use crate::trial::Settings;
+use crate::value::parse_bytes;
 use crate::{Error, Value, VerifyLevel, WorkerKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 32] = [
     "name",
     "about",
     "workload",
@@ -39,6 +40,7 @@ const KEYS: [&str; 31] = [
     "numa",
     "allocator",
     "memory",
+    "cache",
     "filesystem",
     "log_filesystem",
     "image",
@@ -156,6 +158,7 @@ impl Reader<'_> {
             "memory" => {
                 lists.memory_bytes = self.some(item, |one| self.read_by(one, parse_memory))?;
             }
+            "cache" => lists.cache_bytes = self.some(item, |one| self.read_by(one, parse_bytes))?,
             "filesystem" => lists.file_system = self.some(item, |one| self.parsed(one))?,
             "log_filesystem" => lists.log_file_system = self.some(item, |one| self.parsed(one))?,
             "image" => lists.image_bytes = Some(self.read_by(item, parse_image)?),
@@ -442,6 +445,7 @@ duration = "2m"
 rate = [0, 500]
 start = "cold"
 memory = ["none", "1GiB"]
+cache = ["64MiB", "1GiB"]
 [settings]
 finish = 100_000
 commit = ["per-store", "per-block"]
@@ -477,9 +481,10 @@ note = "shorter"
         assert!(!plan.when[0].applies("lmdb", Durability::Async));
         assert_eq!(
             plan.origin.of("settings.finish").unwrap().to_string(),
-            "plans/x.toml:19"
+            "plans/x.toml:20"
         );
-        assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 24);
+        assert_eq!(plan.origin.of("knobs.lmdb.map_size").unwrap().line, 25);
+        assert_eq!(plan.conditions.cache_bytes, [64 << 20, 1 << 30]);
         let conditions = plan.conditions.combinations();
         assert_eq!(conditions.len(), 4);
         assert_eq!(conditions[0].duration_s, Some(120.0));

@@ -1,0 +1,39 @@
+//! The knob that sizes an engine's own cache.
+
+use crate::Resolved;
+use trueput_record::Value;
+
+/// The knob that sizes an engine's own cache, and how it says a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheKnob {
+    /// The knob's name.
+    pub name: &'static str,
+    /// How many bytes one of the knob's units is: 1 where it is in bytes.
+    pub unit_bytes: u64,
+    /// Whether every session has a cache of that size, rather than all of them one.
+    pub per_session: bool,
+}
+
+impl CacheKnob {
+    /// A knob in bytes, of a cache that all sessions of a process share.
+    #[must_use]
+    pub const fn bytes(name: &'static str) -> Self {
+        Self {
+            name,
+            unit_bytes: 1,
+            per_session: false,
+        }
+    }
+
+    /// The knob's value for a cache of so many bytes; a part of a unit is dropped.
+    #[must_use]
+    pub fn value(self, bytes: u64) -> Value {
+        Value::from(bytes / self.unit_bytes.max(1))
+    }
+
+    /// The bytes of a cache with these knobs.
+    #[must_use]
+    pub fn size_bytes(self, knobs: &Resolved) -> u64 {
+        knobs.unsigned(self.name).saturating_mul(self.unit_bytes)
+    }
+}

@@ -1,0 +1,143 @@
+//! One size for the caches of all engines, each by its own knob.
+
+use super::{Error, Expansion, Rival};
+use trueput_engine::knob::resolve;
+use trueput_engine::{CacheKnob, Engine, Resolved};
+use trueput_record::trial::Settings;
+use trueput_record::value::format_bytes;
+
+/// The plan's key, and the option's name.
+const CACHE: &str = "cache";
+
+impl Expansion<'_> {
+    /// Refuses engines without a cache of their own, all of them in one sentence, or leaves them out
+    /// where the plan leaves out what is not supported. An engine that keeps nothing needs no cache.
+    pub(super) fn check_caches(
+        &self,
+        rivals: &mut Vec<Rival>,
+        left_out: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        if self.plan.conditions.cache_bytes.is_empty() {
+            return Ok(());
+        }
+        let mut reasons = Vec::new();
+        for rival in rivals.iter() {
+            let engine = rival.build.engine();
+            if let Err(why) = self.default_cache_knob(engine)? {
+                reasons.push(format!("{} {why}", rival.contender.engine));
+            }
+        }
+        if !reasons.is_empty() {
+            let message = format!(
+                "cache sets every engine's own cache, and there is none to set: {}; leave {} out",
+                reasons.join("; "),
+                if reasons.len() == 1 { "it" } else { "them" }
+            );
+            self.lacking(CACHE, message, left_out)?;
+        }
+        let mut kept = Vec::new();
+        for rival in std::mem::take(rivals) {
+            if self.default_cache_knob(rival.build.engine())?.is_ok() {
+                kept.push(rival);
+            }
+        }
+        *rivals = kept;
+        Ok(())
+    }
+
+    /// What an engine says of its cache with the knobs' defaults; `Ok` where it keeps nothing.
+    fn default_cache_knob(&self, engine: &dyn Engine) -> Result<Result<(), &'static str>, Error> {
+        if !engine.capabilities().retains_data {
+            return Ok(Ok(()));
+        }
+        let defaults = resolve(engine.info().name, engine.knobs(), &Settings::new())
+            .map_err(|why| self.wrong("knobs", why))?;
+        Ok(engine.cache_knob(&defaults).map(|_| ()))
+    }
+
+    /// The knobs of an engine with each size that the plan gives all caches; as they are where it
+    /// gives none, or the engine keeps nothing.
+    pub(super) fn with_caches(
+        &self,
+        engine: &dyn Engine,
+        given: &Settings,
+        left_out: &mut Vec<String>,
+    ) -> Result<Vec<Settings>, Error> {
+        let sizes = &self.plan.conditions.cache_bytes;
+        if sizes.is_empty() || !engine.capabilities().retains_data {
+            return Ok(vec![given.clone()]);
+        }
+        let name = engine.info().name;
+        let resolved =
+            resolve(name, engine.knobs(), given).map_err(|why| self.wrong("knobs", why))?;
+        let knob = match engine.cache_knob(&resolved) {
+            Ok(knob) => knob,
+            Err(why) => {
+                self.lacking(CACHE, format!("cache: {name} {why}"), left_out)?;
+                return Ok(Vec::new());
+            }
+        };
+        if given.contains_key(knob.name) {
+            let message = format!(
+                "cache and {name}.{} both size {name}'s cache: leave one of them out",
+                knob.name
+            );
+            return Err(self.wrong(CACHE, message));
+        }
+        let sized = |&bytes: &u64| {
+            let mut knobs = given.clone();
+            knobs.insert(knob.name.to_owned(), knob.value(bytes));
+            let fits = resolve(name, engine.knobs(), &knobs);
+            fits.map(|_| knobs)
+                .map_err(|why| self.wrong(CACHE, format!("cache {}: {why}", format_bytes(bytes))))
+        };
+        sizes.iter().map(sized).collect()
+    }
+}
+
+/// What sizes an engine's cache, for somebody whose memory limit killed it.
+pub(crate) fn advice(engine: &dyn Engine, knobs: &Resolved, workers: u32, limit: u64) -> String {
+    let name = engine.info().name;
+    let knob = match engine.cache_knob(knobs) {
+        Ok(knob) => knob,
+        Err(why) => return format!("{name} {why}: it needs a larger --memory"),
+    };
+    let CacheKnob { name: of, .. } = knob;
+    let size = knob.size_bytes(knobs);
+    let copies = if knob.per_session {
+        u64::from(workers)
+    } else {
+        1
+    };
+    let each = if knob.per_session {
+        " for each worker"
+    } else {
+        ""
+    };
+    let sizes = format!("{name}.{of} sizes its cache, {}{each}", format_bytes(size));
+    let fitting = limit / 2 / copies;
+    match size > fitting {
+        true => format!("{sizes}; --cache {} sets it", plain_size(fitting)),
+        false => format!("{sizes}, which fits: give it a larger --memory"),
+    }
+}
+
+/// A size as an option takes it, down to whole MiB where it has some.
+fn plain_size(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{}KiB", bytes >> 10),
+        mebibytes => format!("{mebibytes}MiB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_written_as_the_option_takes_it() {
+        assert_eq!(plain_size(32 << 20), "32MiB");
+        assert_eq!(plain_size((32 << 20) + 5), "32MiB");
+        assert_eq!(plain_size(512 << 10), "512KiB");
+    }
+}

@@ -148,7 +148,7 @@ fn a_workload_that_cannot_tell_what_is_missing_refuses_a_crash_in_one_line() {
         "{ycsb}"
     );
     let null = refused(&["micro", "--engine", "null"]);
-    assert!(null.contains("keeps nothing"), "{null}");
+    assert!(null.contains("stores nothing"), "{null}");
     let threen1 = refused(&["threen1", "--engine", "redb", "--durability", "buffered"]);
     assert!(threen1.contains("prefix of the commits"), "{threen1}");
 }

@@ -133,8 +133,8 @@ fn flushes(evidence: &FlushEvidence) -> Option<String> {
     } = evidence;
     // The program that wrote the record knew how many requests no counter showed yet.
     let agrees = match evidence.verdict {
-        FlushVerdict::NotCounted => least == FlushVerdict::NotCounted,
-        FlushVerdict::Explained => most == FlushVerdict::Explained,
+        FlushVerdict::NotCounted => most == FlushVerdict::NotCounted,
+        FlushVerdict::Explained => evidence.basis.is_some() && most != FlushVerdict::Impossible,
         FlushVerdict::Impossible => least == FlushVerdict::Impossible,
     };
     if agrees {

@@ -54,6 +54,9 @@ pub enum FlushVerdict {
     NotCounted,
 }
 
+/// Why nothing follows from a few commits.
+const TOO_FEW: &str = "too few commits to tell from what the counters may not show yet";
+
 impl FlushEvidence {
     /// Evidence that there is none.
     #[must_use]
@@ -84,17 +87,25 @@ impl FlushEvidence {
     }
 
     /// Draws the verdict, where so many requests (`uncounted`) may be completed that no counter
-    /// shows yet.
+    /// shows yet. Where those alone would explain half of the commits, and what was counted does
+    /// not explain them all, nothing follows.
     #[must_use]
     pub fn judged(mut self, uncounted: u64) -> Self {
         self.verdict = match self.requests() {
             None => FlushVerdict::NotCounted,
             Some(requests) => {
                 let sessions = u64::from(self.sessions.max(1));
-                let most = requests.saturating_add(uncounted).saturating_mul(sessions);
-                match self.commits <= most {
-                    true => FlushVerdict::Explained,
-                    false => FlushVerdict::Impossible,
+                let explained = requests.saturating_mul(sessions);
+                let granted = uncounted.saturating_mul(sessions);
+                if self.commits <= explained {
+                    FlushVerdict::Explained
+                } else if self.commits > explained.saturating_add(granted) {
+                    FlushVerdict::Impossible
+                } else if granted < self.commits / 2 {
+                    FlushVerdict::Explained
+                } else {
+                    self.reason = Some(TOO_FEW.to_owned());
+                    FlushVerdict::NotCounted
                 }
             }
         };
@@ -173,6 +184,21 @@ mod tests {
             (of(0), of(1)),
             (FlushVerdict::Impossible, FlushVerdict::Explained)
         );
+    }
+
+    #[test]
+    fn requests_that_no_counter_shows_do_not_vouch_for_half_of_the_commits() {
+        let of = |commits, writes| {
+            evidence(commits, writes, None, FlushBasis::Writes)
+                .judged(256)
+                .verdict
+        };
+        // 4 sessions: 1,024 commits may be due to requests that are not counted yet.
+        assert_eq!(of(1_000, 0), FlushVerdict::NotCounted);
+        assert_eq!(of(2_000, 250), FlushVerdict::NotCounted);
+        assert_eq!(of(1_000, 250), FlushVerdict::Explained);
+        assert_eq!(of(4_000, 900), FlushVerdict::Explained);
+        assert_eq!(of(4_000, 10), FlushVerdict::Impossible);
     }
 
     #[test]

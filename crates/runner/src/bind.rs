@@ -4,6 +4,7 @@ use crate::Registry;
 use crate::disk_space::DiskSpace;
 use crate::host::placement;
 use trueput_engine::{Engine, Native, Resolved, Storage, knob, storage};
+use trueput_record::address::is_address_for;
 use trueput_record::plan::{MAX_WORKERS, check_count};
 use trueput_record::{Conditions, Isolation, Promise, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Subject};
@@ -193,7 +194,7 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
     if spec
         .build
         .as_deref()
-        .is_some_and(trueput_engine::secret::is_address)
+        .is_some_and(|build| is_address_for(&spec.engine, build))
     {
         return Err(format!(
             "this {name} is your server and is not killed: remove crash_and_recover, or let the \

@@ -6,7 +6,7 @@ use crate::bind::Bound;
 use crate::host::flush_counts::{Completed, FlushCounts};
 use crate::log_place::log_folder;
 use std::path::Path;
-use trueput_record::address::is_address;
+use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
@@ -20,7 +20,8 @@ pub(crate) fn countable(spec: &TrialSpec, bound: &Bound, directory: &Path) -> Op
     if spec.durability != Durability::Sync || !bound.engine.capabilities().retains_data {
         return None;
     }
-    if spec.build.as_deref().is_some_and(is_address) {
+    let is_users = |build: &Path| is_address_for(&spec.engine, build);
+    if spec.build.as_deref().is_some_and(is_users) {
         return Some(Err(
             "the files of a user's server are not visible".to_owned()
         ));
@@ -111,6 +112,10 @@ pub(crate) fn evidence(
     };
     match (commits, completed) {
         (None, _) => not_counted(None, "it is unknown how many commits changed data"),
+        (Some(0), _) if measurement.commits.is_some_and(|all| all > 0) => not_counted(
+            Some(0),
+            "none of its commits is certain to have changed data",
+        ),
         (_, None) => not_counted(commits, "cannot read the device's counters"),
         (Some(commits), Some(completed)) => {
             let evidence = FlushEvidence {

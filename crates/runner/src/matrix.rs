@@ -313,7 +313,8 @@ impl<'a> Expansion<'a> {
             .registry
             .engine(name)
             .map_err(|why| self.wrong("engines", with_present(name, why)))?;
-        let is_users = contender.build.as_deref().is_some_and(secret::is_address);
+        let build = contender.build.as_deref();
+        let is_users = build.is_some_and(|build| is_address_for(name, build));
         let cannot = |error: trueput_engine::Error| {
             // A server that is the user's is not installed by this program.
             let why = match is_users {

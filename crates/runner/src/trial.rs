@@ -18,7 +18,7 @@ use crate::protocol::{
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
 use trueput_record::Survival;
-use trueput_record::address::is_address;
+use trueput_record::address::is_address_for;
 use trueput_record::ceiling::Ceilings;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
@@ -277,7 +277,8 @@ fn ceilings(
     let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let part = Part::Ceilings {
         log_directory: log.unwrap_or_else(|| directory.to_owned()),
-        stores: bound.engine.capabilities().retains_data && lies_here(spec.build.as_deref()),
+        stores: bound.engine.capabilities().retains_data
+            && lies_here(&spec.engine, spec.build.as_deref()),
         committers: bound.job.sessions(spec.workers),
         commit_bytes: bound.job.commit_bytes(),
     };
@@ -306,8 +307,8 @@ fn ceilings(
 
 /// Whether a database of that build lies in files of this machine's, whose flushes and blocks bound
 /// it. A user's server keeps its own, perhaps elsewhere.
-fn lies_here(build: Option<&Path>) -> bool {
-    !build.is_some_and(is_address)
+fn lies_here(engine: &str, build: Option<&Path>) -> bool {
+    !build.is_some_and(|build| is_address_for(engine, build))
 }
 
 /// All that ceilings depend on: the part without its folder, which is another for each trial, and
@@ -602,9 +603,16 @@ mod tests {
 
     #[test]
     fn the_files_of_a_users_server_are_not_looked_for_on_this_machine() {
-        assert!(lies_here(None));
-        assert!(lies_here(Some(Path::new("/usr/lib/liblmdb.so"))));
-        assert!(!lies_here(Some(Path::new("postgres://me@host/db"))));
-        assert!(!lies_here(Some(Path::new("Driver={Any};Server=host"))));
+        assert!(lies_here("lmdb", None));
+        assert!(lies_here("lmdb", Some(Path::new("/usr/lib/liblmdb.so"))));
+        assert!(lies_here("lmdb", Some(Path::new("a=b/liblmdb.so"))));
+        assert!(!lies_here(
+            "postgresql",
+            Some(Path::new("postgres://me@host/db"))
+        ));
+        assert!(!lies_here(
+            "odbc",
+            Some(Path::new("Driver={Any};Server=host"))
+        ));
     }
 }

@@ -20,9 +20,14 @@ use std::path::{Path, PathBuf};
 const MARKER: &str = ".trueput-work";
 const MARKER_FIRST_LINE: &str =
     "This is a work directory of trueput: it creates databases here and removes them.";
+/// What earlier versions wrote: their folders are still ours.
+const FORMER_MARKER_FIRST_LINE: &str =
+    "This is a work folder of trueput: it makes databases here and removes them.";
 const CREATED: &str = "created: ";
 const RUN_MARKER: &str = ".trueput-run";
 const RUN_MAGIC: &str = "The trueput run of this name creates databases here and removes them";
+/// What earlier versions wrote.
+const FORMER_RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
 
 /// A work folder in use.
 #[derive(Debug)]
@@ -106,7 +111,11 @@ impl WorkFolder {
         match fs::symlink_metadata(&marker) {
             // A link could be planted to make a stranger's folder look like ours.
             Ok(metadata) if !metadata.is_file() => Ok(false),
-            Ok(_) => Ok(fs::read_to_string(&marker)?.starts_with(MARKER_FIRST_LINE)),
+            Ok(_) => {
+                let text = fs::read_to_string(&marker)?;
+                let ours = [MARKER_FIRST_LINE, FORMER_MARKER_FIRST_LINE];
+                Ok(ours.iter().any(|line| text.starts_with(line)))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
@@ -231,7 +240,8 @@ impl RunMark {
         let plain = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
         let text = plain.then(|| fs::read(&path).ok())??;
         let mark: Self = serde_json::from_slice(&text).ok()?;
-        (mark.magic == RUN_MAGIC && mark.folder == folder).then_some(mark)
+        let is_ours = [RUN_MAGIC, FORMER_RUN_MAGIC].contains(&mark.magic.as_str());
+        (is_ours && mark.folder == folder).then_some(mark)
     }
 
     /// Whether the run is still at work in its folder.

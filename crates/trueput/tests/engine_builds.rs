@@ -269,7 +269,7 @@ fn an_engine_that_needs_a_data_source_is_refused_by_name_and_no_part_of_present(
     let line = refusal(&bench.run(&short_run("odbc")));
     assert!(line.contains("a data source must be named: "), "{line}");
     let listed = stdout(&bench.run(&["engines"]));
-    assert!(listed.contains("odbc"), "{listed}");
+    assert!(listed.contains("ODBC"), "{listed}");
 }
 
 /// Code that leaves a file behind when it is loaded or run.
@@ -354,7 +354,7 @@ fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
         assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
         let said = stdout(&checked);
         assert!(
-            said.contains(&format!("build {contender} is not looked into")),
+            said.contains(&format!("build {contender} is not loaded by this command")),
             "{said}"
         );
         let line = refusal(&trap.bench.run(&["run", "plan.toml"]));

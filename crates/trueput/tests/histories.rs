@@ -49,13 +49,13 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_shown() {
         .map(|why| why.as_str().unwrap())
         .collect();
     assert_eq!(left_out.len(), 2, "{left_out:?}");
-    assert!(left_out[0].contains("-broken: it cannot be read"));
-    assert!(left_out[1].contains("torn.tar.gz: it cannot be read"));
+    assert!(left_out[0].contains("-broken: unreadable, skipped"));
+    assert!(left_out[1].contains("torn.tar.gz: unreadable, skipped"));
     let shown = stdout(&bench.run(&["history", "copies"]));
-    assert!(shown.contains("-broken: it cannot be read"), "{shown}");
+    assert!(shown.contains("-broken: unreadable, skipped"), "{shown}");
 
     let alone = bench.run(&["history", &broken]);
-    assert!(refusal(&alone).contains("-broken: it cannot be read"));
+    assert!(refusal(&alone).contains("-broken: unreadable, skipped"));
 }
 
 /// Clears a screen, sets a title, turns the direction of text, and breaks lines.

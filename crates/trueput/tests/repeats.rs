@@ -63,7 +63,7 @@ fn state(folder: &Path) -> (Vec<TrialRecord>, RunEnd) {
 fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     let bench = Bench::new();
     let run = cut_short(&bench, [1.0, 1.001, 0.999]);
-    let output = bench.run(&["run", "--resume", &run]);
+    let output = bench.run(&["run", "--resume", &run, "--full"]);
     let (said, told) = (stdout(&output), stderr(&output));
     let (trials, end) = state(Path::new(&run));
     assert_eq!(trials.len(), ENDED as usize, "{told}");
@@ -73,7 +73,7 @@ fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
         told.contains("the widest interval is ±0.25 %, of lmdb"),
         "{told}"
     );
-    let again = bench.run(&["report", &run]);
+    let again = bench.run(&["report", &run, "--full"]);
     for said in [said, stdout(&again)] {
         let why = format!("run up to 3 times: {NARROW}");
         let words: Vec<_> = said.split_whitespace().collect();
@@ -113,7 +113,15 @@ fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
 #[test]
 fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
     let bench = Bench::new();
-    let rule = ["--set", "finish=20", "--until", "2%", "--budget", "1ms"];
+    let rule = [
+        "--set",
+        "finish=20",
+        "--until",
+        "2%",
+        "--budget",
+        "1ms",
+        "--full",
+    ];
     let output = run(&bench, "lmdb,sqlite", "process", &rule);
     assert_eq!(output.status.code(), Some(ALL_WELL), "{output:?}");
     let folder = bench.run_folder();

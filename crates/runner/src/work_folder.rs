@@ -387,6 +387,23 @@ mod tests {
     }
 
     #[test]
+    fn what_an_earlier_version_marked_is_still_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let former = format!("{FORMER_MARKER_FIRST_LINE}\n");
+        fs::write(folder.path().join(MARKER), former).unwrap();
+        assert!(WorkFolder::claim(folder.path()).is_ok());
+        let run = folder.path().join("run");
+        fs::create_dir(&run).unwrap();
+        let mark = RunMark {
+            magic: FORMER_RUN_MAGIC.to_owned(),
+            folder: run.clone(),
+            pid: 1,
+        };
+        fs::write(run.join(RUN_MARKER), serde_json::to_vec(&mark).unwrap()).unwrap();
+        assert!(RunMark::read(&run).is_some());
+    }
+
+    #[test]
     fn a_file_in_the_way_is_named_as_what_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");

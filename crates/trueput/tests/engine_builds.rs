@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use support::{ALL_WELL, Bench, assert_answers, refusal, stderr, stdout};
 use trueput_record::TrialRecord;
+use trueput_record::flush_evidence::FlushVerdict;
 
 /// What `trueput engines --json` says of an engine.
 fn listed(engine: &str) -> Value {
@@ -682,4 +683,31 @@ fn engines_in_a_folder_that_others_write_to_are_passed_over_and_that_is_told() {
         trap.has_sprung(),
         "the control: it is used where only the user writes"
     );
+}
+
+#[test]
+fn commits_that_may_have_changed_nothing_vouch_for_no_flushes() {
+    let bench = Bench::new();
+    bench.run(&[
+        "run",
+        "micro",
+        "--engine",
+        "lmdb",
+        "--durability",
+        "sync",
+        "--set",
+        "test=mix",
+        "--set",
+        "delete_percent=50",
+        "--set",
+        "records=200",
+        "--set",
+        "operations=100",
+    ]);
+    let trials = bench.trials();
+    let measured = trials[0].measurement.as_ref().unwrap();
+    let evidence = measured.flush_evidence.as_ref().unwrap();
+    assert!(measured.commits.is_some_and(|commits| commits > 0));
+    assert_eq!(evidence.verdict, FlushVerdict::NotCounted, "{evidence:?}");
+    assert!(evidence.reason.is_some(), "{evidence:?}");
 }

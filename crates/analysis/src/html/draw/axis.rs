@@ -160,7 +160,7 @@ mod tests {
             from_zero(Unit::Bytes, 3.2 * 1024.0 * 1024.0, 5).last(),
             Some(&3_670_016.0)
         );
-        assert_eq!(ticks(1.0, 16.0, 5), [5.0, 10.0, 15.0]);
+        assert_eq!(ticks(1.0, 11.0, 5), [2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(decades(1_500.0, 90_000.0), [1e3, 1e4, 1e5]);
     }
 

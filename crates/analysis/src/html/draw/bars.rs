@@ -353,7 +353,7 @@ mod tests {
         let short = shortened("rocksdb cache_size=1048576 compression=none", 30);
         assert_eq!(short.chars().count(), 30);
         assert!(
-            short.starts_with("rocksdb cache_") && short.ends_with("compression=none"),
+            short.starts_with("rocksdb cache_") && short.ends_with("…ompression=none"),
             "{short}"
         );
     }

@@ -100,9 +100,10 @@ fn response_times_are_read_from_the_histogram_of_that_name() {
     measured.operations.remove(0);
     measured.operations[0].count = service.len();
     measured.operations[0].latency = LatencySummary::of(&service);
-    let responses = &mut measured.open_loop.as_mut().unwrap().responses[0];
-    responses.count = response.len();
-    responses.latency = LatencySummary::of(&response);
+    let open = measured.open_loop.as_mut().unwrap();
+    (open.issued, open.backlog) = (response.len(), 0);
+    open.responses[0].count = response.len();
+    open.responses[0].latency = LatencySummary::of(&response);
     let (_results, run) = folder(&trials);
     let path = run.histogram_path(&trials[0].spec.id);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

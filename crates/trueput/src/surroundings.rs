@@ -58,7 +58,8 @@ pub struct Surroundings {
     #[arg(long, value_name = "SIZE", value_delimiter = ',')]
     pub memory: Vec<String>,
     /// Size of every engine's own cache, by the knob that it has for it, as in 256MiB; each of several
-    /// sizes makes a cell. Refused where an engine has no such knob [default: each knob's own]
+    /// sizes makes a cell. SQLite's is per worker. Refused where an engine has no such knob
+    /// [default: each knob's own]
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = parse_bytes)]
     pub cache: Vec<u64>,
     /// File systems: here, tmpfs, ext4, xfs …, folder:/mnt/x; one with options, as in

@@ -165,7 +165,7 @@ fn a_knob_that_the_engine_cannot_have_is_bad_input_and_no_fault_of_its_conforman
     };
     assert!(
         reason.starts_with(
-            "bad input: lmdb.map_size=70368744177664 cannot be had here; the engine says: "
+            "bad input: lmdb.map_size=70368744177664 is not supported here; the engine says: "
         ),
         "{reason}"
     );

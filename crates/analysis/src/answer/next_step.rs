@@ -58,7 +58,11 @@ fn repeats_needed(ranking: &RankingAnswer) -> f64 {
     let needed = ties.map(|row| {
         let seen = row.of_leader.map_or(0.0, |share| share.estimate.ln().abs());
         match ranking.smallest_ratio {
-            Some(smallest) => row.repeats as f64 * (smallest.ln() / seen).powi(2),
+            // The same number again would say the same.
+            Some(smallest) => {
+                let shows = row.repeats as f64 * (smallest.ln() / seen).powi(2);
+                shows.max(row.repeats as f64 + 1.0)
+            }
             // Too few to know how they scatter.
             None => FEWEST_PROPOSED,
         }

@@ -246,6 +246,10 @@ impl<'a> RankingBlock<'a> {
 
     /// Where those behind the first rows lie: ` (12 to 40 % of tokudb)`.
     fn range(&self, rows: usize) -> String {
+        // Without an order the first row is no leader.
+        if self.ranking.verdict == RankingVerdict::NoOrder {
+            return String::new();
+        }
         let behind = self.ranking.rows.iter().skip(rows);
         let shares = behind.filter_map(|row| row.of_leader).map(|it| it.estimate);
         let (low, high) = shares.fold((f64::INFINITY, 0.0_f64), |(low, high), share| {

@@ -2,7 +2,7 @@
 
 use crate::cells::Cell;
 use crate::certainty;
-use crate::inference::{Comparison, Noise, Tie, Verdict};
+use crate::inference::{Comparison, Noise, Tie, Verdict, tie};
 use crate::rankings::Ranking;
 use serde::Serialize;
 
@@ -89,8 +89,13 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
             // The medians and the pairs point in opposite directions.
             Verdict::Faster => RowVerdict::Tied(Tie::Noise),
             Verdict::NoDifference => {
-                let tie = certainty::why(leader, cell, noise);
-                RowVerdict::Tied(tie.unwrap_or(Tie::Noise))
+                let why = match (&leader.at_rate, &cell.at_rate) {
+                    (Some(one), Some(other)) if ranking.rate_per_s.is_some() => {
+                        tie(&compared, &one.response_p99_ns, &other.response_p99_ns, 0.0)
+                    }
+                    _ => certainty::why(leader, cell, noise),
+                };
+                RowVerdict::Tied(why.unwrap_or(Tie::Noise))
             }
         }
     };

@@ -64,7 +64,8 @@ fn leads(ranking: &RankingAnswer) -> String {
 /// The level of an interval, in brackets.
 fn confidence(share: Share) -> String {
     share.interval.map_or_else(String::new, |interval| {
-        let level = format!("{:.1}", interval.level * 100.0);
+        // Rounded down: no interval has 100 %.
+        let level = format!("{:.1}", (interval.level * 1_000.0).floor() / 10.0);
         format!(" ({} % confidence)", level.trim_end_matches(".0"))
     })
 }

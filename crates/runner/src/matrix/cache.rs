@@ -117,7 +117,7 @@ pub(crate) fn advice(engine: &dyn Engine, knobs: &Resolved, workers: u32, limit:
     let sizes = format!("{name}.{of} sizes its cache, {}{each}", format_bytes(size));
     let fitting = limit / 2 / copies;
     match size > fitting {
-        true => format!("{sizes}; --cache {} sets it", plain_size(fitting)),
+        true => format!("{sizes}; about {} would fit", plain_size(fitting)),
         false => format!("{sizes}, which fits: give it a larger --memory"),
     }
 }

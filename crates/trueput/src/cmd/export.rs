@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_analysis::{Format, Style, export, merge};
+use trueput_record::text::visible_lines;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             output::document(&text, Format::Csv)?;
         }
         Kind::Jsonl => output::document(&export::json_lines(&reports), Format::Json)?,
-        Kind::Openmetrics => output::write(&export::open_metrics(&reports))?,
+        Kind::Openmetrics => output::as_it_is(&visible_lines(&export::open_metrics(&reports)))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -41,7 +41,11 @@ pub(super) fn ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
 /// Round figures from 0 to beyond the largest; bytes are round in powers of 1,024. The last one is
 /// the end of the axis.
 pub(super) fn from_zero(unit: Unit, most: f64, count: usize) -> Vec<f64> {
-    let most = if most > 0.0 { most } else { 1.0 };
+    let most = if most.is_normal() && most > 0.0 {
+        most
+    } else {
+        1.0
+    };
     let fits = SIZES.iter().rev().find(|(size, _)| *size <= most);
     let factor = match unit {
         Unit::Bytes => fits.map_or(1.0, |(size, _)| *size),
@@ -161,6 +165,10 @@ mod tests {
             Some(&3_670_016.0)
         );
         assert_eq!(ticks(1.0, 11.0, 5), [2.0, 4.0, 6.0, 8.0, 10.0]);
+        // What a record may claim makes no endless axis.
+        for most in [5e-324, 1e-300, f64::MAX, f64::INFINITY, f64::NAN, -1.0] {
+            assert!(from_zero(Unit::PerSecond, most, 5).len() < 20, "{most}");
+        }
         assert_eq!(decades(1_500.0, 90_000.0), [1e3, 1e4, 1e5]);
     }
 

@@ -254,13 +254,13 @@ fn run_one(
     })
 }
 
-/// Puts x and y of every schedule, and between the letters so many records that they lie on pages of
-/// their own: an engine that locks pages must not seem to lock records or ranges.
+/// Puts x and y of every schedule, and between the letters so many records that the keys of a schedule
+/// lie on four pages: an engine that locks pages must not seem to lock records or ranges.
 fn fill(database: &dyn Database, schedules: usize, longest: usize) -> Outcome<()> {
     const FILLERS: u8 = 100;
     let mut session = database.session().at("session")?;
     let filler = vec![b'-'; longest.min(1_500)];
-    for letter in [b'a', b'h', b'o', b'w'] {
+    for letter in [b'a', b'h', b'o', b'u', b'w'] {
         let records: Vec<Record> = (0..FILLERS)
             .map(|number| (vec![letter, number], filler.clone()))
             .collect();

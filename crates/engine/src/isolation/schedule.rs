@@ -31,9 +31,9 @@ pub enum Key {
     X,
     /// The same, on another page.
     Y,
-    /// Not there at first. What a search covers begins with it.
+    /// Not there at first. The first range of a search would hold it, and no other record.
     P,
-    /// Not there at first. What a search covers ends with it.
+    /// Not there at first. The second range would hold it, on another page.
     Q,
 }
 
@@ -46,9 +46,17 @@ impl Key {
             Self::X => ('f', 'x'),
             Self::Y => ('m', 'y'),
             Self::P => ('t', 'p'),
-            Self::Q => ('t', 'q'),
+            Self::Q => ('v', 'q'),
         };
         format!("{letter}{schedule:03}{last}").into_bytes()
+    }
+
+    /// The ends of a range that holds this key of the schedule and no other. No record lies in it that
+    /// transactions could both lock.
+    fn surroundings(self, schedule: usize) -> (Vec<u8>, Vec<u8>) {
+        let key = self.bytes(schedule);
+        let prefix = &key[..key.len() - 1];
+        ([prefix, b"a"].concat(), [prefix, b"z"].concat())
     }
 }
 
@@ -65,7 +73,7 @@ pub enum By {
 pub enum Step {
     Begin(Mode),
     Read(Key, By),
-    /// Reads what lies from [`Key::P`] to [`Key::Q`].
+    /// Scans the two ranges of [`Key::P`] and [`Key::Q`].
     Search,
     Put(Key, u8),
     Commit,
@@ -272,10 +280,7 @@ impl Drop for Scheduler {
 
 /// Nothing but a panic ends a session's thread early.
 fn thread_ended() -> String {
-    format!(
-        "a session's thread has ended{}",
-        crate::panics::last_place()
-    )
+    "a session's thread has ended".to_owned()
 }
 
 /// A thread's work: a session, and the steps that it is given.
@@ -314,14 +319,13 @@ fn act(session: &mut dyn Session, schedule: usize, step: Step) -> crate::Result<
             return read(session, schedule, key, by).map(|seen| Answer::Done(vec![(key, seen)]));
         }
         Step::Search => {
-            let (low, high) = (Key::P.bytes(schedule), Key::Q.bytes(schedule));
-            let found = scan(session, including(&low, &high), Direction::Forward)?;
             let seen = [Key::P, Key::Q].map(|key| {
-                let bytes = key.bytes(schedule);
-                let record = found.iter().find(|(key, _)| *key == bytes);
-                (key, record.map(|(_, value)| number(value)))
+                let (low, high) = key.surroundings(schedule);
+                let mut found = scan(session, including(&low, &high), Direction::Forward)?;
+                Ok((key, found.pop().map(|(_, value)| number(&value))))
             });
-            return Ok(Answer::Done(seen.to_vec()));
+            let seen: crate::Result<Vec<_>> = seen.into_iter().collect();
+            return seen.map(Answer::Done);
         }
         Step::Commit => {
             session.commit()?;

@@ -23,6 +23,8 @@ pub enum Weakness {
     OverwritesSnapshot,
     /// Reads see the state of the beginning; of two that write a record the second is refused.
     ChecksWrites,
+    /// The same of two that write a record of one page.
+    ChecksPages,
     /// Reads see what is committed; records that have changed since refuse the commit.
     ChecksRecords,
     /// The same for ranges that were scanned and keys that were missing.
@@ -134,6 +136,15 @@ fn range(records: &Records, ends: &[Bound<Vec<u8>>; 2]) -> Records {
     found.map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
+/// A key's page: the records around it.
+fn page(records: &Records, key: &[u8]) -> [Bound<Vec<u8>>; 2] {
+    const EACH_SIDE: usize = 10;
+    let end = |(key, _): (&Vec<u8>, _)| Bound::Excluded(key.clone());
+    let below = records.range(..key.to_vec()).rev().nth(EACH_SIDE);
+    let above = records.range(key.to_vec()..).nth(EACH_SIDE);
+    [below, above].map(|record| record.map_or(Bound::Unbounded, end))
+}
+
 impl WeakSession<'_> {
     fn is_in_place(&self) -> bool {
         let weakness = self.shared.weakness;
@@ -147,7 +158,7 @@ impl WeakSession<'_> {
     fn view(&mut self) -> Records {
         let keeps_snapshot = matches!(
             self.shared.weakness,
-            Weakness::OverwritesSnapshot | Weakness::ChecksWrites
+            Weakness::OverwritesSnapshot | Weakness::ChecksWrites | Weakness::ChecksPages
         );
         let in_place = self.is_in_place();
         let open = self.open.as_mut().unwrap();
@@ -170,6 +181,11 @@ impl WeakSession<'_> {
             Weakness::ChecksWrites => {
                 let mut keys = open.puts.keys();
                 keys.any(|key| changed(key, open.began_with.get(key)))
+            }
+            Weakness::ChecksPages => {
+                let before = &open.began_with;
+                let mut pages = open.puts.keys().map(|key| page(before, key));
+                pages.any(|page| range(current, &page) != range(before, &page))
             }
             Weakness::ChecksRecords => {
                 let mut there = open.reads.iter().filter(|(_, seen)| seen.is_some());

@@ -96,6 +96,11 @@ fn an_engine_of_each_weakness_shows_what_it_does_not_prevent_and_nothing_else() 
             Some(Isolation::Snapshot),
         ),
         (
+            Weakness::ChecksPages,
+            vec![WriteSkew, PredicateWriteSkew],
+            Some(Isolation::Snapshot),
+        ),
+        (
             Weakness::ChecksRecords,
             vec![Phantom, PredicateWriteSkew],
             Some(Isolation::RepeatableRead),

@@ -315,16 +315,12 @@ fn guarded_writers_that_overlap_lose_no_record() {
     }
 }
 
-/// The control of the test above: what it asks can fail.
 #[test]
-fn unguarded_writers_that_overlap_can_lose_a_record() {
+fn a_record_that_overlapping_writers_would_lose_is_counted() {
     if !is_here() {
         return;
     }
-    let knobs = [("writers", Value::from("overlapping"))];
-    if !(0..40).any(|round| overlap::lost(&ENGINE, &knobs, round) > 0) {
-        eprintln!("skipped: 40 rounds lost no record on this machine");
-    }
+    assert_eq!(overlap::counted_without_one(&ENGINE), 1);
 }
 
 #[test]

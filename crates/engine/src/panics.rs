@@ -1,38 +1,56 @@
 //! Panics of drivers, told in one line: what they said and where.
 
 use std::any::Any;
-use std::sync::{Mutex, PoisonError};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind};
+use std::sync::Once;
 
-/// Where the last panic was.
-static LAST_PLACE: Mutex<Option<String>> = Mutex::new(None);
-
-/// From now on, no panic of this process is written to standard error: whoever catches one tells it by
-/// [`text`].
-pub fn keep_quiet() {
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string);
-        *LAST_PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place;
-    }));
+thread_local! {
+    /// How many calls of [`caught`] this thread is inside.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// A panic that is on its way to [`caught`].
+    static UNDERWAY: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// A panic that was caught, in one line: `panicked at src/toy.rs:12:5: no such page`. The place is known
-/// after [`keep_quiet`] alone.
-#[must_use]
-pub fn text(payload: &(dyn Any + Send)) -> String {
+/// Runs `work`. A panic in it is not written to standard error: it becomes an error of one line, such as
+/// `panicked at src/toy.rs:12:5: no such page`.
+///
+/// Other panics of the process are written as ever: those of an engine's own threads, and those that
+/// cannot come here because a function that C calls lies between.
+///
+/// # Errors
+/// The panic's place and message.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let write = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| keep_or_write(panic, &*write)));
+    });
+    DEPTH.set(DEPTH.get() + 1);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    DEPTH.set(DEPTH.get() - 1);
+    done.map_err(|payload| UNDERWAY.take().unwrap_or_else(|| text(None, &*payload)))
+}
+
+/// Keeps a panic that will be caught. A second one before that ends the process: both are written, a
+/// line each, since a backtrace would leave nothing else of what a worker wrote last.
+fn keep_or_write(panic: &PanicHookInfo<'_>, write: &dyn Fn(&PanicHookInfo<'_>)) {
+    // A thread that ends has none of this any more.
+    let is_caught = DEPTH.try_with(Cell::get).is_ok_and(|depth| depth > 0);
+    if !is_caught {
+        return write(panic);
+    }
+    let text = text(panic.location(), panic.payload());
+    match UNDERWAY.take() {
+        None => UNDERWAY.set(Some(text)),
+        Some(underway) => eprintln!("{underway}\n{text}"),
+    }
+}
+
+fn text(place: Option<&Location<'_>>, payload: &(dyn Any + Send)) -> String {
     let said = payload.downcast_ref::<&str>().copied();
     let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let said: Vec<_> = said.unwrap_or("no message").split_whitespace().collect();
-    let place = LAST_PLACE.lock().unwrap_or_else(PoisonError::into_inner);
-    let place = place
-        .as_ref()
-        .map_or_else(String::new, |place| format!(" at {place}"));
+    let place = place.map_or_else(String::new, |place| format!(" at {place}"));
     format!("panicked{place}: {}", said.join(" "))
-}
-
-/// Where the last panic was, in words that follow a sentence; empty where there was none.
-pub(crate) fn last_place() -> String {
-    let place = LAST_PLACE.lock().unwrap_or_else(PoisonError::into_inner);
-    place
-        .as_ref()
-        .map_or_else(String::new, |place| format!(": it panicked at {place}"))
 }

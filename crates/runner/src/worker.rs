@@ -14,7 +14,6 @@ use crate::protocol::{
     Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals, difference,
 };
 use pipe::{Control, Reporter};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -33,13 +32,11 @@ pub fn main(registry: &Registry) -> ExitCode {
         (Err(error), _) => return refuse(&format!("cannot be tied to the runner: {error}")),
         (_, Err(error)) => return refuse(&format!("cannot take standard output: {error}")),
     };
-    panics::keep_quiet();
     let work = || {
         let (assignment, control) = pipe::read_assignment()?;
         serve(registry, &assignment, &control, &reporter)
     };
-    let done = catch_unwind(AssertUnwindSafe(work));
-    let done = done.unwrap_or_else(|panic| Err(format!("it {}", panics::text(&*panic))));
+    let done = panics::caught(work).unwrap_or_else(|why| Err(format!("it {why}")));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

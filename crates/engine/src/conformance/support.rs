@@ -1,9 +1,8 @@
 //! What the checks share: outcomes, transactions with retries, a second session on a thread.
 
+use crate::panics::caught;
 use crate::{Database, Direction, Error, KeyRange, Mode, Session};
-use std::any::Any;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,11 +41,7 @@ pub fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome<()> {
 
 /// Runs `work`; a panic in it becomes a fault.
 pub fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panicked(payload.as_ref())))
-}
-
-fn panicked(payload: &(dyn Any + Send)) -> Fault {
-    Fault(crate::panics::text(payload))
+    caught(work).unwrap_or_else(|why| Err(Fault(why)))
 }
 
 /// Runs `work` in a write transaction and commits it, again after conflicts.
@@ -179,10 +174,9 @@ pub fn beside<R, T: Send>(
         });
         let waiting = wait.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
         let own = guarded(|| own(waiting));
-        let other = other
-            .join()
-            .unwrap_or_else(|payload| Err(panicked(payload.as_ref())));
-        Ok((own?, other?))
+        let other = other.join();
+        let ended = other.unwrap_or_else(|_| Err(Fault("a session's thread panicked".to_owned())));
+        Ok((own?, ended?))
     })
 }
 

@@ -14,7 +14,6 @@ use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use std::cell::Cell;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, Native, Session, panics};
@@ -173,11 +172,11 @@ struct Crew<'a> {
 
 impl Crew<'_> {
     fn work(&self, index: u32, lane: &Lane, words: &Sender<Word>) {
-        let share = catch_unwind(AssertUnwindSafe(|| match &self.bound.native {
+        let share = panics::caught(|| match &self.bound.native {
             Some(program) => self.share_of_program(&**program, index, lane, words),
             None => self.share(index, lane, words),
-        }));
-        let ended = share.unwrap_or_else(|panic| Err(format!("it {}", panics::text(&*panic))));
+        });
+        let ended = share.unwrap_or_else(|why| Err(format!("it {why}")));
         // The runner names a worker that has a process of its own.
         let named = ended.map_err(|why| match self.assignment.spec.worker_kind {
             WorkerKind::Processes => why,

@@ -28,6 +28,7 @@ claims![
     threads_measure_as_processes_do,
     a_dying_worker_is_named_with_its_signal_and_the_plan_goes_on,
     a_worker_that_exits_is_told_with_its_last_words,
+    a_panic_that_c_code_lets_nobody_catch_is_told,
     a_failing_or_panicking_worker_says_why,
     a_failed_check_makes_a_trial_invalid,
     an_unverified_trial_is_never_ranked,
@@ -192,6 +193,14 @@ fn a_worker_that_exits_is_told_with_its_last_words() {
     let reason = failure(&record);
     assert!(reason.contains("exited with code 7"), "{reason}");
     assert!(reason.contains("the toy's last words"), "{reason}");
+}
+
+fn a_panic_that_c_code_lets_nobody_catch_is_told() {
+    let record = only(Bench::new().records(vec![spec("a", "callback")]));
+    let reason = failure(&record);
+    assert!(reason.contains("was killed by SIGABRT"), "{reason}");
+    assert!(reason.contains("toy.rs:"), "{reason}");
+    assert!(reason.contains("the toy's callback fell over"), "{reason}");
 }
 
 fn a_failing_or_panicking_worker_says_why() {

@@ -184,7 +184,8 @@ const SETTINGS: &[Knob] = &[
         kind: Kind::Choice {
             default: "store",
             choices: &[
-                "store", "abort", "exit", "fail", "panic", "wrong", "endless", "hoard", "flush",
+                "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hoard",
+                "flush",
             ],
         },
         unit: "",
@@ -274,10 +275,19 @@ impl Act {
                 std::process::exit(7)
             }
             ("panic", 1) => panic!("the toy is out of its depth"),
+            ("callback", 1) => {
+                panic_in_callback();
+                Ok(())
+            }
             ("fail", 1) => Err(Error::Workload("the toy is tired".to_owned())),
             _ => Ok(()),
         }
     }
+}
+
+/// What C calls cannot unwind.
+extern "C" fn panic_in_callback() {
+    panic!("the toy's callback fell over")
 }
 
 impl Job for Act {
@@ -313,7 +323,8 @@ impl Job for Act {
     }
 
     fn execute(&self, task: &mut Task<'_>) -> std::result::Result<Findings, Error> {
-        let ends = !["endless", "abort", "exit", "fail", "panic"].contains(&self.act.as_str());
+        let ends =
+            !["endless", "abort", "exit", "fail", "panic", "callback"].contains(&self.act.as_str());
         let mut stores = 0;
         self.burden(task.directory)
             .map_err(|error| Error::Workload(error.to_string()))?;

@@ -8,7 +8,6 @@ use crate::cmd::engines;
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use clap::Args;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use subject::Subject;
@@ -56,18 +55,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         output::line(&anomalies::table_head())?;
     }
     let mut before = None;
-    panics::keep_quiet();
     for subject in subjects {
         let name = subject.engine.info().name;
         // Transactions are kept apart in the same way at every level.
         let isolates = before.replace(name) != Some(name);
-        let checked = catch_unwind(AssertUnwindSafe(|| {
-            check_subject(arguments, &parent, subject, isolates)
-        }));
+        let checked = panics::caught(|| check_subject(arguments, &parent, subject, isolates));
         failed += match checked {
             Ok(checked) => checked?,
-            Err(payload) => {
-                let why = panics::text(payload.as_ref());
+            Err(why) => {
                 output::line(&format!("{name} {}: FAILED: it {why}", subject.level))?;
                 1
             }

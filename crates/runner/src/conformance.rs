@@ -7,6 +7,8 @@ use crate::hosting::Hosting;
 use crate::phase::alone;
 use crate::protocol::{Assignment, Part, Report};
 use crate::{Event, Phase, host};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 use trueput_record::measurement::{Check, Conformance};
@@ -113,7 +115,18 @@ fn cache_key(context: &mut Context<'_>, spec: &TrialSpec) -> Option<ConformanceK
         knobs: spec.knobs.clone(),
         allocator: spec.conditions.allocator.to_string(),
         kernel: host::kernel(),
+        file_system: context.area.file_system(),
+        linker: linker_settings(),
     })
+}
+
+/// The variables of the environment that the dynamic linker obeys.
+fn linker_settings() -> BTreeMap<String, String> {
+    let all = std::env::vars_os().map(|(name, value)| {
+        let text = |text: OsString| text.to_string_lossy().into_owned();
+        (text(name), text(value))
+    });
+    all.filter(|(name, _)| name.starts_with("LD_")).collect()
 }
 
 /// Runs the suite and remembers that it was passed.

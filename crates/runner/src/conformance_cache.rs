@@ -5,6 +5,7 @@ use crate::host::nearest_existing;
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, read_dir, remove_dir_all, remove_file};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -13,7 +14,7 @@ use trueput_record::measurement::Conformance;
 use trueput_record::trial::Settings;
 
 /// The version of an entry's layout.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The most entries that are kept. The oldest go first.
 const MOST_ENTRIES: usize = 1_000;
@@ -42,6 +43,10 @@ pub(crate) struct ConformanceKey {
     pub allocator: String,
     /// The kernel's release.
     pub kernel: String,
+    /// The type of the file system that databases are made on.
+    pub file_system: String,
+    /// What the environment tells the dynamic linker: `LD_PRELOAD` and the like.
+    pub linker: BTreeMap<String, String>,
 }
 
 impl ConformanceKey {
@@ -62,6 +67,9 @@ pub(crate) struct FileState {
     size_bytes: u64,
     modified_s: i64,
     modified_ns: i64,
+    /// Unlike the time of modification, nobody can set the time of change.
+    changed_s: i64,
+    changed_ns: i64,
 }
 
 impl FileState {
@@ -74,6 +82,8 @@ impl FileState {
             size_bytes: metadata.len(),
             modified_s: metadata.mtime(),
             modified_ns: metadata.mtime_nsec(),
+            changed_s: metadata.ctime(),
+            changed_ns: metadata.ctime_nsec(),
         })
     }
 
@@ -264,6 +274,8 @@ mod tests {
             knobs: Settings::from([("map_size".to_owned(), 1_i64.into())]),
             allocator: "libc".into(),
             kernel: "6.1".into(),
+            file_system: "ext4".into(),
+            linker: BTreeMap::new(),
         }
     }
 
@@ -328,10 +340,10 @@ mod tests {
     }
 
     #[test]
-    fn another_program_library_level_knob_allocator_or_kernel_is_another_matter() {
+    fn another_value_of_any_part_of_the_key_is_another_matter() {
         let room = Room::new();
         let cache = room.filled();
-        let changes: [fn(&mut ConformanceKey); 7] = [
+        let changes: [fn(&mut ConformanceKey); 9] = [
             |key| key.program.push('0'),
             |key| key.library.push('0'),
             |key| key.contender = "lmdb@/x.so".into(),
@@ -339,6 +351,8 @@ mod tests {
             |key| _ = key.knobs.insert("map_size".into(), 2_i64.into()),
             |key| key.allocator = "jemalloc".into(),
             |key| key.kernel.push('0'),
+            |key| key.file_system = "tmpfs".into(),
+            |key| _ = key.linker.insert("LD_PRELOAD".into(), "x.so".into()),
         ];
         for change in changes {
             let mut other = key();
@@ -355,6 +369,17 @@ mod tests {
         std::fs::write(room.library(), "other code").unwrap();
         assert_eq!(cache.find(&key()), None);
         std::fs::remove_file(room.library()).unwrap();
+        assert_eq!(cache.find(&key()), None);
+    }
+
+    #[test]
+    fn a_file_of_other_content_and_the_old_time_counts() {
+        let room = Room::new();
+        let cache = room.filled();
+        let modified = room.library().metadata().unwrap().modified().unwrap();
+        std::fs::write(room.library(), "edoc").unwrap();
+        let file = File::options().write(true).open(room.library()).unwrap();
+        file.set_modified(modified).unwrap();
         assert_eq!(cache.find(&key()), None);
     }
 
@@ -385,7 +410,7 @@ mod tests {
             text[..text.len() / 2].to_owned(),
             text.replace("2020-02-03", "2999-01-01"),
             text.replace("\"checks\":32", "\"checks\":0"),
-            text.replace("\"format\":1", "\"format\":2"),
+            text.replace("\"format\":2", "\"format\":3"),
             text.replace("\"b2\"", "\"b3\""),
         ] {
             std::fs::write(&entry, &damaged).unwrap();

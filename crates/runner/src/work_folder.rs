@@ -170,6 +170,11 @@ impl RunArea {
         }
     }
 
+    /// The type of the file system that it is on, such as `ext4`.
+    pub fn file_system(&self) -> String {
+        crate::host::file_system(&self.path).kind
+    }
+
     /// The folder of a trial's database, and whether something is left in it of an earlier attempt.
     ///
     /// # Errors

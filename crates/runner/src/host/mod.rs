@@ -22,4 +22,4 @@ pub(crate) mod waits;
 pub(crate) use allocator::in_use as allocator_in_use;
 pub(crate) use facts::{cores, kernel, profile};
 pub use facts::{facts, load_average};
-pub(crate) use file_system::{free_bytes, nearest_existing};
+pub(crate) use file_system::{file_system, free_bytes, nearest_existing};

@@ -160,4 +160,107 @@ mod tests {
         let expected = "unexpected argument '--p99' found; see 'trueput plan check --help'";
         assert_eq!(message, expected);
     }
+
+    /// The command lines of a text: each from `trueput` to the end of its line, its comment or its pipe.
+    fn command_lines(text: &str) -> Vec<Vec<String>> {
+        let joined = text.replace("\\\n", " ");
+        let starts = |line: &str| {
+            let line = line.trim_start().trim_start_matches("$ ");
+            let line = line.rsplit("| ").next()?.to_owned();
+            line.starts_with("trueput ").then_some(line)
+        };
+        joined
+            .lines()
+            .filter_map(starts)
+            .map(|line| words(&line))
+            .collect()
+    }
+
+    /// A shell's words, without what follows `#`, `<` or `>`.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for letter in line.chars() {
+            let last = words.last_mut().expect("there is always one");
+            match (letter, quote) {
+                ('#' | '<' | '>', None) if last.is_empty() => break,
+                ('\'' | '"', None) => quote = Some(letter),
+                (_, Some(open)) if letter == open => quote = None,
+                (' ', None) if last.is_empty() => {}
+                (' ', None) => words.push(String::new()),
+                _ => last.push(letter),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    fn examples_of_help(command: &clap::Command, texts: &mut Vec<(String, String)>) {
+        let help = command.get_after_help().map(ToString::to_string);
+        let long = command.get_after_long_help().map(ToString::to_string);
+        let name = format!("{} --help", command.get_name());
+        texts.extend(
+            [help, long]
+                .into_iter()
+                .flatten()
+                .map(|text| (name.clone(), text)),
+        );
+        for command in command.get_subcommands() {
+            examples_of_help(command, texts);
+        }
+    }
+
+    /// The blocks of code of a document.
+    fn blocks_of(document: &std::path::Path) -> String {
+        let text = std::fs::read_to_string(document).unwrap();
+        text.split("```").skip(1).step_by(2).collect()
+    }
+
+    fn documents(folder: &std::path::Path, texts: &mut Vec<(String, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                documents(&path, texts);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                texts.push((path.display().to_string(), blocks_of(&path)));
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_that_the_documents_and_the_help_show_can_be_read() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut texts = vec![("README.md".to_owned(), blocks_of(&root.join("README.md")))];
+        documents(&root.join("docs"), &mut texts);
+        examples_of_help(&Cli::command(), &mut texts);
+        let (mut read, mut faults) = (0, Vec::new());
+        for (place, text) in &texts {
+            for words in command_lines(text) {
+                read += 1;
+                let line = words.join(" ");
+                if words[1] == "COMMAND" {
+                    continue;
+                }
+                if let Err(error) = Cli::try_parse_from(&words)
+                    && error.use_stderr()
+                {
+                    faults.push(format!(
+                        "{place}: {line}: {}",
+                        in_one_line(&error.to_string())
+                    ));
+                }
+                let is_plan =
+                    |word: &&String| word.starts_with("plans/") || word.starts_with("published/");
+                for plan in words.iter().filter(is_plan) {
+                    let is_there = ["", ".toml"]
+                        .into_iter()
+                        .any(|ending| root.join(format!("{plan}{ending}")).exists());
+                    if !is_there {
+                        faults.push(format!("{place}: {line}: there is no {plan}"));
+                    }
+                }
+            }
+        }
+        assert!(read > 100, "{read}");
+        assert_eq!(faults, Vec::<String>::new());
+    }
 }

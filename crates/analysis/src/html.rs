@@ -107,7 +107,7 @@ pub(crate) fn render(report: &Report) -> String {
     let rankings = rankings(&report.manifest, &report.trials);
     let mut page = Page::default();
     page.add_run(report, &rankings, rankings.len() > MANY_RANKINGS);
-    page.assembled(&report.manifest.name, &appendix::about(report))
+    page.assembled(&report.manifest.name)
 }
 
 /// Blocks by the headings of the second level; those before the first have an empty title.
@@ -164,7 +164,8 @@ impl Page {
         self.add("Run it again", &appendix::again(report));
     }
 
-    /// The answer as a small table, the first chart, what must not be overlooked, and the machine.
+    /// The answer as a small table and the first chart; then what the run is about, what must not be
+    /// overlooked, and the machine.
     fn add_first_screen(
         &mut self,
         report: &Report,
@@ -179,11 +180,12 @@ impl Page {
         let first = first.and_then(|index| rankings.get(index));
         let chart = first.and_then(|ranking| Self::rates(report, ranking));
         let chart = self.put(chart, &title);
-        let (before, after) = summary::blocks(report, rankings, opening);
-        let before = self.written(&before, &title).concat();
-        let after = self.written(&after, &title).concat();
+        let told = summary::blocks(report, rankings, opening);
+        let told = appendix::about(report) + &self.written(&told, &title).concat();
         let facts = appendix::facts(report);
-        let html = format!("{before}<div class=\"first\">\n{table}{chart}</div>\n{after}{facts}");
+        let html = format!(
+            "<div class=\"first\">\n{table}{chart}<div class=\"told\">\n{told}</div></div>\n{facts}"
+        );
         self.sections.push(Section::new(title, html));
     }
 
@@ -339,7 +341,7 @@ impl Page {
         }
     }
 
-    fn assembled(&self, title: &str, about: &str) -> String {
+    fn assembled(&self, title: &str) -> String {
         let (mut contents, mut sections) = (String::new(), Vec::new());
         for (number, section) in self.sections.iter().enumerate() {
             let anchor = match section.anchor.as_str() {
@@ -365,7 +367,6 @@ impl Page {
             &[
                 ("title", &title),
                 ("style", STYLE),
-                ("about", about),
                 ("shapes", &draw::shapes()),
                 ("first", &first),
                 ("contents", &contents),

@@ -254,14 +254,19 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
     );
 }
 
-/// How far down the first table and the first chart begin, and how many stops of the tab key lie
-/// before the first table, and before that of the first ranking.
+/// How far down the first table, the first chart and its second bar begin, which verdicts reach
+/// beyond their table, and how many stops of the tab key lie before the first table, and before that
+/// of the first ranking.
 const FIRST: &str = "(() => {
   const top = (what) => Math.round(document.querySelector(what).getBoundingClientRect().top);
   const stops = (what) => [...document.querySelectorAll('a, button, input, summary, [tabindex]')]
     .filter((one) => one.tabIndex >= 0 && one.checkVisibility()
       && one.compareDocumentPosition(document.querySelector(what)) & 4).length;
-  return { table: top('table.answer'), chart: top('.chart .bar'),
+  const right = (one) => one.getBoundingClientRect().right;
+  const beyond = [...document.querySelectorAll('.tile')]
+    .filter((one) => right(one) > right(one.closest('table')) + .5);
+  return { table: top('table.answer'), chart: top('.chart .bar'), title: top('.chart strong'),
+    second: top('.chart .row:nth-of-type(3) .bar'), beyond: beyond.length,
     facts: top('.facts'), contents: top('nav'),
     stops: [stops('table.answer tbody'), stops('.table table')] };
 })()";
@@ -273,17 +278,22 @@ fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
     };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
-    // The height of a screen at each width, and the most that a reader scrolls to the chart.
-    for (report, width, most) in [
-        (with_failures(), 1280, 600),
-        (hundreds(), 1280, 600),
-        (with_failures(), 360, 740),
+    // A screen is 740 pixels high at 360: the chart's title and its first bars are on it, whatever
+    // the run says of itself.
+    for (mut report, width, most) in [
+        (with_failures(), 1280, 400),
+        (hundreds(), 1280, 400),
+        (with_failures(), 360, 600),
     ] {
+        report.manifest.about = "What this run is about, in a few sentences. ".repeat(5);
         std::fs::write(&file, report.page()).unwrap();
         browser.load(&file, width, false);
         let seen = browser.evaluate(FIRST);
         let at = |name: &str| seen[name].as_i64().unwrap();
-        assert!(at("table") < 400 && at("chart") < most, "{width}: {seen}");
+        assert!(at("table") < 200 && at("title") > at("table"), "{seen}");
+        assert!(at("chart") < most, "{width}: {seen}");
+        assert!(at("second") < 740 && at("second") > at("chart"), "{seen}");
+        assert_eq!(at("beyond"), 0, "{width}: {seen}");
         assert!(
             at("chart") < at("facts") && at("chart") < at("contents"),
             "{seen}"

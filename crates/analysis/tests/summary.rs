@@ -80,7 +80,7 @@ fn how_trials_ended_adds_up_to_the_plan() {
     // One that was run again is what it came to then.
     let mut again = all.clone();
     again.insert(0, interrupted(all[0].clone()));
-    counted(&of_six(&again), "6 trials: 6 valid.");
+    counted(&of_six(&again), "6 trials, all valid.");
     let mut unreadable = of_six(&all[..4]);
     unreadable.damaged = vec![damaged(5), damaged(6)];
     counted(

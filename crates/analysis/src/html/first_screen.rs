@@ -41,6 +41,8 @@ struct Row<'a> {
     leader: String,
     rate: String,
     factor: String,
+    /// Who is not told apart from the leader.
+    tied: String,
     /// The tile's words, and its kind, of which the style sheet makes a color.
     tile: (&'static str, &'static str),
 }
@@ -56,6 +58,7 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
         leader: one.row.contender.clone(),
         rate: rate(one.row.rate_per_s, &one.subject),
         factor: String::new(),
+        tied: String::new(),
         tile: ("only contender", "alone"),
     });
     let (mut first, mut more): (Vec<_>, Vec<_>) = (ranked.collect(), alone.collect());
@@ -110,18 +113,24 @@ impl Row<'_> {
     fn written(&self, anchor: &str) -> String {
         let (words, kind) = self.tile;
         let promise = self.subject.promise();
-        let [subject, promise, leader, rate, factor] = [
+        let [subject, promise, leader, rate, factor, tied] = [
             &self.subject.short(),
             promise,
             &self.leader,
             &self.rate,
             &self.factor,
+            &self.tied,
         ]
         .map(escaped);
+        let tied = match tied.is_empty() {
+            true => tied,
+            false => format!(" <small>{tied}</small>"),
+        };
         format!(
-            "<tr><th scope=\"row\"><a href=\"#{anchor}\">{subject}</a> <small class=\"promise\">{promise}</small></th>\
+            "<tr><th scope=\"row\"><a href=\"#{anchor}\">{subject}</a> \
+             <small class=\"promise\">{promise}</small></th>\
              <td><strong>{leader}</strong> <small>{rate}</small></td><td>{factor}</td>\
-             <td><span class=\"tile {kind}\">{words}</span></td></tr>\n"
+             <td><span class=\"tile {kind}\">{words}</span>{tied}</td></tr>\n"
         )
     }
 }
@@ -156,7 +165,24 @@ fn ranked(ranking: &RankingAnswer) -> Row<'_> {
             false => leading_figure(ranking),
         },
         factor: factor.filter(|_| !no_order).unwrap_or_default(),
+        tied: match no_order {
+            true => String::new(),
+            false => tied(ranking.verdict, &ranking.tied),
+        },
         tile: (ranking.verdict.label(), kind(ranking.verdict)),
+    }
+}
+
+/// Whom the leader is not told apart from: `with gtm`, `to tell it from gtm and 3 more`.
+fn tied(verdict: RankingVerdict, names: &[String]) -> String {
+    let words = match verdict {
+        RankingVerdict::TooFewRepeats => "to tell it from",
+        _ => "with",
+    };
+    match names {
+        [] => String::new(),
+        [one] => format!("{words} {one}"),
+        [first, more @ ..] => format!("{words} {first} and {} more", more.len()),
     }
 }
 

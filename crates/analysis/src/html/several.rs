@@ -67,5 +67,5 @@ pub(crate) fn render(reports: &[Report], title: &str, beside: &[Block]) -> Strin
         });
         page.add_run(report, rankings, many);
     }
-    page.assembled(title, "")
+    page.assembled(title)
 }

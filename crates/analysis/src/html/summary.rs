@@ -4,29 +4,26 @@ use crate::document::Block;
 use crate::narrate;
 use crate::rankings::{Ranking, Unranked};
 use crate::report::Report;
-use crate::units::thousands;
+use crate::units::{counted, thousands};
 use trueput_record::{Outcome, Value};
 
 /// How many lines are told: a list that is longer would be folded.
 const MOST_LINES: usize = 12;
 
-/// What stands before the first table, and what stands after the first chart: whatever else the
-/// report says before its first heading, the machine's facts aside.
-pub(crate) fn blocks(
-    report: &Report,
-    rankings: &[Ranking],
-    opening: Vec<Block>,
-) -> (Vec<Block>, Vec<Block>) {
+/// What stands after the first chart: what became of the trials, and whatever else the report says
+/// before its first heading, the machine's facts aside.
+pub(crate) fn blocks(report: &Report, rankings: &[Ranking], opening: Vec<Block>) -> Vec<Block> {
     let facts = Block::List(narrate::host_lines(report));
     let about = Block::Text(report.manifest.about.clone());
     let (warnings, others): (Vec<_>, Vec<_>) = opening
         .into_iter()
         .filter(|block| *block != facts && *block != about)
         .partition(|block| matches!(block, Block::Warnings(_)));
-    let mut after: Vec<_> = failures(report, rankings).into_iter().collect();
-    after.extend(warnings);
-    after.extend(others);
-    (vec![Block::Text(counts(report))], after)
+    let mut blocks = vec![Block::Text(counts(report))];
+    blocks.extend(failures(report, rankings));
+    blocks.extend(warnings);
+    blocks.extend(others);
+    blocks
 }
 
 /// How many trials ended how: parts that add up to all of the plan.
@@ -39,7 +36,7 @@ fn counts(report: &Report) -> String {
         Some(_) => (lost, tally.absent - lost),
         None => (tally.absent, 0),
     };
-    let counted = [
+    let endings = [
         (tally.valid, "valid"),
         (tally.invalid, "invalid"),
         (tally.failed, "failed"),
@@ -47,7 +44,7 @@ fn counts(report: &Report) -> String {
         (missing, "missing"),
         (spared, "spared"),
     ];
-    let said = counted.iter().filter(|(count, _)| *count > 0);
+    let said = endings.iter().filter(|(count, _)| *count > 0);
     let said: Vec<_> = said
         .map(|(count, what)| format!("{} {what}", thousands(*count as u64)))
         .collect();
@@ -72,8 +69,12 @@ fn counts(report: &Report) -> String {
         };
     }
     let planned = report.manifest.trials.len();
-    let trials = if planned == 1 { "trial" } else { "trials" };
-    format!("{} {trials}: {said}.", thousands(planned as u64))
+    let trials = counted(planned as u64, "trial");
+    match planned {
+        1 if tally.valid == 1 && damaged == 0 => format!("{trials}, valid."),
+        2.. if tally.valid == planned && damaged == 0 => format!("{trials}, all valid."),
+        _ => format!("{trials}: {said}."),
+    }
 }
 
 /// What went wrong, a line for each contender with its first reason.

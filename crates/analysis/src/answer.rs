@@ -92,6 +92,11 @@ impl RankingAnswer {
     pub fn leader(&self) -> &AnswerRow {
         &self.rows[0]
     }
+
+    /// How certain the order is, in sentences that name every contender.
+    pub(crate) fn findings(&self) -> Vec<String> {
+        words::findings(self)
+    }
 }
 
 /// A ratio, with the interval that a verdict used where there is one.
@@ -186,6 +191,25 @@ impl Answer {
             skipped: report.manifest.left_out.clone(),
             disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),
         }
+    }
+
+    /// What disturbed the run, in a sentence; `None` for a quiet machine.
+    pub(crate) fn disturbed(&self) -> Option<String> {
+        words::disturbed(self)
+    }
+
+    /// The ranking that has this place among the run's.
+    pub(crate) fn ranking(&self, index: usize) -> Option<&RankingAnswer> {
+        let mut rankings = self.rankings.iter();
+        rankings.find(|ranking| ranking.subject.index == index)
+    }
+
+    /// The option and the command that would tell contenders apart.
+    pub(crate) fn more_repeats(&self) -> Option<(&str, &[String])> {
+        self.next_steps.iter().find_map(|step| match step {
+            NextStep::MoreRepeats { option, command } => Some((&**option, &**command)),
+            NextStep::Resume { .. } => None,
+        })
     }
 }
 

@@ -214,7 +214,8 @@ pub(crate) fn heading(ranking: &Ranking) -> Option<String> {
     Some(format!("by response time at {}/s", number(rate_per_s)))
 }
 
-/// How its order came about and how sure it is, a sentence each; nothing of other rankings.
+/// How its order came about and who did not keep the rate, a sentence each; nothing of other
+/// rankings.
 pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     let Some(rate_per_s) = ranking.rate_per_s else {
         return Vec::new();
@@ -228,17 +229,15 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
          ordered by p99 response time{of} (median of the repeats).",
         number(rate_per_s)
     )];
-    let (kept, late) = split(ranking);
-    if let Some((best, others)) = kept.split_first() {
-        said.extend(certainty(best.0, others));
-    }
-    said.extend(late.iter().map(|(cell, at_rate)| {
-        format!(
+    let late = |cell: &Cell| {
+        let at_rate = cell.at_rate.as_ref().filter(|at_rate| !at_rate.kept)?;
+        Some(format!(
             "{} did not keep the rate: backlog of up to {} requests at the end.",
             cell.name(),
             separate(&at_rate.backlog.to_string())
-        )
-    }));
+        ))
+    };
+    said.extend(ranking.cells.iter().filter_map(late));
     said
 }
 
@@ -259,45 +258,4 @@ pub(crate) fn kinds(ranking: &Ranking) -> Vec<&str> {
         }
     }
     kinds
-}
-
-type Kept<'a> = (&'a Cell, &'a AtRate);
-
-/// Those that kept the rate, and those that did not.
-fn split(ranking: &Ranking) -> (Vec<Kept<'_>>, Vec<Kept<'_>>) {
-    let cells = ranking.cells.iter();
-    let with = cells.filter_map(|cell| Some((cell, cell.at_rate.as_ref()?)));
-    with.partition(|(_, at_rate)| at_rate.kept)
-}
-
-fn verdict(at_rate: &AtRate) -> Option<Verdict> {
-    at_rate.against_best.map(|compared| compared.verdict)
-}
-
-/// Whether the first is surely ahead of the others.
-fn certainty(best: &Cell, others: &[Kept<'_>]) -> Option<String> {
-    let of = |wanted: Verdict| -> Vec<String> {
-        let so = others
-            .iter()
-            .filter(|(_, at_rate)| verdict(at_rate) == Some(wanted));
-        so.map(|(cell, _)| cell.name()).collect()
-    };
-    let (few, same) = (of(Verdict::TooFew), of(Verdict::NoDifference));
-    let name = best.name();
-    if others.is_empty() {
-        return None;
-    }
-    if !few.is_empty() {
-        return Some(format!(
-            "Too few repeats to tell whether {name} responds faster than {}.",
-            few.join("; ")
-        ));
-    }
-    Some(match same.is_empty() {
-        true => format!("{name} has the shortest response time."),
-        false => format!(
-            "No significant difference in response time between {name} and {}.",
-            same.join("; ")
-        ),
-    })
 }

@@ -15,6 +15,9 @@ const RARE: f64 = 0.01;
 /// With more kinds of operation than this, only the headline's latencies have columns.
 const MOST_TIMED: usize = 4;
 
+/// The title of the contenders' column.
+const CONTENDER: &str = "contender";
+
 /// Characters of the longest bar.
 const BAR: usize = 16;
 
@@ -53,6 +56,23 @@ pub fn ranked(ranking: &Ranking, in_order: bool, charts: Charts) -> Table {
         true => fill(columns, &ranking.cells),
         false => fill(columns, &by_name(&ranking.cells)),
     }
+}
+
+/// The figures of the only contender of a ranking in one line, for which a table is too much; `None`
+/// for any other ranking.
+pub fn only_contender(ranking: &Ranking) -> Option<String> {
+    let [cell] = ranking.cells.as_slice() else {
+        return None;
+    };
+    let table = ranked(ranking, false, Charts::Off);
+    let name = cell.name();
+    let figures = table.columns.iter().zip(table.rows.first()?);
+    let figures = figures.filter(|(column, value)| column.title != CONTENDER && !value.is_empty());
+    let figures = figures.map(|(column, value)| format!("{} {value}", column.title));
+    let figures = figures.collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "Only contender at these settings: {name}: {figures}."
+    ))
 }
 
 /// The table of the cells that are not ranked: as that of the ranked ones, without places and shares
@@ -112,7 +132,7 @@ fn fill(columns: Vec<Filled<'_>>, cells: &[Cell]) -> Table {
 
 fn identity<'a>() -> Vec<Filled<'a>> {
     vec![
-        text("contender", 0, |_, cell| cell.name()),
+        text(CONTENDER, 0, |_, cell| cell.name()),
         text("version", 4, |_, cell| {
             short_version(&cell.version).to_owned()
         }),

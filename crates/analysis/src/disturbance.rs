@@ -1,7 +1,6 @@
 //! What disturbed a run, from its trials.
 
 use crate::compare::rate;
-use crate::document::Block;
 use crate::held::allowed_processors;
 use crate::inference::{Noise, Shares, noise};
 use crate::rankings::{headline, why_unranked};
@@ -33,14 +32,6 @@ pub(crate) fn of_run(report: &Report) -> Option<Noise> {
         .collect();
     let cores = f64::from(report.manifest.host.cores);
     noise(&spreads, shares(&report.trials, cores))
-}
-
-/// What disturbed a run, for its reader to see first; `None` where nothing did.
-pub(crate) fn warning(noise: Option<&Noise>) -> Option<Block> {
-    let noise = noise.filter(|noise| !noise.reasons.is_empty())?;
-    let reasons = noise.reasons.join("; ");
-    let text = format!("This run was noisy: {reasons}.");
-    Some(Block::Warnings(vec![text]))
 }
 
 /// The parts that other programs used and that the hypervisor withheld, of the time of the processors

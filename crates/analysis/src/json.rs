@@ -1,5 +1,7 @@
 //! A report as one JSON document, for programs.
 
+use crate::answer::{Answer, NextStep};
+use crate::disturbance;
 use crate::held::{Held, held};
 use crate::ledger::{Ledger, ledgers};
 use crate::over_time::{self, OverTime};
@@ -31,6 +33,7 @@ struct Document<'a> {
     over_time: Vec<OverTime>,
     trials: &'a [TrialRecord],
     missing: Vec<&'a str>,
+    next_steps: Vec<NextStep>,
     damaged: Vec<Damaged<'a>>,
 }
 
@@ -61,6 +64,7 @@ pub fn render(report: &Report) -> String {
     let measured = report.trials.iter();
     let measured = measured.filter_map(|trial| Some((trial, trial.measurement.as_ref()?)));
     let rankings = rankings(manifest, &report.trials);
+    let noise = disturbance::of_run(report);
     let document = Document {
         format: FORMAT_VERSION,
         folder: report.shown_as.to_string_lossy().into_owned(),
@@ -71,6 +75,7 @@ pub fn render(report: &Report) -> String {
         end: report.end.as_ref(),
         left_out: &manifest.left_out,
         scaling: series(&rankings),
+        next_steps: Answer::from_rankings(report, &rankings, noise.as_ref()).next_steps,
         rankings,
         held: measured
             .filter_map(|(trial, measurement)| held(trial, measurement, cores))

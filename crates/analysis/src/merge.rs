@@ -2,7 +2,7 @@
 
 use crate::answer::Layout;
 use crate::charts::Charts;
-use crate::compare::{Selector, Side, tracked};
+use crate::compare::{Selector, Side, Tracked, tracked};
 use crate::document::{Block, Column, Table};
 use crate::history::Point;
 use crate::marks::marked;
@@ -130,26 +130,46 @@ fn described(report: &Report) -> String {
     )
 }
 
-fn side_by_side(reports: &[Report]) -> Table {
-    let mut rows: BTreeMap<String, (String, Vec<(usize, Point)>)> = BTreeMap::new();
+/// The cells of all runs, each with the place of its run.
+fn cells(reports: &[Report]) -> Vec<(usize, Tracked)> {
+    let mut cells = Vec::new();
     for (index, report) in reports.iter().enumerate() {
         let label = report.shown_as.display().to_string();
         // A run without a trial says so in its own report.
-        let Ok(side) = Side::new(&label, report.clone(), Selector::default()) else {
-            continue;
-        };
-        for cell in tracked(&side) {
-            let series = &cell.series;
-            let name = format!(
-                "{}, {}, {}, {}",
-                marked(&series.contender, &cell.point.marks),
-                series.workload,
-                series.durability,
-                counted(u64::from(series.workers), "worker")
-            );
-            let row = rows.entry(cell.key).or_insert((name, Vec::new()));
-            row.1.push((index, cell.point));
+        if let Ok(side) = Side::new(&label, report.clone(), Selector::default()) {
+            cells.extend(tracked(&side).into_iter().map(|cell| (index, cell)));
         }
+    }
+    cells
+}
+
+/// What a cell is called so that no two series have one name: with the settings and conditions that
+/// are not the same in all cells of its workload.
+fn name(cell: &Tracked, all: &[(usize, Tracked)]) -> String {
+    let series = &cell.series;
+    let contender = marked(&series.contender, &cell.point.marks);
+    let workers = counted(u64::from(series.workers), "worker");
+    let (workload, level) = (&series.workload, series.durability);
+    let mut name = format!("{contender}, {workload}, {level}, {workers}");
+    let same_workload = |other: &&Tracked| other.series.workload == *workload;
+    for (key, value) in &series.circumstances {
+        let mut others = all.iter().map(|(_, other)| other).filter(same_workload);
+        let tells = others.any(|other| other.series.circumstances.get(key) != Some(value));
+        let setting = format!("{key}={value}");
+        if tells && !contender.contains(&setting) {
+            name += &format!(", {setting}");
+        }
+    }
+    name
+}
+
+fn side_by_side(reports: &[Report]) -> Table {
+    let mut rows: BTreeMap<String, (String, Vec<(usize, Point)>)> = BTreeMap::new();
+    let cells = cells(reports);
+    let names: Vec<_> = cells.iter().map(|(_, cell)| name(cell, &cells)).collect();
+    for ((index, cell), name) in cells.into_iter().zip(names) {
+        let row = rows.entry(cell.key).or_insert((name, Vec::new()));
+        row.1.push((index, cell.point));
     }
     let column = |title: &str, figures, dispensable| Column {
         title: title.to_owned(),

@@ -1,5 +1,6 @@
 //! What a report says, from top to bottom: the run, the machine, a ranking each, what is missing.
 
+use crate::answer::{Answer, RankingAnswer, RankingVerdict};
 use crate::at_rate;
 use crate::builds::EngineBuild;
 use crate::cells::Cell;
@@ -8,7 +9,6 @@ use crate::charts::Charts;
 use crate::columns::{self, plural};
 use crate::disturbance;
 use crate::document::Block;
-use crate::inference::Noise;
 use crate::isolation;
 use crate::ledger;
 use crate::log_flush;
@@ -57,7 +57,7 @@ const NOTICE: &str = "notice";
 
 /// The whole report.
 pub fn document(report: &Report, charts: Charts) -> Vec<Block> {
-    let mut blocks = body_with(report, charts);
+    let mut blocks = body_with(report, charts, Single::Folded);
     blocks.push(Block::Text("Command of this run:".to_owned()));
     let command = &report.manifest.host.program.command;
     blocks.push(Block::Command(
@@ -83,10 +83,19 @@ pub(crate) fn ledger_document(report: &Report) -> Vec<Block> {
 
 /// The report without its last words and without charts of characters.
 pub(crate) fn body(report: &Report) -> Vec<Block> {
-    body_with(report, Charts::Off)
+    body_with(report, Charts::Off, Single::Table)
 }
 
-fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
+/// How a ranking of a single contender is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Single {
+    /// In one line.
+    Folded,
+    /// In a table, which the page folds by itself.
+    Table,
+}
+
+fn body_with(report: &Report, charts: Charts, single: Single) -> Vec<Block> {
     let manifest = &report.manifest;
     let mut blocks = vec![Block::Heading(1, format!("trueput: {}", manifest.name))];
     if !manifest.about.is_empty() {
@@ -98,9 +107,12 @@ fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
     blocks.extend(volatile::warning(report));
     let rankings = rankings(manifest, &report.trials);
     let noise = disturbance::of_run(report);
-    blocks.extend(disturbance::warning(noise.as_ref()));
-    for ranking in &rankings {
-        blocks.extend(ranking_blocks(ranking, noise.as_ref(), charts));
+    let answer = Answer::from_rankings(report, &rankings, noise.as_ref());
+    let disturbed = answer.disturbed();
+    blocks.extend(disturbed.map(|text| Block::Warnings(vec![text])));
+    for (index, ranking) in rankings.iter().enumerate() {
+        let told = answer.ranking(index);
+        blocks.extend(ranking_blocks(ranking, told, charts, single));
     }
     blocks.extend(steadiness::section(report, charts));
     blocks.extend(log_flush::blocks(&report.trials));
@@ -114,8 +126,22 @@ fn body_with(report: &Report, charts: Charts) -> Vec<Block> {
         blocks.push(Block::List(manifest.left_out.clone()));
     }
     blocks.extend(enough(report));
+    blocks.extend(more_repeats(&answer));
     blocks.extend(unfinished(report));
     blocks
+}
+
+/// What would tell contenders apart that are not.
+fn more_repeats(answer: &Answer) -> Vec<Block> {
+    let Some((option, command)) = answer.more_repeats() else {
+        return Vec::new();
+    };
+    let text = format!("Some contenders are not told apart. To tell them apart: {option}.");
+    vec![
+        Block::Heading(2, "More repeats".to_owned()),
+        Block::Text(text),
+        Block::Command(command.to_vec()),
+    ]
 }
 
 /// How contenders are ranked, and what their latencies are.
@@ -230,7 +256,12 @@ fn only_harness(ranking: &Ranking) -> bool {
     ranking.contenders().next().is_none() && !ranking.harness.is_empty()
 }
 
-fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> Vec<Block> {
+fn ranking_blocks(
+    ranking: &Ranking,
+    answer: Option<&RankingAnswer>,
+    charts: Charts,
+    single: Single,
+) -> Vec<Block> {
     let mut blocks = Vec::new();
     let only_harness = only_harness(ranking);
     blocks.push(Block::Heading(2, ranking_heading(ranking)));
@@ -245,9 +276,13 @@ fn ranking_blocks(ranking: &Ranking, noise: Option<&Noise>, charts: Charts) -> V
         blocks.push(Block::Text(survival(ranking)));
     }
     if !ranking.cells.is_empty() {
-        let in_order = !certainty::refuses(ranking, noise);
-        blocks.extend(verdicts(ranking, noise).into_iter().map(Block::Text));
-        blocks.push(Block::Table(columns::ranked(ranking, in_order, charts)));
+        let in_order = answer.is_none_or(|answer| answer.verdict != RankingVerdict::NoOrder);
+        blocks.extend(verdicts(ranking, answer).into_iter().map(Block::Text));
+        let folded = columns::only_contender(ranking).filter(|_| single == Single::Folded);
+        blocks.push(match folded {
+            Some(line) => Block::Text(line),
+            None => Block::Table(columns::ranked(ranking, in_order, charts)),
+        });
         blocks.push(Block::List(footnotes(ranking, in_order)));
     } else if !only_harness && ranking.not_comparable.is_empty() {
         blocks.push(Block::Warnings(vec!["No valid trials.".to_owned()]));
@@ -352,9 +387,9 @@ fn survival_of(durability: Durability) -> String {
 }
 
 /// How sure the order is: what is read before the table, and never folded away.
-fn verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<String> {
+fn verdicts(ranking: &Ranking, answer: Option<&RankingAnswer>) -> Vec<String> {
     let mut said = at_rate::sentences(ranking);
-    said.extend(certainty::sentences(ranking, noise));
+    said.extend(answer.into_iter().flat_map(RankingAnswer::findings));
     said.extend(isolation::caution(ranking));
     said
 }

@@ -64,7 +64,10 @@ fn two_builds_of_an_engine_are_told_apart_by_version_with_their_files_below() {
 fn one_build_alone_bears_the_engines_name() {
     for named in [false, true] {
         let text = markdown(vec![rocksdb(0, "11.8.1", NEW, named, false)]);
-        assert!(text.contains("| 1 | rocksdb | 11.8.1 |"), "{text}");
+        assert!(
+            text.contains("settings: rocksdb: version 11.8.1,"),
+            "{text}"
+        );
         assert!(text.contains(NEW), "{text}");
     }
 }
@@ -97,7 +100,7 @@ fn a_build_that_never_opened_keeps_the_name_that_the_plan_gave() {
         ..dead
     };
     let text = markdown(trials);
-    assert!(text.contains("| rocksdb 11.8.1 |"), "{text}");
+    assert!(text.contains("settings: rocksdb 11.8.1: "), "{text}");
     assert!(text.contains("FAILED"), "{text}");
 }
 
@@ -218,7 +221,7 @@ fn a_build_with_assertions_has_figures_and_no_place_unless_it_is_asked_for() {
         "Not comparable",
         "leveldb [assertions]: built with assertions: not comparable.",
         "9,002",
-        "lmdb is fastest: redb reaches",
+        "lmdb leads: redb reaches",
     ] {
         assert!(text.contains(part), "'{part}' is not in {text}");
     }

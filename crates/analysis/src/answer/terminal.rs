@@ -64,10 +64,8 @@ impl Answer {
     /// What ran, and what disturbed it.
     fn head(&self, columns: usize) -> Vec<Line> {
         let mut lines = vec![(Paint::Plain, cut_end(&shown(&words::counts(self)), columns))];
-        if !self.disturbances.is_empty() {
-            let text = format!("Disturbed: {}.", self.disturbances.join("; "));
-            lines.push((Paint::Red, cut_end(&shown(&text), columns)));
-        }
+        let disturbed = words::disturbed(self);
+        lines.extend(disturbed.map(|text| (Paint::Red, cut_end(&shown(&text), columns))));
         lines
     }
 

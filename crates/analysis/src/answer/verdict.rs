@@ -50,7 +50,7 @@ pub enum RowVerdict {
     Tied(Tie),
     /// It did not keep the offered rate.
     RateNotKept,
-    /// It was compared with nothing.
+    /// It has no place, so that it is compared with nothing.
     NotCompared,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
             return RowVerdict::RateNotKept;
         }
         let Some(compared) = comparison(ranking, cell) else {
-            return RowVerdict::NotCompared;
+            return RowVerdict::Tied(Tie::TooFewRepeats);
         };
         match compared.verdict {
             Verdict::Slower => RowVerdict::Slower,
@@ -121,7 +121,7 @@ pub(super) fn ranking_verdict(
     if certainty::refuses(ranking, noise) {
         return RankingVerdict::NoOrder;
     }
-    if any(Tie::TooFewRepeats) || rows.contains(&RowVerdict::NotCompared) {
+    if any(Tie::TooFewRepeats) {
         return RankingVerdict::TooFewRepeats;
     }
     if any(Tie::Noise) {

@@ -5,36 +5,77 @@ use super::{
     Answer, FailureKind, NextStep, NotRankedReason, RankingAnswer, RankingVerdict, RowVerdict,
     Share,
 };
+use crate::inference::Tie;
 use crate::units::{counted, number};
 use trueput_record::VerifyLevel;
 
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
 
+/// What disturbed the run: `Disturbed: repeats of a cell typically differ by 28 %.`
+pub(super) fn disturbed(answer: &Answer) -> Option<String> {
+    let clauses = &answer.disturbances;
+    (!clauses.is_empty()).then(|| format!("Disturbed: {}.", clauses.join("; ")))
+}
+
 /// What is certain of a ranking and what is not, in one sentence.
 pub(super) fn certainty(ranking: &RankingAnswer) -> String {
-    let leader = &ranking.leader().contender;
-    let tied = listed(&ranking.tied);
+    let tied: Vec<_> = ranking.tied.iter().map(String::as_str).collect();
     match ranking.verdict {
         RankingVerdict::Leader => leads(ranking),
-        RankingVerdict::SameWithin => format!("{leader} and {tied} are the same within 1 %."),
-        RankingVerdict::TooNoisy => format!(
-            "Tie: {} show no difference between {leader} and {tied}{}{}.",
-            repeats(ranking),
-            would_show(ranking),
-            others_slower(ranking)
-        ),
-        RankingVerdict::TooFewRepeats => format!(
-            "Not certain: {} cannot tell {leader} from {tied}{}{}.",
-            repeats(ranking),
-            would_show(ranking),
-            others_slower(ranking)
-        ),
+        RankingVerdict::SameWithin => tie(ranking, Tie::Same, &tied, listed),
+        RankingVerdict::TooNoisy => tie(ranking, Tie::Noise, &tied, listed),
+        RankingVerdict::TooFewRepeats => tie(ranking, Tie::TooFewRepeats, &tied, listed),
         RankingVerdict::NoOrder => {
             "No order: the contenders differ by less than this disturbed machine's noise."
                 .to_owned()
         }
         RankingVerdict::RateNotKept => "No contender kept the offered rate.".to_owned(),
+    }
+}
+
+/// The same as [`certainty`] with every name, a sentence for each reason why contenders are not told
+/// apart.
+pub(super) fn findings(ranking: &RankingAnswer) -> Vec<String> {
+    if matches!(
+        ranking.verdict,
+        RankingVerdict::Leader | RankingVerdict::NoOrder | RankingVerdict::RateNotKept
+    ) {
+        return vec![certainty(ranking)];
+    }
+    let of_reason = |reason: Tie| {
+        let tied = ranking.rows.iter();
+        let tied = tied.filter(|row| row.verdict == RowVerdict::Tied(reason));
+        let tied: Vec<_> = tied.map(|row| row.contender.as_str()).collect();
+        (!tied.is_empty()).then(|| tie(ranking, reason, &tied, all_listed))
+    };
+    let reasons = [Tie::Noise, Tie::TooFewRepeats, Tie::Same].into_iter();
+    reasons.filter_map(of_reason).collect()
+}
+
+/// Why nothing is claimed of the leader and these contenders.
+fn tie(
+    ranking: &RankingAnswer,
+    reason: Tie,
+    tied: &[&str],
+    listed: fn(&[&str]) -> String,
+) -> String {
+    let leader = ranking.leader().contender.as_str();
+    let all: Vec<_> = std::iter::once(leader)
+        .chain(tied.iter().copied())
+        .collect();
+    let (repeats, would_show) = (repeats(ranking), would_show(ranking));
+    let slower = others_slower(ranking);
+    match reason {
+        Tie::Same => format!("{} are the same within 1 %.", listed(&all)),
+        Tie::Noise => format!(
+            "Tie: {repeats} show no difference between {}{would_show}{slower}.",
+            listed(&all)
+        ),
+        Tie::TooFewRepeats => format!(
+            "Not certain: {repeats} cannot tell {leader} from {}{would_show}{slower}.",
+            listed(tied)
+        ),
     }
 }
 
@@ -107,18 +148,29 @@ fn others_slower(ranking: &RankingAnswer) -> String {
 }
 
 /// Names, the first ones where there are many: `a, b and 4 more`.
-pub(super) fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[&str]) -> String {
+    if names.len() <= MOST_NAMES {
+        return all_listed(names);
+    }
+    let shown = &names[..MOST_NAMES - 1];
+    let more = names.len() - shown.len();
+    format!("{} and {more} more", shown.join(separator(names)))
+}
+
+fn all_listed(names: &[&str]) -> String {
     match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [before @ .., last] if names.len() <= MOST_NAMES => {
-            format!("{} and {last}", before.join(", "))
+        [before @ .., last] if !before.is_empty() => {
+            format!("{} and {last}", before.join(separator(names)))
         }
-        several => {
-            let shown = &several[..MOST_NAMES - 1];
-            let more = several.len() - shown.len();
-            format!("{} and {more} more", shown.join(", "))
-        }
+        _ => names.concat(),
+    }
+}
+
+/// What stands between names, which may have commas of their own.
+fn separator(names: &[&str]) -> &'static str {
+    match names.iter().any(|name| name.contains(',')) {
+        true => "; ",
+        false => ", ",
     }
 }
 
@@ -174,7 +226,13 @@ pub(super) fn failure(kind: &FailureKind) -> String {
         "{}: {} of {}: {}",
         kind.status,
         counted(kind.trials as u64, "trial"),
-        listed(&kind.contenders),
+        listed(
+            &kind
+                .contenders
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+        ),
         kind.reason
     )
 }

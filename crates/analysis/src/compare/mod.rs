@@ -14,7 +14,7 @@ pub use narrate::document;
 pub use select::Selector;
 pub use side::Side;
 pub(crate) use side::rate;
-pub(crate) use track::{changed, tracked};
+pub(crate) use track::{Tracked, changed, tracked};
 
 use crate::inference::{
     Comparison, Noise, Tie, claim_level, compare_among, compare_together, looks_slower,

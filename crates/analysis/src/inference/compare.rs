@@ -59,10 +59,6 @@ pub struct Comparison {
     /// ranks and signs do not agree or it is too near to 1 to be claimed at any level.
     #[serde(skip)]
     pub(crate) chance: f64,
-    /// The fewest repeats of each that would show a ratio of 2; `None` where these would, and where
-    /// no number of repeats up to the limit would.
-    #[serde(skip)]
-    pub repeats_for_twice: Option<usize>,
 }
 
 impl Comparison {
@@ -144,7 +140,6 @@ pub fn compare_among(
         paired,
         pairs_won: signs.map(|signs| signs.won),
         smallest_ratio: smallest_ratio(first, second, paired, level),
-        repeats_for_twice: repeats_that_show(2.0, first, second, paired, level),
         chance: log_ratio_chance(first, second, paired)
             .filter(|_| claimable)
             .unwrap_or(1.0),
@@ -253,22 +248,10 @@ pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -
         false => log_ratio_unpaired(first, second, level)?,
     };
     let seen = ratio.estimate.max(1.0 / ratio.estimate);
-    repeats_that_show(seen, first, second, paired, level)
-}
-
-/// The fewest repeats of each that would show a ratio above 1 with a chance of 80 %, if all scattered
-/// as these do. `None` where as many as these would, or where [`MOST_REPEATS`] would not.
-fn repeats_that_show(
-    wanted: f64,
-    first: &[f64],
-    second: &[f64],
-    paired: bool,
-    level: f64,
-) -> Option<usize> {
     let scatter = Scatter::of(first, second, paired)?;
     let shows = |repeats: usize| {
         let smallest = scatter.shown_by(repeats as f64, repeats as f64, level);
-        smallest.is_some_and(|smallest| smallest <= wanted)
+        smallest.is_some_and(|smallest| smallest <= seen)
     };
     let (mut too_few, mut enough) = (first.len().max(second.len()), MOST_REPEATS);
     if shows(too_few) || !shows(enough) {
@@ -376,21 +359,6 @@ mod tests {
         assert!(shown(needed) <= 1.0 / seen && shown(needed - 1) > 1.0 / seen);
         assert_eq!(repeats_needed(&A, &scaled(2.0), false, level), None);
         assert_eq!(repeats_needed(&A, &A, true, level), None, "nothing is seen");
-    }
-
-    #[test]
-    fn the_repeats_for_twice_the_rate_are_the_fewest_that_detect_it() {
-        let (one, other) = ([100.0, 200.0, 400.0], [150.0, 420.0, 160.0]);
-        let compared = compare(&one, &other, false);
-        assert!(compared.smallest_ratio.unwrap() > 2.0);
-        let needed = compared.repeats_for_twice.unwrap();
-        let scatter = Scatter::of(&one, &other, false).unwrap();
-        let detected = |repeats: usize| {
-            let repeats = repeats as f64;
-            scatter.shown_by(repeats, repeats, claim_level(1)).unwrap()
-        };
-        assert!(detected(needed) <= 2.0 && detected(needed - 1) > 2.0);
-        assert_eq!(compare(&A, &scaled(1.1), true).repeats_for_twice, None);
     }
 
     #[test]

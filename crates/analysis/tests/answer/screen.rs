@@ -2,10 +2,10 @@
 
 use super::support::{failed, manifest, null, report, spec, valid};
 use std::collections::BTreeSet;
-use trueput_analysis::Report;
 use trueput_analysis::answer::{
     Answer, Layout, NextStep, NotRankedReason, RankingVerdict, Standings,
 };
+use trueput_analysis::{Format, Report, Style, merge};
 use trueput_record::{Durability, Outcome, TrialRecord, Value};
 
 /// Repeats of a contender whose rates scatter by a hundredth.
@@ -166,6 +166,62 @@ fn a_ranking_of_one_contender_is_none() {
 }
 
 #[test]
+fn a_report_writes_a_single_contender_in_one_line_with_every_figure() {
+    let trials = cell(0, "lmdb", Durability::Sync, 5_000.0, 3);
+    let alone = report(trials.clone());
+    let beaten = cell(1, "sqlite", Durability::Sync, 2_000.0, 3);
+    let two = report([trials, beaten].concat());
+    for format in [Format::Terminal, Format::Markdown] {
+        let text = alone.render(format, Style::default());
+        let text = text
+            .split_once("none: nothing")
+            .map_or(text.as_str(), |(_, after)| after);
+        let line = flat(text);
+        let said = "Only contender at these settings: lmdb: version 1.2.3, workers processes, \
+            updates/s 5,050, min–max ";
+        assert!(
+            line.contains(said) && line.contains("CPU/operation "),
+            "{format}: {line}"
+        );
+        let is_ranked = |text: &str| text.contains("contender  ") || text.contains("| contender |");
+        assert!(!is_ranked(text), "{format}: {text}");
+        assert!(is_ranked(&two.render(format, Style::default())), "{format}");
+    }
+}
+
+#[test]
+fn runs_side_by_side_name_what_tells_their_cells_apart() {
+    let names = |reports: &[Report]| -> Vec<String> {
+        let text = merge::render(reports, Format::Markdown, Style::default());
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with("| lmdb, threen1"));
+        let names = rows.map(|line| line.split('|').nth(1).unwrap_or_default().trim().to_owned());
+        names.collect()
+    };
+    let with = |finish: [i64; 2]| {
+        let trials = (0..).zip(finish).map(|(cell, finish)| {
+            let mut trial = valid(spec(cell, "lmdb", Durability::Sync, 1), 1_000.0);
+            let finish = Value::Integer(finish);
+            trial.spec.settings.insert("finish".to_owned(), finish);
+            trial
+        });
+        report(trials.collect())
+    };
+    let both = [with([1_000, 2_000]), with([1_000, 3_000])];
+    let told = names(&both);
+    let name = |finish: u32| format!("lmdb, threen1, sync, 4 workers, finish={finish}");
+    assert_eq!(told, [name(1_000), name(1_000), name(2_000), name(3_000)]);
+    let screen = merge::answer(&both, Layout::default());
+    for finish in [1_000, 2_000, 3_000] {
+        assert!(screen.contains(&format!("finish={finish}")), "{screen}");
+    }
+    // The control: what is the same everywhere is in no name.
+    let same = names(&[with([1_000, 1_000]), with([1_000, 1_000])]);
+    assert!(same.iter().all(|name| !name.contains("finish")), "{same:?}");
+}
+
+#[test]
 fn the_interval_of_a_row_is_the_one_that_the_verdict_used() {
     let mut trials = cell(0, "rocksdb", Durability::Sync, 8_000.0, 5);
     trials.extend(cell(1, "tokudb", Durability::Sync, 4_000.0, 5));
@@ -197,6 +253,60 @@ fn more_repeats_are_proposed_where_contenders_are_not_told_apart() {
     };
     assert_eq!(option, "--repeat 5");
     assert_eq!(command.join(" "), "trueput run 'a plan.toml' --repeat 5");
+}
+
+/// A text on one line.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_report_of_a_run_finds_the_same_in_the_same_words_and_proposes_the_same() {
+    let trials = |cell: u32, engine: &str, rates: [f64; 4]| -> Vec<TrialRecord> {
+        let trial = |(repeat, rate)| valid(spec(cell, engine, Durability::Sync, repeat), rate);
+        (1..).zip(rates).map(trial).collect()
+    };
+    let mut all = trials(0, "rocksdb", [8_000.0, 9_900.0, 8_500.0, 9_500.0]);
+    all.extend(trials(1, "tokudb", [7_900.0, 6_000.0, 7_000.0, 5_900.0]));
+    let report = report(all);
+    let answer = Answer::of(&report);
+    let screen = flat(&answer.render(
+        Layout {
+            width: 200,
+            ..Layout::default()
+        },
+        &[],
+    ));
+    let [NextStep::MoreRepeats { option, .. }] = answer.next_steps.as_slice() else {
+        panic!("{:?}", answer.next_steps);
+    };
+    let from = screen.find("Not certain: 4 repeats cannot tell").unwrap();
+    let finding = &screen[from..=from + screen[from..].find("would show).").unwrap() + 11];
+    let disturbed = "Disturbed: repeats of a cell typically differ by";
+    assert!(
+        screen.contains(disturbed) && screen.contains(option.as_str()),
+        "{screen}"
+    );
+    let style = Style::default();
+    let page = report.page();
+    for (name, text) in [
+        ("terminal", flat(&report.render(Format::Terminal, style))),
+        ("Markdown", flat(&report.render(Format::Markdown, style))),
+        ("page", flat(&page)),
+    ] {
+        for said in [finding, disturbed, option] {
+            assert!(text.contains(said), "{name} lacks '{said}': {text}");
+        }
+        // The page also lists the commands that repeat each trial as it was.
+        let proposals = text.match_indices("--repeat ").filter(|_| name != "page");
+        for (place, _) in proposals {
+            let proposal = &text[place..(place + 40).min(text.len())];
+            assert!(proposal.starts_with(option.as_str()), "{name}: {proposal}");
+        }
+    }
+    let json = report.render(Format::Json, style);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["next_steps"][0]["option"], option.as_str());
 }
 
 #[test]

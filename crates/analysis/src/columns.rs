@@ -18,6 +18,9 @@ const MOST_TIMED: usize = 4;
 /// The title of the contenders' column.
 const CONTENDER: &str = "contender";
 
+/// The column in which contenders state their isolation, where they differ.
+pub(crate) const ISOLATION: &str = "isolation";
+
 /// Characters of the longest bar.
 const BAR: usize = 16;
 
@@ -98,7 +101,7 @@ pub fn by_name(cells: &[Cell]) -> Vec<Cell> {
 /// database that is not there.
 pub fn harness(ranking: &Ranking) -> Table {
     let mut columns = identity();
-    columns.extend(processor(0));
+    columns.extend(processor(1));
     columns.extend(rates(ranking));
     columns.extend(latencies(ranking));
     fill(columns, &ranking.harness)
@@ -143,7 +146,7 @@ fn identity<'a>() -> Vec<Filled<'a>> {
 /// What each states, where they differ: nowhere is it left out for want of room.
 fn isolation<'a>(cells: &[Cell]) -> Option<Filled<'a>> {
     let stated = |_, cell: &Cell| isolation::word(cell.isolation).to_owned();
-    isolation::differs(cells).then(|| text("isolation", 0, stated))
+    isolation::differs(cells).then(|| text(ISOLATION, 0, stated))
 }
 
 /// What orders a ranking at one rate: nothing in any other.

@@ -86,4 +86,26 @@ impl Table {
         }
         Some((narrower, column.title.clone()))
     }
+
+    /// The table without the columns in which no row has anything.
+    #[must_use]
+    pub(crate) fn without_empty_columns(self) -> Self {
+        let has_text = |at: usize| self.rows.iter().any(|row| !row[at].is_empty());
+        let kept: Vec<bool> = (0..self.columns.len()).map(has_text).collect();
+        let cells = |row: Vec<String>| {
+            let cells = row.into_iter().zip(&kept);
+            cells.filter_map(|(cell, kept)| kept.then_some(cell))
+        };
+        let columns = self.columns.into_iter().zip(&kept);
+        Self {
+            columns: columns
+                .filter_map(|(column, kept)| kept.then_some(column))
+                .collect(),
+            rows: self
+                .rows
+                .into_iter()
+                .map(|row| cells(row).collect())
+                .collect(),
+        }
+    }
 }

@@ -14,6 +14,7 @@ mod figures;
 mod first_screen;
 mod latencies;
 mod naming;
+mod room;
 pub(crate) mod several;
 mod summary;
 
@@ -33,6 +34,8 @@ use naming::Names;
 use several::Of;
 use sha2::{Digest, Sha256};
 use trueput_record::text::visible_json;
+
+const EACH_ALONE: &str = "One contender alone, with all its repeats";
 
 const MORE: &str = "More charts: rates over time, latency, resources, bottlenecks";
 
@@ -161,7 +164,13 @@ impl Page {
         }
         self.add("Every trial", &trials);
         self.add("The machine", &appendix::machine(report));
-        self.add("Run it again", &appendix::again(report));
+        let (commands, each) = appendix::again(report);
+        self.add("Run it again", &commands);
+        let title = self.titled("Run it again");
+        let each = self.written(&[each], &title).concat();
+        if let Some(section) = self.sections.last_mut() {
+            section.html += &blocks::folded("more", EACH_ALONE, &each, &title);
+        }
     }
 
     /// The answer as a small table and the first chart; then what the run is about, what must not be
@@ -278,8 +287,7 @@ impl Page {
         if !told.many || others.is_empty() {
             return others;
         }
-        let of = blocks::unseen_of(title);
-        format!("<details class=\"more\"><summary>{MORE}{of}</summary>\n{others}</details>\n")
+        blocks::folded("more", MORE, &others, title)
     }
 
     /// A section that is no ranking, with its charts first.

@@ -148,14 +148,14 @@ fn open_loops(measured: &Measured<'_>, names: &TrialNames) -> Vec<Block> {
     let columns = vec![
         column("contender", false, 0),
         column("unit", false, 0),
-        column("requested/s", true, 0),
-        column("started/s", true, 0),
-        column("service mean", true, 0),
+        column("requested/s", true, 1),
+        column("started/s", true, 1),
+        column("service mean", true, 2),
         column("service p99", true, 2),
-        column("response mean", true, 0),
-        column("response p99", true, 1),
+        column("response mean", true, 1),
+        column("response p99", true, 0),
         column("response max", true, 3),
-        column("backlog", true, 0),
+        column("backlog", true, 1),
         column("oldest wait", true, 4),
     ];
     let mut blocks = table(columns, rows);

@@ -99,8 +99,9 @@ fn every_trial_tells_its_run_and_its_host() {
     let page = merge::page(&two_hosts());
     for (number, host, other) in [(1, "slow-host", "fast-host"), (2, "fast-host", "slow-host")] {
         let trials = section(&page, &format!("Run {number} ({host}): Every trial"));
-        let run =
-            format!("<td class=\"figure\">{number}</td><td class=\"text narrow\">{host}</td>");
+        let run = format!(
+            "<td class=\"figure narrow\">{number}</td><td class=\"text narrow\">{host}</td>"
+        );
         assert_eq!(trials.matches(&run).count(), 6, "{trials}");
         assert!(!trials.contains(other));
     }

@@ -18,7 +18,7 @@ use support::{report, spec, valid};
 use trueput_analysis::Report;
 use trueput_record::ceiling::{Ceilings, FlushCeiling, MemoryCeiling};
 use trueput_record::measurement::{OpenLoop, OperationSummary, ResponseSummary};
-use trueput_record::{Durability, TrialRecord, Value as Setting};
+use trueput_record::{Durability, Isolation, TrialRecord, Value as Setting};
 
 /// The kinds of operation that tpcc has.
 const KINDS: [&str; 5] = [
@@ -186,6 +186,63 @@ fn on_a_telephone_every_contender_and_its_rate_are_seen_at_once() {
     // The control: with all columns, as many as there are before it push the rate out.
     browser.evaluate("document.querySelectorAll('.columns input').forEach((one) => one.click())");
     assert_ne!(browser.evaluate(UNSEEN), json!([]));
+}
+
+/// The tables of which some part is out of sight, and by how much.
+const SIDEWAYS: &str = "(() => [...document.querySelectorAll('.table .scroll')]
+  .filter((frame) => frame.scrollWidth > frame.clientWidth + 1)
+  .map((frame) => `${frame.ariaLabel}: ${frame.scrollWidth - frame.clientWidth}`))()";
+
+/// What is shown below the names of the first ranking, in order.
+const BELOW_NAMES: &str = "[...document.querySelector('.table table').tBodies[0].rows]
+  .map((row) => getComputedStyle(row.querySelector('th'), '::after').content)";
+
+#[test]
+fn no_table_scrolls_sideways_until_all_its_columns_are_asked_for() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    for report in [with_failures(), hundreds(), many_columns(), long_names()] {
+        std::fs::write(&file, report.page()).unwrap();
+        for width in [360, 1280] {
+            browser.load(&file, width, false);
+            assert_eq!(browser.evaluate(SIDEWAYS), json!([]), "{width}");
+        }
+    }
+    // The control: tables with all their columns.
+    browser.evaluate("document.querySelectorAll('.columns input').forEach((one) => one.click())");
+    assert_ne!(browser.evaluate(SIDEWAYS), json!([]));
+}
+
+#[test]
+fn on_a_telephone_the_isolation_stands_below_the_name_until_its_column_is_asked_for() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let mut report = with_failures();
+    for trial in &mut report.trials {
+        let stated = match trial.spec.engine.as_str() {
+            "redb" => Isolation::Serializable,
+            _ => Isolation::Snapshot,
+        };
+        trial.engine.as_mut().unwrap().isolation = Some(stated);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, report.page()).unwrap();
+    browser.load(&file, 360, false);
+    let stated = json!(["\"serializable\"", "\"snapshot\""]);
+    assert_eq!(browser.evaluate(BELOW_NAMES), stated);
+    // The name itself is the contender's: it is what is selected by, and what CSV says.
+    let names = browser.evaluate("tableRows(document.querySelector('.table table'))[1][1]");
+    assert_eq!(names, "redb");
+    browser.evaluate("document.querySelector('.table .columns input').click()");
+    let none = json!(["none", "none"]);
+    assert_eq!(browser.evaluate(BELOW_NAMES), none);
+    browser.load(&file, 1280, false);
+    assert_eq!(browser.evaluate(BELOW_NAMES), none);
 }
 
 /// Contenders with names of about 80 characters, and trials that were held by something.

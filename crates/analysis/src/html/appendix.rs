@@ -60,17 +60,15 @@ pub(crate) fn trials(report: &Report) -> Vec<Block> {
         column("why it is not valid", false, 1),
     ];
     let names = TrialNames::of(report);
-    let rows = report
+    let rows: Vec<_> = report
         .trials
         .iter()
         .map(|trial| row(report, trial, &names))
         .collect();
+    let table = Table { columns, rows }.without_empty_columns();
     let text = "In the order in which they ended. Plain figures with every setting: trueput report \
                 with --format csv.";
-    vec![
-        Block::Text(text.to_owned()),
-        Block::Table(Table { columns, rows }),
-    ]
+    vec![Block::Text(text.to_owned()), Block::Table(table)]
 }
 
 fn row(report: &Report, trial: &TrialRecord, names: &TrialNames) -> Vec<String> {
@@ -191,8 +189,9 @@ pub(crate) fn machine(report: &Report) -> Vec<Block> {
     })]
 }
 
-/// Every command that makes these results again.
-pub(crate) fn again(report: &Report) -> Vec<Block> {
+/// The commands that make all of these results again, and for each contender the one that makes its
+/// own.
+pub(crate) fn again(report: &Report) -> (Vec<Block>, Block) {
     let program = &report.manifest.host.program;
     let folder = quoted(&report.shown_as.to_string_lossy());
     let words = |line: &str| Block::Command(line.split(' ').map(str::to_owned).collect());
@@ -238,14 +237,11 @@ pub(crate) fn again(report: &Report) -> Vec<Block> {
             .filter(|other| other.cell == spec.cell);
         vec![spec.id.clone(), one_cell(spec, repeats.count())]
     });
-    blocks.push(Block::Text(
-        "One contender alone, with all its repeats:".to_owned(),
-    ));
-    blocks.push(Block::Table(Table {
+    let each = Block::Table(Table {
         columns: vec![column("first trial"), column("command")],
         rows: rows.collect(),
-    }));
-    blocks
+    });
+    (blocks, each)
 }
 
 /// The command that runs a cell with its repeats, every setting spelled out.

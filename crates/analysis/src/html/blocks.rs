@@ -1,22 +1,11 @@
 //! Blocks of a report as HTML, every text escaped.
 
-use crate::document::{Block, Column, Table};
+use super::room::{self, SHORT};
+use crate::document::{Block, Table};
 use trueput_record::text::visible_lines;
-
-/// A column of figures as dispensable as this stays out of sight on a narrow page until it
-/// is asked for; one of words sooner: it is wider.
-const SPARED_FIGURES: u8 = 5;
-const SPARED_WORDS: u8 = 2;
-
-/// How many columns a table shows until all are asked for.
-const MOST_COLUMNS: usize = 8;
 
 /// A list with more points than this is folded.
 const MANY: usize = 16;
-
-/// A row's heading or a cell with no more characters than this stays on one line where there is room;
-/// one with more has a wide column, so that it takes few lines.
-const SHORT: usize = 32;
 
 /// Text as HTML shows it, in elements and in quoted attributes.
 pub(crate) fn escaped(text: &str) -> String {
@@ -63,11 +52,14 @@ pub(crate) fn evidence(list: &Block, title: &str) -> String {
     let Block::List(points) = list else {
         return String::new();
     };
-    format!(
-        "<details class=\"notes\"><summary>Evidence{}</summary>\n<ul>\n{}</ul></details>\n",
-        unseen_of(title),
-        items(points)
-    )
+    let points = format!("<ul>\n{}</ul>", items(points));
+    folded("notes", "Evidence", &points, title)
+}
+
+/// What only few readers want, behind a line that says what it is. On paper it is unfolded.
+pub(crate) fn folded(class: &str, line: &str, html: &str, title: &str) -> String {
+    let of = unseen_of(title);
+    format!("<details class=\"{class}\"><summary>{line}{of}</summary>\n{html}</details>\n")
 }
 
 /// What something is of, for those who do not see where it stands.
@@ -93,7 +85,8 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
         .columns
         .iter()
         .position(|column| !column.title.is_empty());
-    let spare = spare_columns(&table.columns);
+    let spare = room::classes(table);
+    let noted = table.columns.iter().position(room::is_noted);
     let class = |index: usize, long: bool| {
         let column = &table.columns[index];
         let figures = match (column.figures, column.title.is_empty()) {
@@ -126,34 +119,22 @@ pub(crate) fn table(table: &Table, caption: &str) -> String {
             let short = cell.chars().count() <= SHORT;
             let class = class(index, !short && !column.figures);
             let text = escaped(cell);
+            // What the style sheet shows below the name is no part of it.
+            let note = noted.and_then(|at| row.get(at));
+            let note = note.map_or_else(String::new, |note| {
+                format!(" data-note=\"{}\"", escaped(note))
+            });
             html += &match (titled == Some(index), short) {
-                (true, true) => format!("<th scope=\"row\" class=\"text short\">{text}</th>"),
-                (true, false) => format!("<th scope=\"row\" class=\"text\">{text}</th>"),
+                (true, true) => {
+                    format!("<th scope=\"row\" class=\"text short\"{note}>{text}</th>")
+                }
+                (true, false) => format!("<th scope=\"row\" class=\"text\"{note}>{text}</th>"),
                 (false, _) => format!("<td {class}>{text}</td>"),
             };
         }
         html += "</tr>\n";
     }
     html + "</tbody></table></div></div>\n"
-}
-
-/// The class of each column that is out of sight until it is asked for: `spare` everywhere, `narrow`
-/// on a narrow page only.
-fn spare_columns(columns: &[Column]) -> Vec<Option<&'static str>> {
-    let mut order: Vec<usize> = (0..columns.len()).collect();
-    order.sort_by_key(|index| columns[*index].dispensable);
-    let shown = &order[..order.len().min(MOST_COLUMNS)];
-    let class = |(index, column): (usize, &Column)| {
-        let spared = match column.figures {
-            true => SPARED_FIGURES,
-            false => SPARED_WORDS,
-        };
-        if column.dispensable > 0 && !shown.contains(&index) {
-            return Some("spare");
-        }
-        (column.dispensable >= spared).then_some("narrow")
-    };
-    columns.iter().enumerate().map(class).collect()
 }
 
 /// The switch that brings all columns of a table into sight; nothing where they are.
@@ -172,6 +153,7 @@ fn column_switch(spare: &[Option<&'static str>], caption: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Column;
 
     #[test]
     fn a_text_cannot_break_out_of_its_element() {

@@ -50,7 +50,7 @@ impl Engine for Mdbx {
         Info {
             name: "mdbx",
             title: TITLE,
-            summary: "B+tree, copy on write, memory-mapped; one writer, no wait for readers",
+            summary: "B+tree, copy-on-write, memory-mapped; one writer, readers never wait",
             license: "Apache-2.0",
             homepage: "https://libmdbx.dqdkfa.ru",
             install: "make engines-all",

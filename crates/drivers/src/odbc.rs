@@ -98,7 +98,7 @@ impl Engine for Odbc {
         Info {
             name: NAME,
             title: "ODBC",
-            summary: "SQL server by its ODBC driver, in the dialect that it speaks",
+            summary: "SQL server through its ODBC driver, in its own dialect",
             license: "LGPL-2.1-or-later",
             homepage: "https://www.unixodbc.org",
             install: "make engines, then odbc@DSN=NAME or 'odbc@Driver={NAME};…' for a data source \

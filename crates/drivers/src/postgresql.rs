@@ -96,10 +96,11 @@ impl Engine for Postgresql {
         Info {
             name: "postgresql",
             title: "PostgreSQL",
-            summary: "SQL server; heap and B-tree, several versions of a row, a process a session",
+            summary: "SQL server; heap and B-tree, multiple row versions, one process per session",
             license: "PostgreSQL",
             homepage: "https://www.postgresql.org",
-            install: "make engines, or postgresql@postgres://USER@HOST/DATABASE for a server of yours",
+            install: "make engines, or postgresql@postgres://USER@HOST/DATABASE for a server of \
+                      yours",
         }
     }
 

@@ -79,7 +79,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "lk_detect",
-        summary: "Which transaction of a deadlock is given up, at once when a lock is waited for.",
+        summary: "Transaction to abort in a deadlock. Deadlocks are detected as soon as a \
+                  transaction waits for a lock.",
         gives_up: "",
         kind: Kind::Choice {
             default: "random",
@@ -167,8 +168,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "none_log",
-        summary: "What 'none' is: a log in memory (DB_LOG_IN_MEMORY), or none beyond what an abort \
-                  needs (DB_TXN_NOT_DURABLE).",
+        summary: "Log at 'none': in memory (DB_LOG_IN_MEMORY), or only what an abort needs \
+                  (DB_TXN_NOT_DURABLE).",
         gives_up: "",
         kind: Kind::Choice {
             default: "in-memory",

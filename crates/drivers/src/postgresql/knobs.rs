@@ -95,8 +95,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "wal_level",
-        summary: "How much is logged: minimal is what a restart needs, replica what archives and \
-                  standbys need, too.",
+        summary: "How much is logged. minimal: what a restart needs. replica: also what archives \
+                  and standbys need.",
         gives_up: "minimal: archives of the log, and standbys",
         kind: Kind::Choice {
             default: "replica",

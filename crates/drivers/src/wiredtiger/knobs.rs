@@ -196,7 +196,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "statistics",
-        summary: "Whether WiredTiger counts what it does, of which the record's counters come.",
+        summary: "Whether WiredTiger collects statistics, which the record shows as counters.",
         gives_up: "fast: a little CPU time; none: the counters, and the settings read from them",
         kind: Kind::Choice {
             default: "fast",

@@ -73,21 +73,22 @@ const fn choice(
 }
 
 pub(super) const SETTINGS: &[Knob] = &[
-    choice("test", "What is measured.", "read-random", TESTS),
+    choice("test", "The test to run.", "read-random", TESTS),
     number(
         "records",
-        "Records that are loaded, or filled in.",
+        "Records to load, or to write in a fill test.",
         "records",
         [1_000_000, 1, i64::MAX],
     ),
     bytes(
         "size",
-        "Keys and values loaded, in place of records; 0: as records says.",
+        "Total size of the keys and values to load, instead of records; 0: use records.",
         [0, 0, 1 << 60],
     ),
     number(
         "key_bytes",
-        "Length of a key: hexadecimal digits from 16 on, binary below.",
+        "Length of a key. Keys of 16 bytes or more are hexadecimal digits; shorter keys are \
+         binary.",
         "bytes",
         [16, MIN_KEY_BYTES as i64, MAX_KEY_BYTES as i64],
     ),
@@ -98,13 +99,13 @@ pub(super) const SETTINGS: &[Knob] = &[
     ),
     number(
         "compressibility",
-        "What a general compressor makes of values: so many percent of their size.",
+        "Size of the values after compression, as a percentage of their size.",
         "%",
         [50, 1, 100],
     ),
     choice(
         "distribution",
-        "Which records are chosen.",
+        "Distribution of the records that operations choose.",
         "uniform",
         &["uniform", "zipfian", "latest", "hotspot", "sequential"],
     ),
@@ -116,35 +117,41 @@ pub(super) const SETTINGS: &[Knob] = &[
     ),
     number(
         "operations",
-        "Operations of all workers together; 0: until the duration ends, or one per record.",
+        "Operations of all workers together; 0: until the duration ends, or one per record if \
+         there is no duration.",
         "",
         [0, 0, i64::MAX],
     ),
     number(
         "nexts",
-        "Records after the first, of seek-random and of a mix's scans.",
+        "Records that a scan reads after the first one, in seek-random and mix.",
         "records",
         [10, 0, 100_000],
     ),
     number(
         "writers",
-        "Sessions that update beside the readers; 0: 1 in read-while-writing, else none.",
+        "Sessions that only update while others read; 0: 1 in read-while-writing, none in other \
+         tests.",
         "",
         [0, 0, 1_024],
     ),
     number(
         "scanners",
-        "Sessions that scan beside the readers; 0: 1 in read-while-scanning, else none.",
+        "Sessions that only scan while others read; 0: 1 in read-while-scanning, none in other \
+         tests.",
         "",
         [0, 0, 1_024],
     ),
     percent(
         "update_percent",
-        "Updates in a mix; what is left are reads.",
+        "Percentage of updates in a mix; the remaining operations are reads.",
     ),
-    percent("insert_percent", "New records in a mix."),
-    percent("delete_percent", "Records taken out in a mix."),
-    percent("scan_percent", "Scans of nexts and one record in a mix."),
+    percent("insert_percent", "Percentage of inserts in a mix."),
+    percent("delete_percent", "Percentage of deletes in a mix."),
+    percent(
+        "scan_percent",
+        "Percentage of scans in a mix. A scan reads nexts records and one more.",
+    ),
 ];
 
 /// Settings that only a mix looks at.
@@ -165,8 +172,8 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
     if sized && given.contains_key("records") {
         return Err(IneffectiveSetting {
             name: "records",
-            message: "size and records both say how much is loaded, and size is what would count: \
-                      leave one of them out, or give size=0"
+            message: "size and records both set how much is loaded, and size takes precedence: \
+                      remove one of them, or set size=0"
                 .to_owned(),
         });
     }

@@ -50,7 +50,7 @@ enum Snapshot {
 const SETTINGS: &[Knob] = &[
     Knob {
         name: "start",
-        summary: "The first start.",
+        summary: "First number of the range.",
         gives_up: "",
         kind: Kind::Integer {
             default: 1,
@@ -61,7 +61,7 @@ const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "finish",
-        summary: "The last start, included.",
+        summary: "Last number of the range.",
         gives_up: "",
         kind: Kind::Integer {
             default: 100_000,
@@ -72,7 +72,8 @@ const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "block",
-        summary: "Starts that a worker claims at once; 0, or more than that: an equal share each.",
+        summary: "Numbers that a worker claims at a time; 0, or more than its share: an equal \
+                  share for each worker.",
         gives_up: "large blocks leave workers idle at the end",
         kind: Kind::Integer {
             default: 0,
@@ -83,7 +84,8 @@ const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "commit",
-        summary: "What is a transaction: each store, all stores of a start, or a whole block.",
+        summary: "What one transaction covers: one update, all updates of one number, or a whole \
+                  block.",
         gives_up: "comparison with results of the other granularities; a crash loses more work",
         kind: Kind::Choice {
             default: "per-store",
@@ -93,7 +95,8 @@ const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "keys",
-        summary: "How numbers and steps are stored: big-endian, or each digit as a word.",
+        summary: "How numbers and step counts are stored: as big-endian integers, or with each \
+                  digit as a word.",
         gives_up: "words make keys of 30 to 120 bytes",
         kind: Kind::Choice {
             default: "integers",
@@ -103,7 +106,7 @@ const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "snapshot",
-        summary: "What shares a read transaction: nothing but one look-up, or a start's look-ups.",
+        summary: "What one read transaction covers: one look-up, or all look-ups of one number.",
         gives_up: "a longer snapshot keeps the engine from reusing space meanwhile",
         kind: Kind::Choice {
             default: "get",
@@ -121,7 +124,8 @@ impl Workload for ThreeN1 {
     fn info(&self) -> Info {
         Info {
             name: "threen1",
-            summary: "the longest 3n+1 sequence of a range, found together through the database",
+            summary: "the longest 3n+1 sequence in a range of numbers; workers share results \
+                      through the database",
             headline: "update",
             worker_kind: WorkerKind::Processes,
         }

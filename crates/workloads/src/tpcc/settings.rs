@@ -26,7 +26,7 @@ const fn percent(default: f64) -> Kind {
 pub(super) const SETTINGS: &[Knob] = &[
     Knob {
         name: "warehouses",
-        summary: "Warehouses, each with 10 districts: the scaling factor.",
+        summary: "Number of warehouses, the scale factor. Each has 10 districts.",
         gives_up: "",
         kind: Kind::Integer {
             default: 1,
@@ -37,7 +37,8 @@ pub(super) const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "transactions",
-        summary: "Transactions of all workers; 0: 10000, or no limit where the trial has a duration.",
+        summary: "Transactions of all workers together; 0: until the duration ends, or 10000 if \
+                  there is no duration.",
         gives_up: "",
         kind: Kind::Integer {
             default: 0,
@@ -48,50 +49,51 @@ pub(super) const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "store",
-        summary: "Whether the tables lie in keys and values or in SQL; auto: in SQL where the engine \
-                  speaks it; procedures: in SQL, with each transaction as a function of the server, \
-                  called in one round trip (PostgreSQL).",
+        summary: "How tables are stored. kv: as keys and values. sql: in SQL tables. auto: sql if \
+                  the engine supports it, else kv. procedures: sql, with each transaction as a \
+                  server function that one round trip calls (PostgreSQL).",
         gives_up: "",
         kind: choice("auto", &["auto", "kv", "sql", "procedures"]),
         unit: "",
     },
     Knob {
         name: "pacing",
-        summary: "Whether terminals wait for their users: tpc, with the keying and think times of \
-                  clauses 5.2.5.2 and 5.2.5.4, and 10 workers per warehouse; none, one transaction \
-                  after the other.",
-        gives_up: "none: the specification's load per warehouse; the rate is no tpmC",
+        summary: "Whether terminals wait as users do. tpc: with the keying and think times of \
+                  clauses 5.2.5.2 and 5.2.5.4, and 10 workers per warehouse. none: each \
+                  transaction follows the last one at once.",
+        gives_up: "none: the load per warehouse exceeds the specification's; the rate is not tpmC",
         kind: choice("none", &["none", "tpc"]),
         unit: "",
     },
     Knob {
         name: "cardinality",
-        summary: "What part of the specification's items, stocks, customers and orders is loaded.",
-        gives_up: "tenth, hundredth: the specification's working set; more transactions meet",
+        summary: "Part of the specification's items, stock, customers and orders to load.",
+        gives_up: "tenth, hundredth: the working set is smaller than the specification's, and more \
+                   transactions conflict",
         kind: choice("full", &["full", "tenth", "hundredth"]),
         unit: "",
     },
     Knob {
         name: "remote_lines",
-        summary: "Order-lines that another warehouse supplies (clause 2.4.1.5).",
+        summary: "Percentage of order lines that another warehouse supplies (clause 2.4.1.5).",
         gives_up: "",
         kind: percent(1.0),
         unit: "percent",
     },
     Knob {
         name: "remote_payments",
-        summary: "Payments of customers of another warehouse (clause 2.5.1.2).",
+        summary: "Percentage of payments by customers of another warehouse (clause 2.5.1.2).",
         gives_up: "",
         kind: percent(15.0),
         unit: "percent",
     },
     Knob {
         name: "retry_pause",
-        summary: "The longest pause of a worker before it tries a transaction again that met a \
-                  conflict: drawn each time, and twice as long at most after each further one, up \
-                  to 100 ms; 0: it tries again at once.",
-        gives_up: "more than 0: the time in which it waits, and the latency of transactions that \
-                   meet another",
+        summary: "Maximum pause before a worker retries a transaction after a conflict. The pause \
+                  is random; its maximum doubles after each further conflict, up to 100 ms. 0: \
+                  retry at once.",
+        gives_up: "more than 0: the worker does nothing while it waits, and conflicting \
+                   transactions take longer",
         kind: Kind::Integer {
             default: 0,
             min: 0,
@@ -101,9 +103,9 @@ pub(super) const SETTINGS: &[Knob] = &[
     },
     Knob {
         name: "prime",
-        summary: "Tables that the workers read through before they are released, so that they are \
-                  in the cache.",
-        gives_up: "realism: a system that has just started has them not",
+        summary: "Tables that the workers read before the measurement, so that they are in the \
+                  cache.",
+        gives_up: "a system that has just started does not have them in the cache",
         kind: choice(
             "none",
             &["none", "customer", "stock", "customer+stock", "all"],

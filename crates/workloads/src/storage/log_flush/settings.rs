@@ -49,47 +49,48 @@ pub(super) const SETTINGS: &[Knob] = &[
     ),
     size(
         "bytes",
-        "What a commit writes.",
+        "Bytes that a commit writes.",
         256,
         (LEAST_BYTES as u64, 64 << 20),
     ),
     choice(
         "at",
-        "Where: at the log's end, or in its first place again and again, as Berkeley DB's test \
-         does.",
+        "Where a commit writes: at the end of the log, or always at its start, as Berkeley DB's \
+         test does.",
         "a log that is overwritten in place keeps nothing but its last record",
         &["end", "place"],
     ),
     choice(
         "file",
-        "How the file stands at the start: empty; its blocks reserved; written with zeros; \
-         written with an older log.",
-        "all but growing take room in advance",
+        "State of the file at the start: empty, with its blocks reserved, filled with zeros, or \
+         filled with an older log.",
+        "all but growing: disk space, in advance",
         &["growing", "reserved", "preallocated", "recycled"],
     ),
     size(
         "file_bytes",
-        "How long the file may become; its start is used again then. 0: 64MiB, or 1GiB where it \
+        "Maximum size of the file; then writing continues at its start. 0: 64MiB, or 1GiB if it \
          grows.",
         0,
         (0, 1 << 40),
     ),
     choice(
         "files",
-        "Whether all workers append to one log or each to its own.",
-        "logs apart have no common order of commits",
+        "Whether all workers append to one log, or each worker to its own.",
+        "apart: commits of different logs have no common order",
         &["one", "apart"],
     ),
     Knob {
         name: "group_commit",
-        summary: "On one log, whoever finds no flush under way flushes for all who wait.",
-        gives_up: "off: each commit has a flush of its own",
+        summary: "On one log, one worker flushes for all workers that wait.",
+        gives_up: "off: one flush per commit",
         kind: Kind::Boolean { default: true },
         unit: "",
     },
     Knob {
         name: "operations",
-        summary: "Commits over all workers; 0: as many as the duration allows, or else 1,000.",
+        summary: "Commits of all workers together; 0: until the duration ends, or 1000 if there is \
+                  no duration.",
         gives_up: "",
         kind: Kind::Integer {
             default: 0,

@@ -54,5 +54,5 @@ mod volatile;
 
 pub use narrate::quoted;
 pub use report::{Error, Format, Report, Style};
-pub use terminal::render_with;
+pub use terminal::{render_with, wrap};
 pub use threen1::{Threen1Line, threen1_header, threen1_line};

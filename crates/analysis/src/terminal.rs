@@ -64,7 +64,8 @@ pub fn render_with(blocks: &[Block], style: Style, every_column: &str) -> String
 
 /// Breaks text at spaces; a word that is too long for a line is cut. Lines after the first begin
 /// with `indent`.
-pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     let longest = width.saturating_sub(indent.len()).max(1);
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -14,6 +14,9 @@ const TABLE_WIDTH: u16 = 100;
 /// What the ellipses and signs of a line take more in ASCII.
 const ASCII_SPARE: usize = 6;
 
+/// Lists have no more columns, on however wide a terminal: their sentences are to be read.
+const WIDEST_LIST: u16 = 100;
+
 /// An answer has no more lines, on however tall a terminal.
 const MOST_LINES: usize = 40;
 
@@ -32,18 +35,34 @@ pub struct Screen {
     pub width: Option<u16>,
 }
 
+/// The columns of a list: the terminal's, at most 100; elsewhere 80.
+pub fn list_width() -> usize {
+    let terminal = output::terminal_size().map(|(width, _)| width.min(WIDEST_LIST));
+    usize::from(terminal.unwrap_or(USUAL_WIDTH)).saturating_sub(ascii_spare())
+}
+
+/// What is left free for replacements that are wider than what they replace.
+fn ascii_spare() -> usize {
+    match output::is_ascii() {
+        true => ASCII_SPARE,
+        false => 0,
+    }
+}
+
 impl Screen {
+    /// The columns of lines: those that are named or the terminal's; elsewhere 80.
+    pub fn columns(self) -> usize {
+        let terminal = output::terminal_size().map(|(width, _)| width);
+        let width = self.width.or(terminal).unwrap_or(USUAL_WIDTH);
+        usize::from(width).saturating_sub(ascii_spare())
+    }
+
     /// The room for an answer: at most 40 lines, and a terminal's prompt stays in sight.
     pub fn layout(self) -> Layout {
         let terminal = output::terminal_size();
-        let width = self.width.or(terminal.map(|(width, _)| width));
         let height = terminal.map_or(MOST_LINES, |(_, height)| usize::from(height));
-        let spare = match output::is_ascii() {
-            true => ASCII_SPARE,
-            false => 0,
-        };
         Layout {
-            width: usize::from(width.unwrap_or(USUAL_WIDTH)).saturating_sub(spare),
+            width: self.columns(),
             lines: height.saturating_sub(1).clamp(FEWEST_LINES, MOST_LINES),
             colour: output::style().colour,
         }
@@ -56,6 +75,16 @@ impl Screen {
         let usual = style.width.or((!self.full).then_some(TABLE_WIDTH));
         Style {
             width: self.width.or(usual),
+            ..style
+        }
+    }
+
+    /// As [`Screen::style`], for what has a list's width where nothing else is named.
+    pub fn list_style(self) -> Style {
+        let style = self.style(ChartsWhen::Auto);
+        let list = u16::try_from(list_width()).ok().filter(|_| !self.full);
+        Style {
+            width: self.width.or(list).or(style.width),
             ..style
         }
     }

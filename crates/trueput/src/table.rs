@@ -1,5 +1,6 @@
 //! Plain tables of short texts, for the commands that list things.
 
+use trueput_analysis::wrap;
 use trueput_record::text::visible;
 
 /// The widest that a column is made, characters: what is longer stands as it is. Formatting itself has a
@@ -31,6 +32,79 @@ pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String 
     text
 }
 
+/// What an entry of a list says of itself below its line is set in by so much.
+const INDENT: &str = "    ";
+
+/// One line of a list in columns, with what has no room in columns below it.
+pub struct Entry<const N: usize> {
+    /// The cells, as many as there are titles.
+    pub cells: [String; N],
+    /// Paragraphs below the line; empty ones are left out.
+    pub below: Vec<String>,
+}
+
+/// Writes entries in at most so many columns of characters. A column that has no room goes below its
+/// entry's line, under its title; paragraphs are wrapped. Only a word that is longer than a line is
+/// cut.
+pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: usize) -> String {
+    let shown = |entry: &Entry<N>| {
+        entry
+            .cells
+            .each_ref()
+            .map(|cell| visible(cell).into_owned())
+    };
+    let rows: Vec<[String; N]> = entries.iter().map(shown).collect();
+    let widest = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0).max(header[column].chars().count())
+    };
+    let widths: [usize; N] = std::array::from_fn(widest);
+    let taken = |columns: usize| {
+        widths[..columns]
+            .iter()
+            .map(|width| width + 2)
+            .sum::<usize>()
+    };
+    // The gap behind the last column takes no room.
+    let fits = |columns: &usize| taken(*columns) <= width + 2;
+    let kept = (1..=N).rev().find(fits).unwrap_or(1);
+    let line = |cells: &[&str]| {
+        let cells = cells.iter().zip(widths);
+        let padded =
+            cells.map(|(cell, width)| format!("{cell:<width$}", width = width.min(WIDEST)));
+        let line = padded.collect::<Vec<_>>().join("  ");
+        wrap_line(line.trim_end(), width)
+    };
+    let mut text = line(&header[..kept]);
+    for (row, entry) in rows.iter().zip(entries) {
+        let cells: Vec<_> = row[..kept].iter().map(String::as_str).collect();
+        text += &line(&cells);
+        let moved = header[kept..].iter().zip(&row[kept..]);
+        let moved = moved.filter(|(_, cell)| !cell.is_empty());
+        let moved = moved.map(|(title, cell)| format!("{title}: {cell}"));
+        let below = entry.below.iter().map(|text| visible(text).into_owned());
+        for paragraph in moved.chain(below).filter(|text| !text.is_empty()) {
+            text += &paragraph_lines(&paragraph, INDENT, width);
+        }
+    }
+    text
+}
+
+/// A line that stays one where it fits: its gaps are those of columns.
+fn wrap_line(line: &str, width: usize) -> String {
+    match line.chars().count() <= width {
+        true => format!("{line}\n"),
+        false => wrap(line, width, "").join("\n") + "\n",
+    }
+}
+
+/// A paragraph over as many lines as it takes, each set in by so much.
+pub fn paragraph_lines(text: &str, indent: &str, width: usize) -> String {
+    let room = width.saturating_sub(indent.len()).max(1);
+    let lines = wrap(text, room, "").into_iter();
+    lines.map(|line| format!("{indent}{line}\n")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +123,42 @@ mod tests {
         let long = "x".repeat(70_000);
         let text = align(["name", "b"], &[[long.clone(), "a".to_owned()]]);
         assert!(text.ends_with(&format!("{long}  a\n")));
+    }
+
+    #[test]
+    fn what_has_no_room_in_columns_stands_below_its_entry() {
+        let entry = |name: &str, title: &str| Entry {
+            cells: [name.to_owned(), "4".to_owned(), title.to_owned()],
+            below: vec![
+                String::new(),
+                "one two three four five six seven".to_owned(),
+            ],
+        };
+        let all = [entry("lmdb", "A title of five words"), entry("sqlite", "")];
+        let header = ["name", "rows", "title"];
+        assert_eq!(
+            entries(header, &all, 24),
+            "name    rows\nlmdb    4\n    title: A title of\n    five words\n    one two three four\n    \
+             five six seven\nsqlite  4\n    one two three four\n    five six seven\n"
+        );
+        let wide = entries(header, &all, 80);
+        assert!(
+            wide.starts_with("name    rows  title\nlmdb    4     A title of"),
+            "{wide}"
+        );
+        // A name that no line has room for is cut, and nothing of it is lost.
+        let long = entries(
+            ["name"],
+            &[Entry {
+                cells: ["x".repeat(50)],
+                below: Vec::new(),
+            }],
+            20,
+        );
+        assert_eq!(long.matches('x').count(), 50);
+        assert!(
+            long.lines().all(|line| line.chars().count() <= 20),
+            "{long}"
+        );
     }
 }

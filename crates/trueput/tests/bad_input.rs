@@ -414,11 +414,9 @@ fn a_run_and_the_check_of_its_plan_need_the_same_room() {
     let room = |factor: &str| {
         let options = ["--disk-factor", factor];
         let shown = stdout(&bench.run(&[&["plan", "check"], &plan[..], &options].concat()));
-        let line = shown
-            .lines()
-            .find(|line| line.contains(" needed ("))
-            .unwrap();
-        let (needed, _) = line.split_once(" at the start of a run").unwrap();
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (before, _) = flat.split_once(" at the start of a run").unwrap();
+        let (_, needed) = before.split_once(" at a time ").unwrap();
         let refused = refusal(&bench.run(&[&["run"], &plan[..], &options].concat()));
         assert!(
             refused.contains(&format!(": {needed}, ")),

@@ -21,12 +21,14 @@ fn told(arguments: &[&str]) -> String {
 #[test]
 fn the_tables_are_listed_with_year_and_rows() {
     let list = told(&[]);
-    assert_eq!(list.lines().count(), 1 + 13 + 2 + 13, "{list}");
-    let load = list
-        .lines()
-        .find(|line| line.starts_with("symas-2014-load "))
-        .unwrap();
-    assert!(load.contains("  2014  20    Loading"), "{load}");
+    let mut lines = list.lines();
+    let load = lines.find(|line| line.starts_with("symas-2014-load "));
+    assert!(
+        load.is_some_and(|line| line.ends_with("  2014  20")),
+        "{list}"
+    );
+    let title = lines.next().unwrap();
+    assert!(title.starts_with("    Loading"), "{title}");
     let json: serde_json::Value = serde_json::from_str(&told(&["--json"])).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 13);
     assert_eq!(json[0]["id"], "berkeleydb-log-flush");

@@ -1,6 +1,8 @@
 //! `trueput knobs`: what can be turned, and what turning it gives up.
 
 use crate::failure::Failure;
+use crate::screen::list_width;
+use crate::table::Entry;
 use crate::{output, table};
 use clap::Args;
 use serde_json::json;
@@ -63,29 +65,26 @@ fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Knob], Failure
     )))
 }
 
-/// A row per knob.
+/// An entry per knob.
 pub fn table(knobs: &[Knob]) -> String {
-    let rows: Vec<_> = knobs.iter().map(row).collect();
-    table::align(
-        ["name", "default", "range", "unit", "what it does", "cost"],
-        &rows,
-    )
+    let listed: Vec<_> = knobs.iter().map(entry).collect();
+    table::entries(["name", "default", "unit", "range"], &listed, list_width())
 }
 
-fn row(knob: &Knob) -> [String; 6] {
-    [
-        knob.name.to_owned(),
-        knob.kind.default_text(),
-        knob.kind.range(),
-        knob.unit.to_owned(),
-        knob.summary.to_owned(),
-        if knob.gives_up.is_empty() {
-            "nothing"
-        } else {
-            knob.gives_up
-        }
-        .to_owned(),
-    ]
+fn entry(knob: &Knob) -> Entry<4> {
+    let cost = match knob.gives_up {
+        "" => "nothing",
+        cost => cost,
+    };
+    Entry {
+        cells: [
+            knob.name.to_owned(),
+            knob.kind.default_text(),
+            knob.unit.to_owned(),
+            knob.kind.range(),
+        ],
+        below: vec![knob.summary.to_owned(), format!("Cost: {cost}")],
+    }
 }
 
 /// The same as JSON.

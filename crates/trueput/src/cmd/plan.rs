@@ -4,22 +4,22 @@ use crate::choices::{Choices, Disk};
 use crate::failure::Failure;
 use crate::published_plan::{self, parse_scale};
 use crate::ready_plans::{self, ReadyPlan};
+use crate::screen::list_width;
+use crate::table::Entry;
 use crate::{output, table};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
-use trueput_record::TrialSpec;
+use trueput_analysis::wrap;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::text::visible;
+use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
+use trueput_record::{TrialSpec, Value};
 use trueput_runner::disk_space::DiskSpace;
 use trueput_runner::matrix::{self, Builds, Matrix};
 use trueput_runner::{Registry, TimeEstimate};
-
-/// How much of what a plan is about is listed, characters: with its name and workload, that fits 100
-/// columns.
-const LISTED_ABOUT: usize = 66;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -114,30 +114,21 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
             .collect();
         return output::json(&described?.into());
     }
-    let rows: Result<Vec<_>, Failure> = plans.map(|ready| listed(ready, registry)).collect();
-    output::write(&table::align(["plan", "workload", "about"], &rows?))?;
+    let listed: Result<Vec<_>, Failure> = plans.map(|ready| listed(ready, registry)).collect();
+    output::write(&table::entries(
+        ["plan", "workload"],
+        &listed?,
+        list_width(),
+    ))?;
     output::line("\n'trueput run PLAN' runs one; 'trueput plan show PLAN' prints it.")
 }
 
-fn listed(ready: &ReadyPlan, registry: &Registry) -> Result<[String; 3], Failure> {
+fn listed(ready: &ReadyPlan, registry: &Registry) -> Result<Entry<2>, Failure> {
     let plan = ready.plan()?;
-    let about = beginning(&plan.about, LISTED_ABOUT);
-    Ok([ready.typed(registry), plan.workload, about])
-}
-
-/// The words of a text that fit into so many characters.
-fn beginning(text: &str, characters: usize) -> String {
-    let mut kept = String::new();
-    for word in text.split_whitespace() {
-        if kept.chars().count() + word.chars().count() + 2 > characters {
-            return kept + " …";
-        }
-        if !kept.is_empty() {
-            kept.push(' ');
-        }
-        kept.push_str(word);
-    }
-    kept
+    Ok(Entry {
+        cells: [ready.typed(registry), plan.workload],
+        below: vec![plan.about],
+    })
 }
 
 fn show(name: &str) -> Result<(), Failure> {
@@ -189,56 +180,101 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
 }
 
 fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
-    let expected = |spec| DiskSpace::of_trial(spec, registry, factor).expected_bytes;
-    let trials = matrix.trials.iter();
-    let rows: Vec<_> = trials.map(|spec| row(spec, expected(spec))).collect();
-    let header = [
-        "trial",
-        "contender",
-        "workers",
-        "disk, about",
-        "settings",
-        "knobs",
-        "conditions",
-        "note",
-    ];
-    let mut text = table::align(header, &rows);
+    let width = list_width();
+    let mut text = trials(matrix, factor, registry, width);
+    let mut sentence = |said: &str| {
+        text += &wrap(&visible(said), width, "  ").join("\n");
+        text.push('\n');
+    };
     for reason in &matrix.left_out {
-        text.push_str(&format!("skipped: {}\n", visible(reason)));
+        sentence(&format!("skipped: {reason}"));
     }
-    for sentence in &matrix.not_opened {
-        text.push_str(&format!("{}\n", visible(sentence)));
+    for told in &matrix.not_opened {
+        sentence(told);
     }
     let space = DiskSpace::of_plan(&matrix.trials, registry, factor);
-    let (trials, size) = (rows.len(), format_bytes(space.expected_bytes));
-    text.push_str(&format!(
-        "{trials} trials; databases need up to about {size} at a time\n"
+    let (trials, size) = (matrix.trials.len(), format_bytes(space.expected_bytes));
+    sentence(&format!(
+        "{trials} trials; databases need up to about {size} at a time"
     ));
     if space.needed_bytes > 0 {
-        text.push_str(&format!(
+        sentence(&format!(
             "{} at the start of a run, because engines that copy pages or compact need several \
-             copies (--disk-factor)\n",
+             copies (--disk-factor)",
             space.explained(factor)
         ));
     }
     text
 }
 
-fn row(spec: &TrialSpec, size: u64) -> [String; 8] {
-    let listed = |settings: &trueput_record::trial::Settings| {
-        let pairs = settings
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        pairs.collect::<Vec<_>>().join(" ")
+/// The settings that all trials share, then the trials in the plan's order, each with what it does
+/// not share.
+fn trials(matrix: &Matrix, factor: f64, registry: &Registry, width: usize) -> String {
+    let mut shared = matrix
+        .trials
+        .first()
+        .map_or_else(Settings::new, |spec| spec.settings.clone());
+    for spec in &matrix.trials {
+        shared.retain(|name, value| spec.settings.get(name) == Some(value));
+    }
+    let listed: Vec<_> = matrix
+        .trials
+        .iter()
+        .map(|spec| {
+            let size = DiskSpace::of_trial(spec, registry, factor).expected_bytes;
+            entry(spec, size, &shared, registry)
+        })
+        .collect();
+    let header = ["trial", "contender", "workers", "disk, about"];
+    let mut text = table::entries(header, &listed, width);
+    text.push('\n');
+    if !shared.is_empty() {
+        let settings = format!("Settings of every trial: {}", words(&shared));
+        text += &wrap(&visible(&settings), width, "  ").join("\n");
+        text.push('\n');
+    }
+    text + "Knobs at their defaults are not listed; --json lists all.\n"
+}
+
+fn words(settings: &Settings) -> String {
+    let pairs = settings.iter();
+    let pairs = pairs.map(|(name, value)| format!("{name}={value}"));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+fn entry(spec: &TrialSpec, size: u64, shared: &Settings, registry: &Registry) -> Entry<4> {
+    let mut own = spec.settings.clone();
+    own.retain(|name, _| !shared.contains_key(name));
+    let labeled = |label: &str, text: String| match text.is_empty() {
+        true => text,
+        false => format!("{label}: {text}"),
     };
-    [
-        spec.id.clone(),
-        spec.contender(),
-        format!("{} {}", spec.workers, spec.worker_kind),
-        format_bytes(size),
-        listed(&spec.settings),
-        listed(&spec.knobs),
-        spec.conditions.special(),
-        spec.note.clone().unwrap_or_default(),
-    ]
+    Entry {
+        cells: [
+            spec.id.clone(),
+            spec.contender(),
+            format!("{} {}", spec.workers, spec.worker_kind),
+            format_bytes(size),
+        ],
+        below: vec![
+            labeled("settings", words(&own)),
+            labeled("knobs", words(&turned(spec, registry))),
+            labeled("conditions", spec.conditions.special()),
+            spec.note.clone().unwrap_or_default(),
+        ],
+    }
+}
+
+/// The knobs that are not at their engine's default.
+fn turned(spec: &TrialSpec, registry: &Registry) -> Settings {
+    let known = registry
+        .engine(&spec.engine)
+        .map_or(&[][..], |engine| engine.knobs());
+    let is_default = |name: &str, value: &Value| {
+        let mut known = known.iter().filter(|knob| knob.name == name);
+        known.any(|knob| knob.kind.default_value() == *value)
+    };
+    let mut knobs = spec.knobs.clone();
+    knobs.retain(|name, value| !is_default(name, value));
+    knobs
 }

@@ -1,10 +1,10 @@
 //! `trueput published`: what others measured, with its source and its caveats.
 
 use crate::failure::Failure;
-use crate::output::{self, ChartsWhen};
+use crate::output;
 use crate::published_plan::missing;
-use crate::screen::Screen;
-use crate::table;
+use crate::screen::{Screen, list_width};
+use crate::table::{self, Entry, paragraph_lines};
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             };
             let workloads = registry.workloads.iter();
             let workloads: Vec<_> = workloads.map(|workload| workload.info().name).collect();
-            let style = arguments.screen.style(ChartsWhen::Auto);
+            let style = arguments.screen.list_style();
             let text = published::render(&published, &workloads, format, style);
             output::document(&text, format)?;
         }
@@ -79,25 +79,29 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
         });
         return output::json(&described.collect());
     }
-    let rows: Vec<_> = tables.iter().map(row).collect();
-    output::write(&table::align(["id", "year", "rows", "title"], &rows))?;
+    let width = list_width();
+    let listed: Vec<_> = tables.iter().map(entry).collect();
+    let header = ["id", "year", "rows"];
+    output::write(&table::entries(header, &listed, width))?;
     output::line("\nThe nearest experiment here, at a scale for a small machine:")?;
     let commands = tables.iter().map(|table| {
-        let command = published::command(table).join(" ");
-        match missing(table, registry, Builds::Unopened) {
-            None => format!("  {command}\n"),
-            Some(missing) => format!("  {command}   # {missing}\n"),
+        let mut text = format!("  {}\n", published::command(table).join(" "));
+        if let Some(missing) = missing(table, registry, Builds::Unopened) {
+            text += &paragraph_lines(&missing, "    # ", width);
         }
+        text
     });
     output::write(&commands.collect::<String>())
 }
 
-fn row(table: &Published) -> [String; 4] {
+fn entry(table: &Published) -> Entry<3> {
     let year = table.year().map(|year| year.to_string());
-    [
-        table.id.clone(),
-        year.unwrap_or_default(),
-        table.rows.len().to_string(),
-        table.title.clone(),
-    ]
+    Entry {
+        cells: [
+            table.id.clone(),
+            year.unwrap_or_default(),
+            table.rows.len().to_string(),
+        ],
+        below: vec![table.title.clone()],
+    }
 }

@@ -3,9 +3,11 @@
 use crate::cmd::knobs;
 use crate::failure::Failure;
 use crate::output;
+use crate::screen::list_width;
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
+use trueput_analysis::wrap;
 use trueput_runner::Registry;
 
 const EXAMPLES: &str = "\
@@ -43,7 +45,9 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     for (index, workload) in registry.workloads.iter().enumerate() {
         let info = workload.info();
         let gap = if index == 0 { "" } else { "\n" };
-        output::line(&format!("{gap}{}: {}", info.name, info.summary))?;
+        let said = format!("{}: {}", info.name, info.summary);
+        let said = wrap(&said, list_width(), "  ").join("\n");
+        output::line(&format!("{gap}{said}"))?;
         let headline = match info.headline {
             "" => "the first kind of operation that the settings leave, per second".to_owned(),
             kind => format!("{kind}s per second"),

@@ -1,5 +1,6 @@
 //! The original 3n+1 program's line of output, drawn from a trial's record.
 
+use crate::terminal::wrap;
 use crate::units::{number, seconds, separate, thousands};
 use serde::Serialize;
 use trueput_record::{TrialRecord, Value};
@@ -81,18 +82,27 @@ const COLUMNS: [(&str, usize); 12] = [
     ("CPU", 8),
 ];
 
-/// What each figure of [`threen1_line`] is, in its order and above it.
+/// What each figure of [`threen1_line`] is, in its order and above it; `None` where a line of so many
+/// characters has no room for it.
 #[must_use]
-pub fn threen1_header() -> String {
-    aligned(&COLUMNS.map(|(name, _)| name.to_owned()))
+pub fn threen1_header(width: usize) -> Option<String> {
+    let header = aligned(&COLUMNS.map(|(name, _)| name.to_owned()));
+    (header.chars().count() <= width).then_some(header)
 }
 
-/// The original's line for people: thousands separated, in columns. `None` as
-/// [`Threen1Line::of`].
+/// The original's line for people: thousands separated, in columns. Where so many characters have no
+/// room for that, the same figures in lines of words. `None` as [`Threen1Line::of`].
 #[must_use]
-pub fn threen1_line(record: &TrialRecord) -> Option<String> {
+pub fn threen1_line(record: &TrialRecord, width: usize) -> Option<String> {
     let line = Threen1Line::of(record)?;
-    Some(aligned(&[
+    Some(match threen1_header(width) {
+        Some(_) => aligned(&figures(&line)),
+        None => in_words(&figures(&line), width),
+    })
+}
+
+fn figures(line: &Threen1Line) -> [String; 12] {
+    [
         thousands(line.start),
         thousands(line.finish),
         line.workers.to_string(),
@@ -105,7 +115,17 @@ pub fn threen1_line(record: &TrialRecord) -> Option<String> {
         number(line.updates_per_s),
         number(line.reads_per_s),
         seconds(line.cpu_s),
-    ]))
+    ]
+}
+
+fn in_words(figures: &[String; 12], width: usize) -> String {
+    let [start, finish, workers, block, longest, largest, elapsed, ..] = figures;
+    let [.., updates, reads, updates_per_s, reads_per_s, cpu] = figures;
+    let text = format!(
+        "{start} to {finish}, workers {workers}, block {block}: longest {longest}, largest {largest}, \
+         {elapsed}; updates {updates}, {updates_per_s}/s; reads {reads}, {reads_per_s}/s; CPU {cpu}"
+    );
+    wrap(&text, width, "    ").join("\n")
 }
 
 fn aligned(figures: &[String; 12]) -> String {

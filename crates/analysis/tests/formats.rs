@@ -371,7 +371,7 @@ fn what_is_no_run_folder_and_a_format_without_a_name_are_refused() {
 #[test]
 fn the_originals_line_has_every_figure_in_its_order() {
     let trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_172.11);
-    let line = threen1_line(&trial).unwrap();
+    let line = threen1_line(&trial, 200).unwrap();
     let figures: Vec<_> = line
         .split("  ")
         .map(str::trim)
@@ -393,10 +393,19 @@ fn the_originals_line_has_every_figure_in_its_order() {
     ];
     assert_eq!(figures, expected);
     assert_eq!(
-        threen1_header().len(),
+        threen1_header(200).unwrap().len(),
         line.len(),
         "the header stands above the figures"
     );
+    for width in [40, 80, line.len() - 1] {
+        assert_eq!(threen1_header(width), None, "{width}");
+        let narrow = threen1_line(&trial, width).unwrap();
+        let fits = |line: &str| line.chars().count() <= width;
+        assert!(narrow.lines().all(fits), "{narrow}");
+        for figure in expected {
+            assert!(narrow.contains(figure), "{figure}: {narrow}");
+        }
+    }
 }
 
 #[test]
@@ -423,10 +432,10 @@ fn an_operation_that_is_rare_beside_the_headline_has_no_column() {
 fn another_workload_and_an_unmeasured_trial_have_no_such_line() {
     let mut other = valid(spec(0, "lmdb", Durability::Sync, 1), 1_000.0);
     other.spec.workload = "micro".to_owned();
-    assert_eq!(threen1_line(&other), None);
+    assert_eq!(threen1_line(&other, 80), None);
     let mut answerless = null(spec(0, "null", Durability::None, 1), 1_000.0);
     answerless.measurement.as_mut().unwrap().results.clear();
-    assert_eq!(threen1_line(&answerless), None);
+    assert_eq!(threen1_line(&answerless, 80), None);
 }
 
 #[test]

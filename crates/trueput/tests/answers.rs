@@ -93,9 +93,30 @@ fn the_original_s_input_gives_the_original_s_lines() {
     let output = bench.run_with(&["threen1"], "1 1000 2 100\n\n1 2000 2 100\n");
     assert_eq!(output.status.code(), Some(ALL_WELL), "{}", stderr(&output));
     let text = stdout(&output);
-    assert_eq!(text.lines().count(), 3, "a header and two lines: {text}");
-    assert!(text.lines().nth(1).unwrap().contains("250,504"), "{text}");
+    let (solved, answer) = text.split_once("\n\n").unwrap();
+    let first = "1 to 1,000, workers 2, block 100: longest 178, largest 250,504";
+    assert!(solved.starts_with(first), "{solved}");
+    assert!(
+        solved.contains("\n1 to 2,000, workers 2, block 100: longest 181, "),
+        "{text}"
+    );
+    assert!(answer.starts_with("threen1: 2 trials, "), "{answer}");
+    assert!(
+        answer.contains("\nrun folder: ") && answer.contains("\npage: "),
+        "{answer}"
+    );
+    let wide = text.lines().filter(|line| line.chars().count() > 80);
+    assert_eq!(wide.collect::<Vec<_>>(), Vec::<&str>::new());
     assert_eq!(bench.trials().len(), 2);
+    let bench = Bench::new();
+    let output = bench.run_with(&["threen1", "--width", "160"], "1 1000 2 100\n");
+    let text = stdout(&output);
+    let mut lines = text.lines();
+    assert!(
+        lines.next().unwrap().trim_start().starts_with("start "),
+        "{text}"
+    );
+    assert!(lines.next().unwrap().contains("  250,504  "), "{text}");
     let bench = Bench::new();
     let output = bench.run_with(
         &["threen1", "--json", "--engine", "sqlite"],

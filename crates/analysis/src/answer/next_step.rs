@@ -33,10 +33,9 @@ pub(super) fn next_steps(report: &Report, rankings: &[RankingAnswer]) -> Vec<Nex
     let is_folder = report.shown_as == report.folder;
     let has_ended = report.end.as_ref().is_some_and(|end| end.complete);
     if is_folder && !report.missing().is_empty() && !has_ended {
-        let folder = quoted(&report.shown_as.to_string_lossy());
-        let words = ["trueput", "run", "--resume"].map(str::to_owned);
-        let command = words.into_iter().chain([folder]).collect();
-        steps.push(NextStep::Resume { command });
+        steps.push(NextStep::Resume {
+            command: resume(report),
+        });
     }
     let unsure = |ranking: &&RankingAnswer| {
         matches!(
@@ -49,6 +48,20 @@ pub(super) fn next_steps(report: &Report, rankings: &[RankingAnswer]) -> Vec<Nex
         steps.push(more_repeats(report, needed.into_iter().reduce(f64::max)));
     }
     steps
+}
+
+/// The command that continues a run. `trueput threen1` continues its own, in the existing database,
+/// from the same input.
+fn resume(report: &Report) -> Vec<String> {
+    let typed = &report.manifest.host.program.command;
+    if typed.get(1).is_some_and(|word| word == "threen1") {
+        let others = typed.iter().filter(|word| *word != "--resume");
+        let words = others.map(|word| quoted(word));
+        return words.chain(["--resume".to_owned()]).collect();
+    }
+    let folder = quoted(&report.shown_as.to_string_lossy());
+    let words = ["trueput", "run", "--resume"].map(str::to_owned);
+    words.into_iter().chain([folder]).collect()
 }
 
 /// About how many repeats would show the differences that are seen: what shows shrinks with the

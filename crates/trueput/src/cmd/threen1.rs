@@ -7,6 +7,7 @@ use crate::cli::EXIT_CODES;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::repeats::{self, Repeats};
+use crate::screen::Screen;
 use crate::{execute, output};
 use clap::Args;
 use std::io::{IsTerminal, Read};
@@ -62,6 +63,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    screen: Screen,
+    #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
     places: Places,
@@ -90,11 +93,15 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             WORKLOAD, about, trials, nothing, results, &options, registry, command,
         )?
     };
-    if !arguments.json {
-        output::line(&threen1_header())?;
+    let how = match arguments.json {
+        true => Lines::Json,
+        false => Lines::Words(arguments.screen.columns()),
+    };
+    if let Lines::Words(columns) = how {
+        threen1_header(columns).map_or(Ok(()), |header| output::line(&header))?;
     }
     for record in solved_before(&folder)? {
-        tell(&record, arguments.json)?;
+        tell(&record, how)?;
     }
     execute::caution(&manifest, registry);
     let mut progress = Progress::for_people();
@@ -102,12 +109,18 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         progress.observe(event);
         if let Event::TrialEnded { record } = event {
             // Whoever read the lines may have gone: the run and its folder matter more.
-            let _ = progress.beside(|| tell(record, arguments.json));
+            let _ = progress.beside(|| tell(record, how));
         }
     };
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
     repeats::tell(&folder)?;
-    output::note(&format!("run folder: {}", folder.path().display()));
+    match how {
+        Lines::Json => output::note(&format!("run folder: {}", folder.path().display())),
+        Lines::Words(_) => {
+            output::line("")?;
+            execute::report(&folder, arguments.screen)?;
+        }
+    }
     if summary.interrupted || summary.failed > 0 {
         output::note("to continue: the same command and input with --resume");
     }
@@ -122,14 +135,27 @@ fn solved_before(folder: &RunFolder) -> Result<Vec<TrialRecord>, Failure> {
     Ok(stored.into_iter().filter(solved).collect())
 }
 
+/// How a problem's line is written.
+#[derive(Clone, Copy)]
+enum Lines {
+    /// A line of JSON.
+    Json,
+    /// For people, in so many columns.
+    Words(usize),
+}
+
 /// The problem's line. A problem without answers (a failed trial, the null engine) has none: the
 /// progress on standard error says how it ended.
-fn tell(record: &TrialRecord, json: bool) -> Result<(), Failure> {
-    if json {
-        let line = Threen1Line::of(record).and_then(|line| serde_json::to_string(&line).ok());
-        return line.map_or(Ok(()), |line| output::json_lines(&line));
+fn tell(record: &TrialRecord, how: Lines) -> Result<(), Failure> {
+    match how {
+        Lines::Json => {
+            let line = Threen1Line::of(record).and_then(|line| serde_json::to_string(&line).ok());
+            line.map_or(Ok(()), |line| output::json_lines(&line))
+        }
+        Lines::Words(columns) => {
+            threen1_line(record, columns).map_or(Ok(()), |line| output::line(&line))
+        }
     }
-    threen1_line(record).map_or(Ok(()), |line| output::line(&line))
 }
 
 fn standard_input() -> Result<String, Failure> {

@@ -130,7 +130,7 @@ pub(crate) fn worst_times(
 }
 
 /// The 99th percentile of a kind's response times by repeat, nanoseconds.
-fn times(repeats: &[&TrialRecord], kind: &str) -> BTreeMap<u32, f64> {
+pub(crate) fn times(repeats: &[&TrialRecord], kind: &str) -> BTreeMap<u32, f64> {
     let of = |trial: &&TrialRecord| Some((trial.spec.repeat, response_p99_ns(trial, kind)?));
     repeats.iter().filter_map(of).collect()
 }

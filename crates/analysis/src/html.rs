@@ -5,6 +5,7 @@
 //! and charts be selected from, pointed at and exported; without it nothing is missing but that.
 
 mod appendix;
+mod bars;
 mod blocks;
 mod bottlenecks;
 mod chart;
@@ -139,7 +140,8 @@ impl Page {
         let noise = disturbance::of_run(report);
         let answer = Answer::from_rankings(report, rankings, noise.as_ref());
         let first = first_screen::first_ranking(&answer);
-        self.add_first_screen(report, rankings, &answer, first, opening);
+        self.add_first_screen(report, rankings, &answer, opening);
+        let first = first.map(|subject| subject.index);
         let mut left = (0..rankings.len()).peekable();
         for (title, blocks) in parts {
             let is_next = |index: &usize| narrate::ranking_heading(&rankings[*index]) == title;
@@ -180,14 +182,17 @@ impl Page {
         report: &Report,
         rankings: &[Ranking],
         answer: &Answer,
-        first: Option<usize>,
         opening: Vec<Block>,
     ) {
         let title = self.titled("In short");
         let caption = self.names.unique(&title);
         let table = first_screen::table(answer, |index| self.anchor(index), &caption);
-        let first = first.and_then(|index| rankings.get(index));
-        let chart = first.and_then(|ranking| Self::rates(report, ranking));
+        let chart = first_screen::first_ranking(answer).and_then(|subject| {
+            let chart = Self::ranked_by(report, rankings.get(subject.index)?)?;
+            // It stands in no ranking's section, so that it says of which one it is.
+            let title = format!("{}: {}", chart.title, subject.short());
+            Some(Chart { title, ..chart })
+        });
         let chart = self.put(chart, &title);
         let told = summary::blocks(report, rankings, opening);
         let told = appendix::about(report) + &self.written(&told, &title).concat();
@@ -198,10 +203,10 @@ impl Page {
         self.sections.push(Section::new(title, html));
     }
 
-    /// The chart of a ranking's rates.
-    fn rates(report: &Report, ranking: &Ranking) -> Option<Chart> {
+    /// The chart of what a ranking goes by.
+    fn ranked_by(report: &Report, ranking: &Ranking) -> Option<Chart> {
         let noise = disturbance::of_run(report);
-        figures::rates(report, ranking, !refuses(ranking, noise.as_ref()))
+        bars::ranked_by(report, ranking, !refuses(ranking, noise.as_ref()))
     }
 
     /// What links to a ranking lead to.
@@ -250,7 +255,7 @@ impl Page {
         let (table, after) = after.split_at(after.len().min(1));
         let rates = match told.is_first {
             true => String::new(),
-            false => self.put(Self::rates(report, ranking), title),
+            false => self.put(Self::ranked_by(report, ranking), title),
         };
         let others = self.other_charts(report, told, title);
         let parts = [

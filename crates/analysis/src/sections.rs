@@ -67,8 +67,8 @@ const CEILINGS: &str = "Hardware limits, measured in this run without an engine,
     appends (a flush for each, or a flush for all that wait), reads with dependent reads of \
     memory.";
 
-const BOTTLENECKS: &str = "Judged for each second from CPU, device, waits and other programs. \
-    Evidence in parentheses; rules in docs/METHOD.md.";
+const BOTTLENECKS: &str = "Judged for each second from CPU, device, waits and other programs, by \
+    the rules in docs/METHOD.md.";
 
 /// The heading of what each trial waited for.
 pub(crate) const BOTTLENECK: &str = "Bottleneck of each trial";

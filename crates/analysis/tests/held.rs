@@ -10,11 +10,15 @@ mod support;
 use support::{report, spec, terminal, valid};
 use trueput_analysis::{Format, Report, Style};
 use trueput_record::measurement::{TimelineSecond, WorkerReport};
-use trueput_record::{Durability, Outcome, Value};
+use trueput_record::{Durability, Outcome, TrialRecord, Value};
 
 /// A trial of which the processors held the seconds that are so marked, and a lock the others.
 fn held(by_processors: &[bool]) -> Report {
-    let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
+    report(vec![trial(0, "lmdb", 1, by_processors)])
+}
+
+fn trial(cell: u32, engine: &str, repeat: u32, by_processors: &[bool]) -> TrialRecord {
+    let mut trial = valid(spec(cell, engine, Durability::Sync, repeat), 2_000.0);
     let measurement = trial.measurement.as_mut().unwrap();
     let second = |(at, busy): (u32, &bool)| TimelineSecond {
         at_s: f64::from(at),
@@ -30,7 +34,7 @@ fn held(by_processors: &[bool]) -> Report {
         ..WorkerReport::default()
     };
     measurement.workers = (0..4).map(worker).collect();
-    report(vec![trial])
+    trial
 }
 
 /// The point of the list, on one line.
@@ -100,7 +104,7 @@ fn a_contender_has_the_name_of_its_ranking_in_every_section() {
     let text = terminal(&report(trials), 200);
     // Two at sync are told apart by their knob; at async there is one, which needs no more.
     assert!(text.contains("1  lmdb (map_size="), "{text}");
-    assert!(text.contains("1  lmdb  "), "{text}");
+    assert!(text.contains("settings: lmdb: version"), "{text}");
     assert!(
         text.contains("- lmdb (map_size=2), sync, 4 workers, r1"),
         "{text}"
@@ -113,5 +117,103 @@ fn a_contender_has_the_name_of_its_ranking_in_every_section() {
 fn counts_are_whole_numbers() {
     let report = held(&[true; 6]);
     let markdown = report.render(Format::Markdown, Style::default());
-    assert!(markdown.contains("| 4,321 | 12 | 4 |"), "{markdown}");
+    let counts = "switches 4,321, conflicts 12, of which deadlocks 4";
+    assert!(markdown.contains(counts), "{markdown}");
+}
+
+/// What stands between two texts.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap();
+    rest.split_once(after).unwrap().0
+}
+
+/// The rows of the chart of shares: the name, what is written out, and of each bar where it begins, how
+/// wide it is and what it says.
+fn shares(page: &str) -> Vec<(&str, &str, Vec<[&str; 3]>)> {
+    let figure = between(page, "<figure class=\"chart Shares\"", "</figure>");
+    let rows = figure.split("<svg class=\"row\"").skip(1);
+    rows.map(|text| {
+        let text = text.split("<svg class=\"axis\"").next().unwrap();
+        let bars = text.split("<rect ").skip(1);
+        let bar = |bar| {
+            [("x=\"", "\""), ("width=\"", "\""), ("<title>", "</title>")]
+                .map(|(before, after)| between(bar, before, after))
+        };
+        let told = between(text, "class=\"told wide\">", "</text>");
+        (
+            between(text, "<title>", "</title>"),
+            told,
+            bars.map(bar).collect(),
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn a_bar_for_each_cell_is_divided_by_the_shares_of_its_bottlenecks() {
+    let mixed = [true, true, true, false, true, true, true, false];
+    let page = report(vec![
+        trial(0, "lmdb", 1, &mixed),
+        trial(1, "redb", 1, &[false; 8]),
+        // A cell's first repeat stands for it.
+        trial(0, "lmdb", 2, &[false; 8]),
+    ])
+    .page();
+    let (cpu, lock) = ("CPU in the engine", "lock contention between workers");
+    let (most, least, whole) = (
+        format!("{cpu}: 75.0 %"),
+        format!("{lock}: 25.0 %"),
+        format!("{lock}: 100 %"),
+    );
+    assert_eq!(
+        shares(&page),
+        [
+            (
+                "lmdb, sync, 4 workers, r1",
+                "CPU in the engine 75.0 %",
+                vec![["0%", "75%", &most], ["75%", "25%", &least]]
+            ),
+            (
+                "redb, sync, 4 workers, r1",
+                "lock contention between workers 100 %",
+                vec![["0%", "100%", &whole]]
+            ),
+        ]
+    );
+    // Each bottleneck has one color, and the legend says which.
+    let figure = between(&page, "<figure class=\"chart Shares\"", "</figure>");
+    let color = |what: &str| {
+        let bar = figure
+            .split("<rect ")
+            .find(|bar| bar.contains(what))
+            .unwrap();
+        between(bar, "fill=\"", "\"").to_owned()
+    };
+    let legend = between(figure, "<ul class=\"legend", "</ul>");
+    for what in [cpu, lock] {
+        let entry = legend
+            .split("<li")
+            .find(|entry| entry.contains(what))
+            .unwrap();
+        assert!(entry.contains(&color(what)), "{what}: {legend}");
+    }
+    assert_ne!(color(cpu), color(lock));
+}
+
+#[test]
+fn the_page_folds_the_evidence_of_bottlenecks_and_the_text_above_the_bars_needs_none() {
+    let page = held(&[true; 8]).page();
+    let (_, section) = page.split_once(">Bottleneck of each trial</h2>").unwrap();
+    let section = section.split_once("</section>").unwrap().0;
+    let (seen, folded) = section
+        .split_once("<details class=\"notes\"><summary>Evidence")
+        .unwrap();
+    assert!(
+        seen.contains("docs/METHOD.md") && !seen.to_lowercase().contains("evidence"),
+        "{seen}"
+    );
+    assert!(
+        !seen.contains("worker CPU") && folded.contains("(worker CPU 95 %"),
+        "{folded}"
+    );
 }

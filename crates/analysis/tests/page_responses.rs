@@ -48,7 +48,12 @@ fn trial(cell: u32, engine: &str, rate_per_s: Option<f64>, backlog: u64) -> Tria
 
 fn charts_of_responses(page: &str) -> Vec<Value> {
     let mut charts = pages::charts(page);
-    charts.retain(|chart| chart["title"].as_str().unwrap().starts_with("Response"));
+    charts.retain(|chart| {
+        chart["title"]
+            .as_str()
+            .unwrap()
+            .starts_with("Response time of")
+    });
     charts
 }
 
@@ -77,6 +82,45 @@ fn open_loops_have_a_chart_of_response_times_beside_that_of_service_times() {
 fn waits_that_had_not_ended_are_said_to_be_too_short() {
     let charts = charts_of_responses(&report(vec![trial(0, "lmdb", Some(9.0), 7)]).page());
     assert!(charts[0]["note"].as_str().unwrap().contains("not begun"));
+}
+
+#[test]
+fn a_ranking_at_one_rate_is_drawn_by_what_orders_it() {
+    let mut trials = Vec::new();
+    for repeat in 1..=3 {
+        for (cell, engine, backlog, slower) in
+            [(0, "lmdb", 0, 1), (1, "redb", 0, 2), (2, "fjall", 900, 1)]
+        {
+            let mut trial = trial(cell, engine, Some(1_000.0), backlog);
+            trial.spec = spec(cell, engine, Durability::Sync, repeat);
+            let measured = trial.measurement.as_mut().unwrap();
+            measured.elapsed_s = 1.0;
+            let open = measured.open_loop.as_mut().unwrap();
+            open.responses[0].latency.p99_ns = slower * 100_000_000 + u64::from(repeat);
+            trials.push(trial);
+        }
+    }
+    let mut charts = pages::charts(&report(trials).page());
+    charts.retain(|chart| chart["kind"] == "bars");
+    let [chart] = charts.as_slice() else {
+        panic!("{charts:?}");
+    };
+    let title = "Response time, 99th percentile: sync, threen1, 4 workers, 1,000/s offered";
+    assert_eq!(chart["title"], title);
+    assert_eq!(chart["columns"][0]["unit"], "nanoseconds");
+    let groups = chart["groups"].as_array().unwrap().iter();
+    let told: Vec<_> = groups
+        .map(|group| json!([group["name"], group["rows"][0][0], group["rows"][0][3]]))
+        .collect();
+    let expected = [
+        json!(["lmdb", 100_000_002.0, 100_000_001.0]),
+        json!(["redb", 200_000_002.0, 200_000_001.0]),
+        json!(["fjall", 100_000_002.0, 100_000_001.0]),
+    ];
+    assert_eq!(told, expected);
+    let note = chart["note"].as_str().unwrap();
+    assert!(note.contains("begins after the dashed line"), "{note}");
+    assert!(note.ends_with("Did not keep the rate, and users waited longer than this: fjall."));
 }
 
 #[test]

@@ -60,6 +60,9 @@ pub(crate) struct Chart {
     pub name: String,
     /// What it shows, in a sentence, for those who do not see it.
     pub says: String,
+    /// What its axis says, where that is not the title.
+    #[serde(skip)]
+    pub label: String,
     /// What must be known to read it; may be empty.
     pub note: String,
     /// What the groups are: `contender`, `series`.
@@ -124,6 +127,7 @@ impl Chart {
             title: String::new(),
             name: String::new(),
             says: String::new(),
+            label: String::new(),
             note: String::new(),
             columns: Vec::new(),
             groups: Vec::new(),

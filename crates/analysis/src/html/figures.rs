@@ -1,16 +1,12 @@
-//! The charts of a ranking: rates, rates over time, latencies, resources, and what held each trial.
+//! The charts of a ranking below its table: rates over time, resources, and what held each trial.
 
 use super::chart::{Chart, Column, Group, Kind, Mark, Unit, Word, short};
 use super::chosen::Chosen;
-use crate::cells::Cell;
-use crate::certainty::{counting, levels};
-use crate::columns::{by_name, plural};
-use crate::compare;
+use crate::certainty::levels;
+use crate::columns::plural;
 use crate::held;
 use crate::rankings::Ranking;
-use crate::report::Report;
 use crate::scaling::{Series, series};
-use crate::units::number;
 use std::collections::BTreeSet;
 use trueput_record::recovery::EngineEvent;
 use trueput_record::{Durability, Measurement};
@@ -28,93 +24,6 @@ const MOST_MARKS: usize = 200;
 
 /// Which trial stands for a contender in every chart but that of the rates.
 pub(crate) const MEDIAN_REPEAT: &str = "Each contender's repeat with the median rate.";
-
-/// The median rates with their repeats and the intervals that the verdicts used; by name where their
-/// order means nothing. `None` where nothing is ranked.
-pub(crate) fn rates(report: &Report, ranking: &Ranking, in_order: bool) -> Option<Chart> {
-    let rate = |cell: &&Cell| cell.figures.headline_per_s.median;
-    // Of equals the first, and not the last.
-    let rates = ranking.cells.iter().rev();
-    let best = rates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
-    let leader = ranking.cells.first().map(|cell| rate(&cell))?;
-    let title = format!("{} per second", capital(&plural(&ranking.headline)));
-    let groups = |cells: &[Cell]| -> Vec<Group> {
-        let rows = cells
-            .iter()
-            .map(|cell| rates_row(report, ranking, cell, leader));
-        let named = cells.iter().zip(rows);
-        named
-            .map(|(cell, row)| Group::of_row(cell.name(), row))
-            .collect()
-    };
-    let (name, most) = (best.name(), number(best.figures.headline_per_s.median));
-    let (groups, first, order) = match in_order {
-        true => (
-            groups(&ranking.cells),
-            format!("{name} has the highest rate, {most}"),
-            "",
-        ),
-        false => (
-            groups(&by_name(&ranking.cells)),
-            "they have no order".to_owned(),
-            " Sorted by name: these contenders have no order.",
-        ),
-    };
-    Some(Chart {
-        says: format!(
-            "{title} of {} contenders at {}: {first}.",
-            groups.len(),
-            ranking.durability
-        ),
-        title,
-        note: rates_note(ranking) + order,
-        columns: rates_columns(&groups),
-        reference: (in_order && groups.len() > 1 && ranking.rate_per_s.is_none()).then_some(leader),
-        groups,
-        ..Chart::new(Kind::Bars, "contender")
-    })
-}
-
-/// The median rate of a cell, the ends of its interval, and its repeats. The interval is that of the
-/// ratio to the leader, times the leader's rate: where it holds the leader's rate, there is a tie.
-fn rates_row(report: &Report, ranking: &Ranking, cell: &Cell, leader: f64) -> Vec<Option<f64>> {
-    let ratio = cell.against_best.and_then(|compared| compared.ratio);
-    let mut row = vec![
-        Some(cell.figures.headline_per_s.median),
-        ratio.map(|ratio| ratio.low * leader),
-        ratio.map(|ratio| ratio.high * leader),
-    ];
-    let repeats = counting(&report.trials, cell.cell, &ranking.headline);
-    let rates = repeats
-        .iter()
-        .map(|trial| compare::rate(trial, &ranking.headline));
-    row.extend(rates);
-    row
-}
-
-fn rates_columns(groups: &[Group]) -> Vec<Column> {
-    let longest = groups.iter().flat_map(|group| &group.rows).map(Vec::len);
-    let repeats = longest.max().unwrap_or_default().saturating_sub(3);
-    let fixed = ["median", "interval from", "interval to"].map(str::to_owned);
-    let repeats = (1..=repeats).map(|repeat| format!("repeat {repeat}"));
-    let titles = fixed.into_iter().chain(repeats);
-    titles
-        .map(|title| Column::new(title, Unit::PerSecond))
-        .collect()
-}
-
-fn rates_note(ranking: &Ranking) -> String {
-    let compared = ranking.cells.iter();
-    let compared = compared.filter_map(|cell| cell.against_best.as_ref());
-    let told = "Bars: the median of the repeats. Points: each repeat.";
-    match levels(compared) {
-        None => told.to_owned(),
-        Some(level) => format!(
-            "{told} Lines: the interval ({level}) of the verdict. The dashed line is the leader: an \
-             interval that reaches it is a tie."
-        ),
-    }
-}
 
 /// Rates over time; `None` where no trial was long enough for two points.
 pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Chart> {

@@ -11,12 +11,12 @@ const MOST_ROWS: usize = 8;
 
 /// The ranking whose rates are drawn first: the first that has two contenders, or else the first
 /// with any figures.
-pub(crate) fn first_ranking(answer: &Answer) -> Option<usize> {
-    let ranked = answer.rankings.first().map(|one| one.subject.index);
+pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
+    let ranked = answer.rankings.first().map(|one| &one.subject);
     let figures = || {
         let others = answer.not_ranked.iter();
         let others = others.filter(|one| one.reason == NotRankedReason::OnlyContender);
-        others.map(|one| one.subject.index).next()
+        others.map(|one| &one.subject).next()
     };
     ranked.or_else(figures)
 }

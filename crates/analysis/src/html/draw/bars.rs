@@ -6,7 +6,7 @@ use super::looks::Looks;
 use super::{MOST_DRAWN, percent};
 use crate::html::blocks::escaped;
 use crate::html::chart::{Chart, Group, Unit};
-use crate::units::{bytes, number, per_cent, seconds};
+use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
 
 /// The height of a row, pixels: its name and figure, and what is drawn below them.
 const ROW: usize = 40;
@@ -151,6 +151,7 @@ fn in_full(unit: Unit, value: f64) -> String {
     match unit {
         Unit::PerSecond => format!("{}/s", number(value)),
         Unit::Seconds => seconds(value),
+        Unit::Nanoseconds => nanoseconds(value),
         Unit::Bytes => bytes(value),
         Unit::Share => per_cent(value),
         Unit::Times => format!("{} ×", number(value)),
@@ -204,7 +205,7 @@ pub(super) fn rates(chart: &Chart, looks: &Looks) -> String {
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
     let reference = chart.reference.map(|leader| leader / end);
-    let label = escaped(&chart.title);
+    let label = escaped(&chart.label);
     frame(
         &rows,
         &axis::even(unit, &ticks, 0.0, end),

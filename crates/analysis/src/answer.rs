@@ -8,6 +8,7 @@ mod layout;
 mod next_step;
 mod rounds;
 mod rows;
+mod shared_marks;
 mod subject;
 mod table;
 mod terminal;

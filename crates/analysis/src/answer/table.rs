@@ -28,8 +28,11 @@ pub(super) struct Grid {
 
 impl Grid {
     /// Columns for these rankings that fit so many characters.
-    pub(super) fn for_rankings(rankings: &[RankingAnswer], columns: usize) -> Self {
-        let rows = rankings.iter().flat_map(|ranking| {
+    pub(super) fn for_rankings<'a>(
+        rankings: impl Iterator<Item = &'a RankingAnswer>,
+        columns: usize,
+    ) -> Self {
+        let rows = rankings.flat_map(|ranking| {
             let rows = ranking.rows.iter().chain(&ranking.not_comparable);
             let rows = rows.map(|row| (false, cells(ranking, row)));
             std::iter::once((true, titles(ranking))).chain(rows)

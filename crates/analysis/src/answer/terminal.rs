@@ -2,6 +2,7 @@
 //! no room for is counted.
 
 use super::layout::{Layout, cut_end, cut_middle, shown, width, wrapped};
+use super::shared_marks::PlainRanking;
 use super::table::{Grid, interval_text, share_text};
 use super::{Answer, NotRanked, NotRankedReason, RankingAnswer, RankingVerdict, words};
 use crate::units::{nanoseconds, number};
@@ -139,9 +140,10 @@ impl Answer {
     }
 
     fn ranking_lines(&self, columns: usize, room: usize) -> Vec<Line> {
-        let grid = Grid::for_rankings(&self.rankings, columns);
-        let blocks = self.rankings.iter().enumerate().map(|(index, ranking)| {
-            let before = index.checked_sub(1).map(|index| &self.rankings[index]);
+        let plain: Vec<_> = self.rankings.iter().map(PlainRanking::of).collect();
+        let grid = Grid::for_rankings(plain.iter().map(|it| &it.ranking), columns);
+        let blocks = plain.iter().enumerate().map(|(index, ranking)| {
+            let before = index.checked_sub(1).map(|index| &plain[index].ranking);
             RankingBlock::of(ranking, before, &grid, columns)
         });
         let blocks: Vec<_> = blocks.collect();
@@ -184,22 +186,28 @@ struct RankingBlock<'a> {
 
 impl<'a> RankingBlock<'a> {
     fn of(
-        ranking: &'a RankingAnswer,
+        plain: &'a PlainRanking,
         previous: Option<&RankingAnswer>,
         grid: &Grid,
         columns: usize,
     ) -> Self {
+        let ranking = &plain.ranking;
         let subject = &ranking.subject;
         let whole = format!(
-            "{}: {} · {}",
+            "{}: {} · {}{}",
             subject.durability,
             subject.promise(),
-            subject.conditions()
+            subject.conditions(),
+            plain.labels
         );
         let whole = shown(&whole);
         let heading = match width(&whole) <= columns {
             true => whole,
-            false => cut_end(&shown(&subject.short()), columns),
+            false => {
+                let room = columns.saturating_sub(width(&plain.labels));
+                let short = cut_end(&shown(&subject.short()), room);
+                cut_end(&format!("{short}{}", plain.labels), columns)
+            }
         };
         let mut before = vec![(Paint::Plain, String::new()), (Paint::Bold, heading)];
         let header = grid.header(ranking);

@@ -93,6 +93,35 @@ fn the_answer_of_a_small_run_is_this_text() {
 }
 
 #[test]
+fn a_mark_that_all_contenders_have_is_said_once_in_the_heading() {
+    let marked = |engines: &[&str]| {
+        let mut trials = Vec::new();
+        for (number, engine) in (0..).zip(["lmdb", "redb", "fjall"]) {
+            trials.extend(noisy(number, engine, Durability::Sync, 1_000.0));
+        }
+        for trial in &mut trials {
+            if engines.contains(&trial.spec.engine.as_str()) {
+                let engine = trial.engine.as_mut().unwrap();
+                engine.workaround = Some("each put looks up first".to_owned());
+            }
+        }
+        Answer::of(&report(trials)).render(Layout::default(), &[])
+    };
+    let all = marked(&["lmdb", "redb", "fjall"]);
+    assert_eq!(all.matches("workaround").count(), 1, "{all}");
+    let heading = all.lines().find(|line| line.starts_with("sync"));
+    assert!(heading.unwrap().ends_with(" [workaround]"), "{all}");
+    let some = marked(&["lmdb", "fjall"]);
+    let heading = some.lines().find(|line| line.starts_with("sync"));
+    assert!(!heading.unwrap().contains("workaround"), "{some}");
+    let has_row = |name: &str| some.lines().any(|line| line.contains(name));
+    assert!(
+        has_row("lmdb [workaround]") && has_row("fjall [workaround]"),
+        "{some}"
+    );
+}
+
+#[test]
 fn the_answer_never_takes_more_than_its_lines_and_columns() {
     let path = format!("run folder: /{}", "long/".repeat(300));
     for (rankings, contenders) in [(1, 1), (1, 2), (1, 30), (2, 13), (3, 11), (7, 4), (12, 2)] {

@@ -8,6 +8,7 @@
 mod support;
 
 use support::{report, spec, terminal, valid};
+use trueput_analysis::answer::{Answer, Layout};
 use trueput_record::accounting::Neighbours;
 use trueput_record::placement::Placement;
 use trueput_record::{Durability, TrialRecord};
@@ -59,4 +60,21 @@ fn the_kernel_is_named_where_the_record_does_not_tell_it_apart() {
     let together = told(beside(0.5, 0.0, None, "0-1"));
     let sentence = "other programs or the kernel used 25 % of the processors";
     assert!(together.contains(sentence), "{together}");
+}
+
+#[test]
+fn the_first_screen_tells_all_that_disturbed_the_run() {
+    let trial = beside(0.5, 1.0, Some(0.0), "0-1");
+    let answer = Answer::of(&report(vec![trial])).render(Layout::default(), &[]);
+    let text: Vec<_> = answer.split_whitespace().collect();
+    let text = text.join(" ");
+    assert!(text.contains("(steal)"), "{answer}");
+    assert!(
+        text.contains("other programs used 25 % of the processors"),
+        "{answer}"
+    );
+    assert!(
+        answer.lines().all(|line| line.chars().count() <= 80),
+        "{answer}"
+    );
 }

@@ -65,8 +65,10 @@ impl Answer {
     /// What ran, and what disturbed it.
     fn head(&self, columns: usize) -> Vec<Line> {
         let mut lines = vec![(Paint::Plain, cut_end(&shown(&words::counts(self)), columns))];
-        let disturbed = words::disturbed(self);
-        lines.extend(disturbed.map(|text| (Paint::Red, cut_end(&shown(&text), columns))));
+        if let Some(text) = words::disturbed(self) {
+            let text = wrapped(&shown(&text), columns, "", MOST_WRAPPED).into_iter();
+            lines.extend(text.map(|line| (Paint::Red, line)));
+        }
         lines
     }
 

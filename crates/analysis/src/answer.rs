@@ -44,6 +44,8 @@ pub struct Answer {
     pub failures: Vec<FailureKind>,
     /// What the plan names and this machine cannot run, one sentence each.
     pub skipped: Vec<String>,
+    /// The lines of `trials.jsonl` that could not be read, by number from 1.
+    pub damaged_lines: Vec<usize>,
     /// What disturbed the run, one clause each; empty for a quiet machine.
     pub disturbances: Vec<String>,
     /// What the user can do to learn more.
@@ -190,6 +192,7 @@ impl Answer {
             not_ranked: told().flat_map(not_ranked).collect(),
             failures: failures(rankings),
             skipped: report.manifest.left_out.clone(),
+            damaged_lines: report.damaged.iter().map(|line| line.line).collect(),
             disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),
         }
     }

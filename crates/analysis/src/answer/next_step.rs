@@ -32,7 +32,8 @@ pub(super) fn next_steps(report: &Report, rankings: &[RankingAnswer]) -> Vec<Nex
     // A bundle is a copy: the run goes on in its own folder.
     let is_folder = report.shown_as == report.folder;
     let has_ended = report.end.as_ref().is_some_and(|end| end.complete);
-    if is_folder && !report.missing().is_empty() && !has_ended {
+    let is_whole = has_ended && report.damaged.is_empty();
+    if is_folder && !report.missing().is_empty() && !is_whole {
         steps.push(NextStep::Resume {
             command: resume(report),
         });

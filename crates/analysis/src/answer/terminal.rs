@@ -65,7 +65,8 @@ impl Answer {
     /// What ran, and what disturbed it.
     fn head(&self, columns: usize) -> Vec<Line> {
         let mut lines = vec![(Paint::Plain, cut_end(&shown(&words::counts(self)), columns))];
-        if let Some(text) = words::disturbed(self) {
+        let troubles = [words::damaged(self), words::disturbed(self)];
+        for text in troubles.into_iter().flatten() {
             let text = wrapped(&shown(&text), columns, "", MOST_WRAPPED).into_iter();
             lines.extend(text.map(|line| (Paint::Red, line)));
         }

@@ -12,6 +12,20 @@ use trueput_record::VerifyLevel;
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
 
+/// Which lines of the record are left out because they cannot be read.
+pub(super) fn damaged(answer: &Answer) -> Option<String> {
+    match answer.damaged_lines.as_slice() {
+        [] => None,
+        [line] => Some(format!(
+            "Line {line} of trials.jsonl is damaged and left out."
+        )),
+        [first, ..] => Some(format!(
+            "{} lines of trials.jsonl are damaged and left out; the first is line {first}.",
+            answer.damaged_lines.len()
+        )),
+    }
+}
+
 /// What disturbed the run: `Disturbed: repeats of a cell typically differ by 28 %.`
 pub(super) fn disturbed(answer: &Answer) -> Option<String> {
     let clauses = &answer.disturbances;

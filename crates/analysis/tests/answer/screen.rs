@@ -6,6 +6,7 @@ use trueput_analysis::answer::{
     Answer, Layout, NextStep, NotRankedReason, RankingVerdict, Standings,
 };
 use trueput_analysis::{Format, Report, Style, merge};
+use trueput_record::folder::DamagedLine;
 use trueput_record::{Durability, Outcome, TrialRecord, Value};
 
 /// Repeats of a contender whose rates scatter by a hundredth.
@@ -336,6 +337,26 @@ fn every_report_of_a_run_finds_the_same_in_the_same_words_and_proposes_the_same(
     let json = report.render(Format::Json, style);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["next_steps"][0]["option"], option.as_str());
+}
+
+#[test]
+fn a_damaged_line_is_named_and_its_trial_is_run_again() {
+    let all = noisy(0, "lmdb", Durability::Sync, 1_000.0);
+    let mut report = report(all[..4].to_vec());
+    report.manifest = manifest(&all);
+    report.damaged.push(DamagedLine {
+        line: 5,
+        message: "EOF".to_owned(),
+    });
+    let text = Answer::of(&report).render(Layout::default(), &[]);
+    assert!(
+        text.contains("Line 5 of trials.jsonl is damaged and left out."),
+        "{text}"
+    );
+    assert!(text.contains("trueput run --resume"), "{text}");
+    report.damaged.clear();
+    let text = Answer::of(&report).render(Layout::default(), &[]);
+    assert!(!text.contains("damaged"), "{text}");
 }
 
 #[test]

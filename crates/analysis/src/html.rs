@@ -240,7 +240,7 @@ impl Page {
     }
 
     /// A ranking: the rates drawn before its table, the other charts after it. One that has a single
-    /// contender is folded.
+    /// contender, or only the harness, is folded.
     fn add_ranking(&mut self, report: &Report, told: &Told<'_>, mut content: Vec<Block>) {
         let (ranking, title) = (told.ranking, &self.titled(told.label));
         for block in &mut content {
@@ -267,7 +267,7 @@ impl Page {
         ];
         let section = Section {
             anchor: self.anchor(told.index),
-            folded: first_screen::only_contender(ranking),
+            folded: first_screen::folded(ranking),
             is_open: told.is_alone,
             ..Section::new(title.to_owned(), parts.concat())
         };

@@ -56,7 +56,7 @@ pub(crate) fn trials(report: &Report) -> Vec<Block> {
         column("database", true, 6),
         column("written", true, 6),
         column("switches", true, 7),
-        column("held by", false, 5),
+        column("bottleneck", false, 5),
         column("why it is not valid", false, 1),
     ];
     let names = TrialNames::of(report);

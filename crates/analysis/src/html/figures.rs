@@ -190,7 +190,7 @@ pub(crate) fn stretches(chosen: &[Chosen<'_>], cores: f64) -> Option<Chart> {
         columns: vec![
             Column::new("from, seconds", Unit::Seconds),
             Column::new("to, seconds", Unit::Seconds),
-            Column::new("held by", Unit::Word),
+            Column::new("bottleneck", Unit::Word),
         ],
         groups,
         words,

@@ -21,18 +21,21 @@ pub(crate) fn first_ranking(answer: &Answer) -> Option<&Subject> {
     ranked.or_else(figures)
 }
 
-/// The line to which a ranking of a single contender is folded; `None` for any other.
-pub(crate) fn only_contender(ranking: &Ranking) -> Option<String> {
+/// The line to which a ranking of a single contender, or of the harness alone, is folded; `None` for
+/// any other.
+pub(crate) fn folded(ranking: &Ranking) -> Option<String> {
     let mut contenders = ranking.contenders();
-    match (contenders.next(), contenders.next()) {
-        (Some(one), None) => Some(format!(
-            "only contender: {}, {} {}/s",
-            one.name(),
-            number(one.figures.headline_per_s.median),
-            plural(&ranking.headline)
-        )),
-        _ => None,
-    }
+    let (what, one) = match (contenders.next(), contenders.next()) {
+        (Some(one), None) => ("only contender", one),
+        (None, _) => ("cost of the harness", ranking.harness.first()?),
+        _ => return None,
+    };
+    Some(format!(
+        "{what}: {}, {} {}/s",
+        one.name(),
+        number(one.figures.headline_per_s.median),
+        plural(&ranking.headline)
+    ))
 }
 
 /// A row: of a ranking, or of the only contender at its settings.

@@ -6,7 +6,7 @@ use super::looks::Looks;
 use super::{MOST_DRAWN, percent};
 use crate::html::blocks::escaped;
 use crate::html::chart::{Chart, Group, Unit};
-use crate::units::{bytes, nanoseconds, number, per_cent, seconds};
+use crate::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
 
 /// The height of a row, pixels: its name and figure, and what is drawn below them.
 const ROW: usize = 40;
@@ -155,6 +155,7 @@ fn in_full(unit: Unit, value: f64) -> String {
         Unit::Bytes => bytes(value),
         Unit::Share => per_cent(value),
         Unit::Times => format!("{} ×", number(value)),
+        Unit::Number => whole(value),
         _ => number(value),
     }
 }

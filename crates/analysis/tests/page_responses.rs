@@ -124,6 +124,24 @@ fn a_ranking_at_one_rate_is_drawn_by_what_orders_it() {
 }
 
 #[test]
+fn every_mark_of_a_chart_of_bars_is_explained_and_no_other() {
+    let note = |trials: Vec<TrialRecord>| {
+        let mut charts = pages::charts(&report(trials).page());
+        charts.retain(|chart| chart["kind"] == "bars");
+        charts[0]["note"].as_str().unwrap().to_owned()
+    };
+    let trial = |cell, engine| {
+        let mut trial = trial(cell, engine, Some(1_000.0), 0);
+        trial.measurement.as_mut().unwrap().elapsed_s = 1.0;
+        trial
+    };
+    let one = note(vec![trial(0, "lmdb")]);
+    assert_eq!(one, "Bars: medians. Points: repeats.");
+    let two = note(vec![trial(0, "lmdb"), trial(1, "redb")]);
+    assert_eq!(two, format!("{one} Dashed: the leader."));
+}
+
+#[test]
 fn closed_loops_have_no_chart_of_response_times() {
     let charts = charts_of_responses(&report(vec![trial(0, "lmdb", None, 0)]).page());
     assert_eq!(charts, [Value::Null; 0]);

@@ -16,7 +16,7 @@ mod support;
 use browser::Browser;
 use looks::{LOOK, complaints_about};
 use pages::{charts, sampled, with_failures};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use support::{report, spec, valid};
 use trueput_analysis::{Format, Report, Style, merge};
@@ -203,6 +203,11 @@ fn a_browser_draws_runs_of_several_hosts_without_a_complaint() {
     let [slow, fast] = two_hosts();
     let mut same = with_failures();
     same.manifest.host.host_name = "slow-host".to_owned();
+    for trial in &mut same.trials {
+        if let Some(engine) = &mut trial.engine {
+            engine.version = format!("3.54.1 2026-10-16 14:45:20 {}", "0a1b2c3d".repeat(8));
+        }
+    }
     let page = merge::page(&[slow, fast, same, with_failures()]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
@@ -212,6 +217,9 @@ fn a_browser_draws_runs_of_several_hosts_without_a_complaint() {
         let seen = browser.evaluate(LOOK);
         assert!(seen["drawings"].as_u64() > Some(0), "{seen}");
         assert_eq!(complaints_about(&seen), [""; 0], "at {width}");
+        let sideways = "[...document.querySelectorAll('.table .scroll')]
+            .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.ariaLabel)";
+        assert_eq!(browser.evaluate(sideways), json!([]), "at {width}");
     }
     assert_eq!(browser.complaints, [""; 0]);
 }

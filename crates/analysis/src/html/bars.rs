@@ -64,7 +64,7 @@ fn rates(report: &Report, ranking: &Ranking, in_order: bool) -> Option<Chart> {
         ),
         label: title.clone(),
         title,
-        note: note(levels(compared).filter(|_| is_marked), "ends before") + order,
+        note: note(levels(compared), is_marked, "ends before") + order,
         columns: columns(&groups, Unit::PerSecond),
         reference: is_marked.then_some(leader),
         groups,
@@ -88,7 +88,7 @@ fn responses(report: &Report, ranking: &Ranking, rate_per_s: f64) -> Option<Char
     let groups: Vec<_> = told.iter().map(group).collect();
     let compared = told.iter().filter_map(|(_, at)| at.against_best.as_ref());
     let is_marked = at_first.kept && groups.len() > 1;
-    let mut note = note(levels(compared).filter(|_| is_marked), "begins after");
+    let mut note = note(levels(compared), is_marked, "begins after");
     let late = told.iter().filter(|(_, at)| !at.kept);
     let late: Vec<_> = late.map(|(cell, _)| cell.name()).collect();
     if !late.is_empty() {
@@ -149,11 +149,13 @@ fn columns(groups: &[Group], unit: Unit) -> Vec<Column> {
 }
 
 /// What the marks mean, and when a contender counts as slower than the leader, where one is marked.
-fn note(level: Option<String>, clear_of: &str) -> String {
+fn note(level: Option<String>, is_marked: bool, clear_of: &str) -> String {
     let told = "Bars: medians. Points: repeats.";
-    match level {
-        None => told.to_owned(),
-        Some(level) => format!(
+    match (level, is_marked) {
+        (None, false) => told.to_owned(),
+        (None, true) => format!("{told} Dashed: the leader."),
+        (Some(level), false) => format!("{told} Lines: intervals ({level})."),
+        (Some(level), true) => format!(
             "{told} Lines: intervals ({level}). Dashed: the leader. A contender is slower if its \
              interval {clear_of} the dashed line, a rank test agrees and the difference is at \
              least 1 %."

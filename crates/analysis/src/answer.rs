@@ -24,10 +24,12 @@ pub use verdict::{RankingVerdict, RowVerdict};
 
 use crate::disturbance;
 use crate::inference::{Interval, Noise};
-use crate::rankings::{Ranking, Unranked, rankings};
+use crate::rankings::{HARNESS_ENGINE, Ranking, Unranked, rankings};
 use crate::report::Report;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use subject::subjects;
+use trueput_record::WorkerKind;
 
 /// What a run found, without prose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,6 +46,9 @@ pub struct Answer {
     pub failures: Vec<FailureKind>,
     /// What the plan names and this machine cannot run, one sentence each.
     pub skipped: Vec<String>,
+    /// The engines whose workers were threads of one process, where the workers of others were
+    /// processes; empty where all were alike.
+    pub threads: Vec<String>,
     /// The lines of `trials.jsonl` that could not be read, by number from 1.
     pub damaged_lines: Vec<usize>,
     /// What disturbed the run, one clause each; empty for a quiet machine.
@@ -192,6 +197,7 @@ impl Answer {
             not_ranked: told().flat_map(not_ranked).collect(),
             failures: failures(rankings),
             skipped: report.manifest.left_out.clone(),
+            threads: threads(report),
             damaged_lines: report.damaged.iter().map(|line| line.line).collect(),
             disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),
         }
@@ -305,6 +311,23 @@ fn failure_kind(trial: &Unranked, name: String) -> FailureKind {
         reason: trial.reason.clone(),
         contenders: vec![name],
         trials: 1,
+    }
+}
+
+/// The engines that ran threads, where others ran processes.
+fn threads(report: &Report) -> Vec<String> {
+    let of = |kind: WorkerKind| -> BTreeSet<&str> {
+        let specs = report.trials.iter().map(|trial| &trial.spec);
+        let of_kind =
+            specs.filter(|spec| spec.worker_kind == kind && spec.engine != HARNESS_ENGINE);
+        of_kind.map(|spec| spec.engine.as_str()).collect()
+    };
+    match of(WorkerKind::Processes).is_empty() {
+        true => Vec::new(),
+        false => of(WorkerKind::Threads)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
     }
 }
 

@@ -90,13 +90,28 @@ pub struct KnobSetting {
 
 /// Reads `NAME=VALUE[,VALUE…]`.
 pub fn parse_setting(text: &str) -> Result<Setting, String> {
-    match text.split_once('=') {
-        Some((name, values)) if !name.is_empty() && !values.is_empty() => Ok(Setting {
-            name: name.to_owned(),
-            values: list::split(values)?.into_iter().map(Value::parse).collect(),
-        }),
-        _ => Err("write NAME=VALUE, as in finish=100000".to_owned()),
+    let (name, values) = match text.split_once('=') {
+        Some((name, values)) if !name.is_empty() && !values.is_empty() => (name, values),
+        _ => return Err("write NAME=VALUE, as in finish=100000".to_owned()),
+    };
+    let values = list::split(values)?;
+    if values.iter().skip(1).any(|value| is_setting(value)) {
+        let each = text.replace(',', " and ");
+        return Err(format!("give the option once for each of {each}"));
     }
+    Ok(Setting {
+        name: name.to_owned(),
+        values: values.into_iter().map(Value::parse).collect(),
+    })
+}
+
+/// Whether a text is `NAME=VALUE`.
+fn is_setting(text: &str) -> bool {
+    let is_name = |name: &str| {
+        let known = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.');
+        name.starts_with(|letter: char| letter.is_ascii_alphabetic()) && name.chars().all(known)
+    };
+    text.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// Reads `ENGINE.NAME=VALUE[,VALUE…]`.

@@ -113,9 +113,9 @@ pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
 /// pass that as a value, which is never what was meant: the help is.
 fn in_one_line(rendered: &str) -> String {
     let mut message = String::new();
-    let mut has_no_tip = false;
+    let mut needs_help = false;
     for line in rendered.lines().map(str::trim) {
-        if let (Some(usage), true) = (line.strip_prefix("Usage:"), has_no_tip) {
+        if let (Some(usage), true) = (line.strip_prefix("Usage:"), needs_help) {
             let is_name = |word: &&str| {
                 !word.contains(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit())
             };
@@ -125,7 +125,13 @@ fn in_one_line(rendered: &str) -> String {
         if line.starts_with("Usage:") || line.starts_with("For more information") {
             break;
         }
-        has_no_tip |= line.starts_with("tip: to pass '");
+        needs_help |= [
+            "tip: to pass '",
+            "error: unexpected argument",
+            "error: the following required",
+        ]
+        .iter()
+        .any(|start| line.starts_with(start));
         if line.is_empty() || line.starts_with("tip: to pass '") {
             continue;
         }

@@ -147,6 +147,18 @@ fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
             &["report", "--p99", "x"],
             &["trueput: unexpected argument '--p99' found; see 'trueput report --help'\n"],
         ),
+        (
+            &["engines", "lmdb"],
+            &["trueput: unexpected argument 'lmdb' found; see 'trueput engines --help'\n"],
+        ),
+        (
+            &["knobs"],
+            &["not provided: <ENGINE>; see 'trueput knobs --help'\n"],
+        ),
+        (
+            &["run", "micro", "--set", "test=mix,scan_percent=10"],
+            &["give the option once for each of test=mix and scan_percent=10"],
+        ),
     ];
     assert_refused(&Bench::new(), cases);
 }
@@ -168,7 +180,7 @@ fn a_cache_for_all_is_refused_where_an_engine_has_none_or_has_it_by_a_knob() {
         (
             with(&["lmdb,redb"]),
             "there is none to set: lmdb maps its file, so that the kernel's page cache is its \
-             cache; leave it out",
+             cache; leave out lmdb, or leave out cache and limit all engines alike with memory",
         ),
         (
             with(&["redb", "--knob", "redb.cache_size=64MiB"]),

@@ -162,8 +162,14 @@ pub(super) fn interval_text(share: Share, at_rate: bool) -> String {
     }
 }
 
-/// Per cent with so many decimals that the ends of the interval differ.
+/// Per cent with so many decimals that the ends of the interval differ. What is beyond these limits
+/// says nothing by its digits.
 fn percentage(part: f64, share: Share) -> String {
+    match part * 100.0 {
+        ..0.1 => return "<0.1".to_owned(),
+        1_000.0.. => return ">999".to_owned(),
+        _ => {}
+    }
     let span = share.interval.map_or(f64::INFINITY, |it| it.high - it.low);
     let decimals = match (span, part) {
         (..0.002, _) => 2,

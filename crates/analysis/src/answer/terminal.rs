@@ -76,8 +76,9 @@ impl Answer {
     /// Failures, what was skipped, what to do next, where everything is.
     fn tail(&self, columns: usize, closing: &[String]) -> Vec<Line> {
         let mut lines = self.failure_lines(columns);
-        let skipped = words::skipped(&self.skipped);
-        lines.extend(skipped.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
+        let notes = [words::worker_kinds(self), words::skipped(&self.skipped)];
+        let notes = notes.into_iter().flatten();
+        lines.extend(notes.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
         for step in &self.next_steps {
             let text = shown(&words::next_step(step, columns));
             let text = wrapped(&text, columns, "  ", MOST_WRAPPED).into_iter();
@@ -217,8 +218,11 @@ impl<'a> RankingBlock<'a> {
         if previous.is_none_or(|previous| grid.header(previous) != header) {
             before.push((Paint::Plain, header));
         }
-        let sentence = shown(&words::certainty(ranking));
-        let sentence = wrapped(&sentence, columns, "", MOST_WRAPPED).into_iter();
+        let mut sentence = shown(&words::certainty(ranking));
+        if has_crossed_shares(ranking) {
+            sentence = format!("{sentence} {}", words::OF_BEST);
+        }
+        let sentence = wrapped(&sentence, columns, "", MOST_WRAPPED + 1).into_iter();
         let rows = ranking.rows.iter().chain(&ranking.not_comparable);
         Self {
             rows: rows.map(|row| grid.row(ranking, row)).collect(),
@@ -271,6 +275,13 @@ impl<'a> RankingBlock<'a> {
             (true, None) => format!(" ({:.0} to {:.0} % of {leader})", low * 100.0, high * 100.0),
         }
     }
+}
+
+/// Whether the shares of the leader's rate are in another order than the rates.
+fn has_crossed_shares(ranking: &RankingAnswer) -> bool {
+    let shares = ranking.rows.iter().filter_map(|row| row.of_leader);
+    let shares: Vec<_> = shares.map(|share| share.estimate).collect();
+    ranking.subject.rate_per_s.is_none() && !shares.is_sorted_by(|a, b| a >= b)
 }
 
 /// How many rows each ranking shows so that all fit; `None` where not even the fewest do.

@@ -12,6 +12,17 @@ use trueput_record::VerifyLevel;
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
 
+/// Why a contender can have the higher rate and the lower share.
+pub(super) const OF_BEST: &str = "\"of best\" compares repeat with repeat, so it can differ from \
+    the ratio of the medians.";
+
+/// Which workers were threads, where others were processes.
+pub(super) fn worker_kinds(answer: &Answer) -> Option<String> {
+    let threads = answer.threads.join(", ");
+    (!threads.is_empty())
+        .then(|| format!("Workers are processes; threads for {threads}, which allow one process."))
+}
+
 /// Which lines of the record are left out because they cannot be read.
 pub(super) fn damaged(answer: &Answer) -> Option<String> {
     match answer.damaged_lines.as_slice() {
@@ -146,7 +157,8 @@ fn difference(ratio: f64) -> String {
     match ratio < 2.0 {
         true => format!("{:.0} %", ((ratio - 1.0) * 100.0).ceil()),
         false if ratio < 10.0 => format!("{ratio:.1}x"),
-        false => format!("{ratio:.0}x"),
+        false if ratio <= 100.0 => format!("{ratio:.0}x"),
+        false => "over 100x".to_owned(),
     }
 }
 

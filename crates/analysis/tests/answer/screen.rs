@@ -7,7 +7,7 @@ use trueput_analysis::answer::{
 };
 use trueput_analysis::{Format, Report, Style, merge};
 use trueput_record::folder::DamagedLine;
-use trueput_record::{Durability, Outcome, TrialRecord, Value};
+use trueput_record::{Durability, Outcome, TrialRecord, Value, WorkerKind};
 
 /// Repeats of a contender whose rates scatter by a hundredth.
 fn cell(cell: u32, engine: &str, level: Durability, rate: f64, repeats: u32) -> Vec<TrialRecord> {
@@ -268,6 +268,65 @@ fn the_interval_of_a_row_is_the_one_that_the_verdict_used() {
     assert!((lead.interval.unwrap().high - 1.0 / used.low).abs() < 1e-9);
     let of_rate = row.rate_interval.unwrap();
     assert_eq!(of_rate.high, used.high * ranking.leader().rate_per_s);
+}
+
+/// What two contenders of these rates reach, as one text.
+fn of_two(first: &[f64], second: &[f64]) -> String {
+    let mut trials = Vec::new();
+    for (number, engine, rates) in [(0, "lmdb", first), (1, "redb", second)] {
+        for (repeat, rate) in (1..).zip(rates) {
+            trials.push(valid(spec(number, engine, Durability::Sync, repeat), *rate));
+        }
+    }
+    flat(&Answer::of(&report(trials)).render(Layout::default(), &[]))
+}
+
+#[test]
+fn shares_in_another_order_than_the_rates_are_explained() {
+    let explained = "compares repeat with repeat";
+    // By medians redb is behind fjall; repeat by repeat it is ahead.
+    let mut trials = Vec::new();
+    for (number, engine, rates) in [
+        (0, "lmdb", [100.0, 200.0, 300.0]),
+        (1, "fjall", [10.0, 90.0, 100.0]),
+        (2, "redb", [80.0, 80.0, 240.0]),
+    ] {
+        for (repeat, rate) in (1..).zip(rates) {
+            trials.push(valid(spec(number, engine, Durability::Sync, repeat), rate));
+        }
+    }
+    let crossed = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    assert!(crossed.contains(explained), "{crossed}");
+    let plain = of_two(&[100.0, 101.0, 102.0], &[50.0, 51.0, 52.0]);
+    assert!(!plain.contains(explained), "{plain}");
+}
+
+#[test]
+fn an_interval_that_says_nothing_has_no_digits() {
+    let wild = of_two(&[10.0, 9e6, 9e6], &[9e6, 10.0, 10.0]);
+    assert!(
+        wild.contains("(<0.1–>999)") && wild.contains("(over 100x would show)"),
+        "{wild}"
+    );
+}
+
+#[test]
+fn engines_with_threads_are_named_where_others_have_processes() {
+    let mut trials = noisy(0, "lmdb", Durability::Sync, 1_000.0);
+    trials.extend(noisy(1, "redb", Durability::Sync, 900.0));
+    let alike = flat(&Answer::of(&report(trials.clone())).render(Layout::default(), &[]));
+    assert!(!alike.contains("Workers are"), "{alike}");
+    for trial in trials
+        .iter_mut()
+        .filter(|trial| trial.spec.engine == "redb")
+    {
+        trial.spec.worker_kind = WorkerKind::Threads;
+    }
+    let mixed = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    assert!(
+        mixed.contains("Workers are processes; threads for redb"),
+        "{mixed}"
+    );
 }
 
 #[test]

@@ -20,18 +20,20 @@ impl Expansion<'_> {
         if self.plan.conditions.cache_bytes.is_empty() {
             return Ok(());
         }
-        let mut reasons = Vec::new();
+        let (mut reasons, mut names) = (Vec::new(), Vec::new());
         for rival in rivals.iter() {
             let engine = rival.build.engine();
             if let Err(why) = self.default_cache_knob(engine)? {
                 reasons.push(format!("{} {why}", rival.contender.engine));
+                names.push(rival.contender.engine.as_str());
             }
         }
         if !reasons.is_empty() {
             let message = format!(
-                "cache sets every engine's own cache, and there is none to set: {}; leave {} out",
+                "cache sets every engine's own cache, and there is none to set: {}; leave out {}, \
+                 or leave out cache and limit all engines alike with memory",
                 reasons.join("; "),
-                if reasons.len() == 1 { "it" } else { "them" }
+                names.join(", ")
             );
             self.lacking(CACHE, message, left_out)?;
         }

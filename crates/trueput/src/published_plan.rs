@@ -4,11 +4,13 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::ready_plans::{self, plan_or_workload};
+use trueput_analysis::units::counted;
 use trueput_record::conditions::parse_seconds;
 use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
 use trueput_record::published::{Published, Setting, named};
 use trueput_record::value::parse_bytes;
 use trueput_record::{Value, WorkerKind};
+use trueput_runner::host::filesystem::why_unavailable;
 use trueput_runner::matrix::Builds;
 use trueput_runner::{Registry, matrix};
 
@@ -24,8 +26,34 @@ struct Nearest {
     plan: PlanFile,
     /// What of the document's is not run, one sentence each.
     left_out: Vec<String>,
-    /// At what scale, and where not as the document had it.
+    /// At what scale.
     note: String,
+    /// Why no file system of the document's can be had; `None` where one can.
+    no_file_system: Option<String>,
+}
+
+/// A plan that was named, and how it differs from what it is named after.
+pub struct Named {
+    /// The plan.
+    pub plan: PlanFile,
+    /// What of a published experiment is left out, one sentence each.
+    pub left_out: Vec<String>,
+    /// Why none of its file systems can be had; `None` where one can or none is named.
+    no_file_system: Option<String>,
+}
+
+impl Named {
+    /// Says where so many trials run that were to run on other file systems.
+    pub fn tell_place(&self, trials: usize) {
+        // The command line may have named one.
+        let is_here = self.plan.conditions.file_system.is_empty();
+        if let Some(why) = self.no_file_system.as_ref().filter(|_| is_here) {
+            let trials = counted(trials as u64, "trial");
+            output::note(&format!(
+                "{why}; running on the current file system instead: {trials}"
+            ));
+        }
+    }
 }
 
 /// The id in `published/ID` or `published/ID.toml`; `None` where something else is named.
@@ -48,7 +76,7 @@ pub fn parse_scale(text: &str) -> Result<f64, String> {
 }
 
 /// The plan that is named: a file, a workload, or `published/ID` at a scale, of which it is noted
-/// how it differs. What of a published experiment is left out comes with it, one sentence each.
+/// at which scale it is.
 ///
 /// # Errors
 /// A usage error where there is no such plan, where it needs what is not here, and for a scale of
@@ -58,10 +86,14 @@ pub fn plan(
     scale: Option<f64>,
     registry: &Registry,
     builds: Builds,
-) -> Result<(PlanFile, Vec<String>), Failure> {
+) -> Result<Named, Failure> {
     let Some(id) = id(what) else {
         return match scale {
-            None => Ok((plan_or_workload(what, registry)?, Vec::new())),
+            None => Ok(Named {
+                plan: plan_or_workload(what, registry)?,
+                left_out: Vec::new(),
+                no_file_system: None,
+            }),
             Some(_) => Err(Failure::usage(format!(
                 "--scale needs published/ID, but '{what}' is not one; see 'trueput published'"
             ))),
@@ -69,7 +101,11 @@ pub fn plan(
     };
     let nearest = nearest(id, scale, registry, builds)?;
     output::note(&nearest.note);
-    Ok((nearest.plan, nearest.left_out))
+    Ok(Named {
+        plan: nearest.plan,
+        left_out: nearest.left_out,
+        no_file_system: nearest.no_file_system,
+    })
 }
 
 /// What the experiment of a table needs and this machine has not; `None` where nothing is missing.
@@ -140,10 +176,8 @@ fn nearest(
     if scale < 1.0 {
         plan.conditions.image_bytes = None;
     }
-    let mut note = format!("{PREFIX}{id} at scale {scale} (1 is the published size)");
-    if let Some(why) = without_file_systems(&mut plan, registry, builds) {
-        note = format!("{note}; running on the current file system instead: {why}");
-    }
+    let note = format!("{PREFIX}{id} at scale {scale} (1 is the published size)");
+    let no_file_system = without_file_systems(&mut plan, registry, builds);
     plan.about = format!(
         "The nearest to \"{}\" ({}) that this machine can run, at {scale} of its size.",
         published.title, published.source.date
@@ -153,6 +187,7 @@ fn nearest(
         plan,
         left_out,
         note,
+        no_file_system,
     })
 }
 
@@ -266,13 +301,14 @@ fn without_file_systems(
     if plan.conditions.file_system.is_empty() {
         return None;
     }
-    let error = matrix::expand_with(plan, registry, builds).err()?;
+    matrix::expand_with(plan, registry, builds).err()?;
+    let why = why_unavailable(&plan.conditions.file_system);
     let mut without = plan.clone();
     without.conditions.file_system.clear();
     without.conditions.image_bytes = None;
     matrix::expand_with(&without, registry, builds).ok()?;
     *plan = without;
-    Some(error.message)
+    Some(why)
 }
 
 #[cfg(test)]

@@ -379,4 +379,24 @@ fn without_root_its_cells_are_left_out_and_the_others_run() {
     assert_answers(&records[0], 1, 20);
     let said = stdout(&output).replace("\n  ", " ");
     assert!(said.contains("needs root (CAP_SYS_ADMIN)"), "{said}");
+    let output = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(&copy)
+        .args(["plan", "check", "published/fis-2011-threen1-gtm-tuning"])
+        .current_dir(bench.path())
+        .output()
+        .unwrap();
+    let (said, trials) = (stderr(&output), stdout(&output));
+    if let Some((_, count)) = said.split_once("running on the current file system instead: ") {
+        let (_, reason) = said.split_once("\n").unwrap();
+        assert!(
+            reason.starts_with("ext4 ") && reason.contains("jfs "),
+            "{said}"
+        );
+        let count = count.lines().next().unwrap();
+        assert!(
+            trials.contains(&format!("\n{count}; databases need ")),
+            "{said}{trials}"
+        );
+    }
 }

@@ -31,7 +31,7 @@ impl Expansion<'_> {
                 match wanted.as_ref().map_or(Ok(()), filesystem::check) {
                     Ok(()) => {}
                     Err(Lacking::Wrong(why)) => return Err(self.wrong(key, why)),
-                    Err(Lacking::Missing(why)) => {
+                    Err(Lacking::Missing(why) | Lacking::NeedsRoot(why)) => {
                         missing = true;
                         if !left_out.contains(&why) {
                             left_out.push(why);

@@ -182,7 +182,7 @@ impl Expansion<'_> {
             match filesystem::check(wanted) {
                 Ok(()) => {}
                 Err(Lacking::Wrong(why)) => return Err(self.step_wrong(index, &step.name, &why)),
-                Err(Lacking::Missing(why)) => return Ok(Some(why)),
+                Err(Lacking::Missing(why) | Lacking::NeedsRoot(why)) => return Ok(Some(why)),
             }
         }
         Ok(None)

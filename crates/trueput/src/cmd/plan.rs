@@ -145,11 +145,12 @@ fn show(name: &str) -> Result<(), Failure> {
 
 /// Shows the trials of a plan.
 fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure> {
-    let (mut plan, left_out) =
+    let mut named =
         published_plan::plan(&arguments.what, arguments.scale, registry, Builds::Unopened)?;
-    arguments.choices.apply(&mut plan)?;
-    let mut matrix = matrix::expand_with(&plan, registry, Builds::Unopened)?;
-    matrix.left_out.extend(left_out);
+    arguments.choices.apply(&mut named.plan)?;
+    let mut matrix = matrix::expand_with(&named.plan, registry, Builds::Unopened)?;
+    named.tell_place(matrix.trials.len());
+    matrix.left_out.extend(named.left_out);
     let factor = arguments.disk.factor;
     let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));
     if arguments.json {

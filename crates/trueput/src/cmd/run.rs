@@ -107,17 +107,19 @@ fn create(
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
-    let (mut plan, left_out) =
-        published_plan::plan(what, arguments.scale, registry, Builds::Opened)?;
-    arguments.choices.apply(&mut plan)?;
+    let mut named = published_plan::plan(what, arguments.scale, registry, Builds::Opened)?;
+    let plan = &mut named.plan;
+    arguments.choices.apply(plan)?;
     arguments
         .trust
-        .check_plan(what, &plan, &arguments.choices, registry)?;
-    let named = arguments.choices.repeat;
-    arguments.repeats.apply(&mut plan, named, registry);
-    let mut matrix = matrix::expand(&plan, registry)?;
-    matrix.left_out.extend(left_out);
-    matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
+        .check_plan(what, plan, &arguments.choices, registry)?;
+    let repeat = arguments.choices.repeat;
+    arguments.repeats.apply(plan, repeat, registry);
+    let mut matrix = matrix::expand(plan, registry)?;
+    matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
+    named.tell_place(matrix.trials.len());
+    let plan = named.plan;
+    matrix.left_out.extend(named.left_out);
     let created = trueput_runner::create_run(
         &plan.name,
         &plan.about,

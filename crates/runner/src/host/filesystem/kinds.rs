@@ -54,6 +54,47 @@ pub(crate) enum Lacking {
     Wrong(String),
     /// This machine, or this user, has it not: other trials can run.
     Missing(String),
+    /// This user may not mount it: other trials can run.
+    NeedsRoot(String),
+}
+
+/// Why none of these file systems can be had, in one sentence: those that need root by name, then the
+/// reasons of the others. Empty where all can.
+#[must_use]
+pub fn why_unavailable(wanted: &[FileSystem]) -> String {
+    let lacking = wanted
+        .iter()
+        .filter_map(|one| Some((one, check(one).err()?)));
+    summed_up(lacking.map(|(one, lacking)| (name(one), lacking)))
+}
+
+fn summed_up(lacking: impl Iterator<Item = (String, Lacking)>) -> String {
+    let (mut need_root, mut others) = (Vec::new(), Vec::new());
+    for (name, lacking) in lacking {
+        let (known, said) = match lacking {
+            Lacking::NeedsRoot(_) => (&mut need_root, name),
+            Lacking::Wrong(why) | Lacking::Missing(why) => (&mut others, why),
+        };
+        if !known.contains(&said) {
+            known.push(said);
+        }
+    }
+    let root = match need_root.split_last() {
+        None => None,
+        Some((one, [])) => Some(format!("{one} needs root")),
+        Some((last, before)) => Some(format!("{} and {last} need root", before.join(", "))),
+    };
+    root.into_iter()
+        .chain(others)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn name(file_system: &FileSystem) -> String {
+    match &file_system.kind {
+        FileSystemKind::Made(kind) => kind.clone(),
+        _ => file_system.to_string(),
+    }
 }
 
 /// Whether this machine and this user can have that file system.
@@ -66,7 +107,7 @@ pub(crate) fn check(wanted: &FileSystem) -> Result<(), Lacking> {
             "{wanted} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it \
              yourself and use folder:/its/path"
         );
-        may_mount().then_some(()).ok_or(Lacking::Missing(why))
+        may_mount().then_some(()).ok_or(Lacking::NeedsRoot(why))
     };
     match &wanted.kind {
         FileSystemKind::Here => Ok(()),
@@ -226,6 +267,19 @@ fn run(program: &Path, words: &[String]) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_systems_that_need_root_are_named_together() {
+        let root = |name: &str| (name.to_owned(), Lacking::NeedsRoot("long".to_owned()));
+        let told = |lacking: &[(String, Lacking)]| summed_up(lacking.iter().cloned());
+        assert_eq!(told(&[root("ext4")]), "ext4 needs root");
+        let twice = [root("ext4"), root("jfs"), root("ext4")];
+        assert_eq!(told(&twice), "ext4 and jfs need root");
+        let why = Lacking::Missing("jfs is skipped: no driver".to_owned());
+        let both = [("jfs".to_owned(), why), root("ext4")];
+        assert_eq!(told(&both), "ext4 needs root; jfs is skipped: no driver");
+        assert_eq!(told(&[]), "");
+    }
 
     fn of(text: &str) -> Result<(), Lacking> {
         check(&text.parse().unwrap())

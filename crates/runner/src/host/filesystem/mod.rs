@@ -20,6 +20,7 @@ mod marker;
 mod mounting;
 mod system;
 
+pub use kinds::why_unavailable;
 pub(crate) use kinds::{Lacking, check};
 pub use left_over::{LeftOver, What, clean, find, find_everywhere};
 
@@ -114,7 +115,7 @@ pub(crate) fn make(
     }
     for (_, wanted) in &wanted {
         check(wanted).map_err(|lacking| match lacking {
-            Lacking::Wrong(why) | Lacking::Missing(why) => why,
+            Lacking::Wrong(why) | Lacking::Missing(why) | Lacking::NeedsRoot(why) => why,
         })?;
     }
     let parts = wanted

@@ -51,6 +51,7 @@ mod tpcc;
 mod trial_names;
 pub mod units;
 mod volatile;
+mod writers;
 
 pub use narrate::quoted;
 pub use report::{Error, Format, Report, Style};

@@ -15,6 +15,7 @@ use crate::inference::{Comparison, compare_together};
 use crate::isolation;
 use crate::marks::{Mark, NO_HISTOGRAMS, marked, marks};
 use crate::volatile;
+use crate::writers;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -158,6 +159,12 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
     hold_against_best(&mut rankings, &groups);
+    for (ranking, group) in rankings.iter_mut().zip(&groups) {
+        for unranked in &mut ranking.unranked {
+            let trial = group.iter().find(|trial| trial.spec.id == unranked.id);
+            unranked.reason += trial.map_or("", |trial| writers::hint(trial, trials));
+        }
+    }
     rankings
 }
 

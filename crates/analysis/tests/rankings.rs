@@ -612,3 +612,35 @@ fn rankings_can_be_split_by_isolation_the_strongest_first() {
     );
     assert!(!text.contains("isolation not stated"), "{text}");
 }
+
+#[test]
+fn what_fails_only_with_several_writers_is_said_to_be_a_conflict_that_a_driver_must_report() {
+    let trial = |cell: u32, workers: u32, repeat: u32| {
+        let mut spec = spec(cell, "canopydb", Durability::Sync, repeat);
+        spec.workers = workers;
+        spec.id = format!("{cell}-r{repeat}");
+        spec
+    };
+    let told = |alone: TrialRecord, reason: &str| {
+        let report = report(vec![alone, failed(trial(1, 4, 1), reason)]);
+        let found = rankings(&report.manifest, &report.trials);
+        let mut all = found.into_iter().flat_map(|ranking| ranking.unranked);
+        let of_several = all.find(|unranked| unranked.id == "1-r1").unwrap();
+        of_several.reason
+    };
+    let reason = "worker 2: put: the transaction was given up";
+    let passed = || valid(trial(0, 1, 1), 1_000.0);
+    let said = told(passed(), reason);
+    assert!(
+        said.starts_with(&format!("{reason}; fails only with several writers: ")),
+        "{said}"
+    );
+    assert!(said.contains("must return Error::Conflict"), "{said}");
+    // It is not said where one writer fails too, nor of what is no error of the engine.
+    assert_eq!(told(failed(trial(0, 1, 1), reason), reason), reason);
+    let killed = "worker 2 was killed by SIGKILL";
+    assert_eq!(told(passed(), killed), killed);
+    let mut other_level = passed();
+    other_level.spec.durability = Durability::Async;
+    assert_eq!(told(other_level, reason), reason);
+}

@@ -46,6 +46,7 @@ pub mod statistics;
 mod steadiness;
 pub mod symas;
 mod terminal;
+pub mod text_width;
 pub mod threen1;
 mod tpcc;
 mod trial_names;

@@ -2,6 +2,7 @@
 
 use crate::document::{Block, Table};
 use crate::report::Style;
+use crate::text_width;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
 const BOLD: &str = "\x1b[1m";
@@ -74,23 +75,28 @@ pub fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
         .flat_map(|word| pieces(word, longest))
     {
         let empty = line.trim().is_empty();
-        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+        if !empty && text_width::width(&line) + 1 + text_width::width(word) > width {
             lines.push(std::mem::replace(&mut line, indent.to_owned()));
         } else if !empty {
             line.push(' ');
         }
-        line.push_str(&word);
+        line.push_str(word);
     }
     lines.push(line);
     lines
 }
 
-fn pieces(word: &str, longest: usize) -> Vec<String> {
-    let characters: Vec<char> = word.chars().collect();
-    characters
-        .chunks(longest)
-        .map(|piece| piece.iter().collect())
-        .collect()
+fn pieces(word: &str, longest: usize) -> Vec<&str> {
+    let (mut pieces, mut rest) = (Vec::new(), word);
+    while !rest.is_empty() {
+        // A character of two columns has no room in one.
+        let first = rest.chars().next().map_or(0, char::len_utf8);
+        let fitting = text_width::beginning(rest, longest).len().max(first);
+        let (piece, after) = rest.split_at(fitting);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
 }
 
 /// The words of a command over as many lines as needed, each but the last ended as a shell
@@ -99,7 +105,7 @@ fn command(words: &[String], width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::from(" ");
     for word in words {
-        let longer = line.chars().count() + 1 + word.chars().count();
+        let longer = text_width::width(&line) + 1 + text_width::width(word);
         if longer > width.saturating_sub(2) && line.trim() != "" {
             lines.push(std::mem::replace(&mut line, String::from("   ")) + " \\");
         }
@@ -171,7 +177,7 @@ fn draw(table: &Table, width: Option<usize>) -> Vec<String> {
 fn widest(lines: &[String]) -> usize {
     lines
         .iter()
-        .map(|line| line.chars().count())
+        .map(|line| text_width::width(line))
         .max()
         .unwrap_or_default()
 }

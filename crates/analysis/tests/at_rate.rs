@@ -8,6 +8,7 @@
 mod support;
 
 use support::{report, spec, terminal, valid};
+use trueput_analysis::answer::{Answer, Layout, RankingVerdict, RowVerdict};
 use trueput_analysis::compare::{Compared, Selector, Side, compare_sides, render};
 use trueput_analysis::rankings::rankings;
 use trueput_analysis::repeats::widest;
@@ -96,6 +97,66 @@ fn who_kept_the_rate_is_ordered_by_response_time_and_who_did_not_comes_last() {
     assert!(
         said.contains("× sqlite (") && said.contains("5,000/s offered"),
         "{said}"
+    );
+}
+
+/// The verdict of a report's one ranking, and its answer on one screen.
+fn answered(report: &Report) -> (RankingVerdict, String) {
+    let answer = Answer::of(report);
+    let text = answer.render(Layout::default(), &[]);
+    let [ranking] = answer.rankings.as_slice() else {
+        panic!("{text}");
+    };
+    (ranking.verdict, text)
+}
+
+#[test]
+fn response_times_that_differ_by_less_than_a_claim_are_the_same() {
+    let steady = [100_000, 100_010, 99_990, 100_000, 100_020];
+    let with = |cell: u32, engine: &str, thousandths: u64| -> Vec<TrialRecord> {
+        let times = (1..).zip(steady);
+        times
+            .map(|(repeat, time)| trial(cell, engine, repeat, time * thousandths / 1_000, 0))
+            .collect()
+    };
+    let by = |thousandths: u64| {
+        let both = [with(0, "lmdb", 1_000), with(1, "sqlite", thousandths)];
+        answered(&report(both.concat()))
+    };
+    let (verdict, text) = by(1_005);
+    assert_eq!(verdict, RankingVerdict::SameWithin, "{text}");
+    assert!(
+        text.contains("lmdb and sqlite are the same within 1 %."),
+        "{text}"
+    );
+    // The control: a twentieth is claimed.
+    let (verdict, text) = by(1_050);
+    assert_eq!(verdict, RankingVerdict::Leader, "{text}");
+    assert!(text.contains("lmdb responds first"), "{text}");
+}
+
+#[test]
+fn too_few_response_times_are_no_order() {
+    for repeats in [1, 2] {
+        let trials = (1..=repeats).flat_map(|repeat| {
+            [
+                trial(0, "sqlite", repeat, 1_150, 0),
+                trial(1, "lmdb", repeat, 105, 0),
+            ]
+        });
+        let (verdict, text) = answered(&report(trials.collect()));
+        assert_eq!(verdict, RankingVerdict::TooFewRepeats, "{text}");
+        assert!(text.contains(" cannot tell lmdb from sqlite."), "{text}");
+    }
+}
+
+#[test]
+fn standings_at_a_rate_show_what_orders_them() {
+    let answer = Answer::of(&contest());
+    assert_eq!(answer.rankings[0].rows[2].verdict, RowVerdict::RateNotKept);
+    assert_eq!(
+        answer.standings(100),
+        ["process: p99 response at 5,000/s: lmdb 105 µs, sqlite 1.16 ms, redb rate not kept"]
     );
 }
 

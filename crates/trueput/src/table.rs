@@ -1,5 +1,6 @@
 //! Plain tables of short texts, for the commands that list things.
 
+use trueput_analysis::text_width::{self, padded};
 use trueput_analysis::wrap;
 use trueput_record::text::visible;
 
@@ -17,7 +18,7 @@ pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String 
     let mut widths = [0; N];
     for row in all() {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count().min(WIDEST));
+            *width = (*width).max(text_width::width(cell).min(WIDEST));
         }
     }
     let mut text = String::new();
@@ -25,7 +26,7 @@ pub fn align<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String 
         let padded = row
             .iter()
             .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
+            .map(|(cell, width)| padded(cell, width));
         text.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }
@@ -55,8 +56,11 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
     };
     let rows: Vec<[String; N]> = entries.iter().map(shown).collect();
     let widest = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0).max(header[column].chars().count())
+        let cells = rows.iter().map(|row| text_width::width(&row[column]));
+        cells
+            .max()
+            .unwrap_or(0)
+            .max(text_width::width(header[column]))
     };
     let widths: [usize; N] = std::array::from_fn(widest);
     let taken = |columns: usize| {
@@ -70,8 +74,7 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
     let kept = (1..=N).rev().find(fits).unwrap_or(1);
     let line = |cells: &[&str]| {
         let cells = cells.iter().zip(widths);
-        let padded =
-            cells.map(|(cell, width)| format!("{cell:<width$}", width = width.min(WIDEST)));
+        let padded = cells.map(|(cell, width)| padded(cell, width.min(WIDEST)));
         let line = padded.collect::<Vec<_>>().join("  ");
         wrap_line(line.trim_end(), width)
     };
@@ -92,7 +95,7 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
 
 /// A line that stays one where it fits: its gaps are those of columns.
 fn wrap_line(line: &str, width: usize) -> String {
-    match line.chars().count() <= width {
+    match text_width::width(line) <= width {
         true => format!("{line}\n"),
         false => wrap(line, width, "").join("\n") + "\n",
     }

@@ -1,5 +1,7 @@
 //! The room that an answer has on a terminal, and text that fits it.
 
+pub(super) use crate::text_width::width;
+use crate::text_width::{beginning, end, padded, set_right};
 use trueput_record::text::visible;
 
 /// Narrower terminals than this are written to as if they were this wide.
@@ -77,8 +79,8 @@ impl Layout {
             let cells = cells.map(|(column, (cell, most))| {
                 let cell = cut_middle(cell, most);
                 match column < left {
-                    true => format!("{cell:<most$}"),
-                    false => format!("{cell:>most$}"),
+                    true => padded(&cell, most),
+                    false => set_right(&cell, most),
                 }
             });
             let line = cells.collect::<Vec<_>>().join("  ");
@@ -95,32 +97,25 @@ pub(super) fn shown(text: &str) -> String {
     visible(&on_one_line).into_owned()
 }
 
-/// How wide a text is shown.
-pub(super) fn width(text: &str) -> usize {
-    text.chars().count()
-}
-
 /// The text, its end cut off where it is too wide.
 pub(super) fn cut_end(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    let kept = beginning(text, most.saturating_sub(1));
     format!("{}…", kept.trim_end())
 }
 
 /// The text, its middle cut out where it is too wide: beginnings name the engine, ends what tells
 /// its variants apart.
 pub(super) fn cut_middle(text: &str, most: usize) -> String {
-    let length = width(text);
-    if length <= most {
+    if width(text) <= most {
         return text.to_owned();
     }
     let kept = most.saturating_sub(1);
-    let (start, end) = (kept.div_ceil(2), kept / 2);
-    let first = text.chars().take(start);
-    let last = text.chars().skip(length - end);
-    first.chain(['…']).chain(last).collect()
+    let first = beginning(text, kept.div_ceil(2));
+    let last = end(text, kept / 2);
+    format!("{first}…{last}")
 }
 
 /// The text over at most `most` lines, the last one cut where it would go on.

@@ -2,6 +2,7 @@
 
 use super::layout::{cut_middle, shown, width};
 use super::{AnswerRow, RankingAnswer, RowVerdict, Share};
+use crate::text_width::{padded, set_right};
 use crate::units::{nanoseconds, number};
 
 /// Names are cut to no less than this before a column is left out.
@@ -85,8 +86,8 @@ impl Grid {
             let most = self.widths[index];
             let cell = cut_middle(cell, most);
             parts.push(match LEFT.contains(&index) {
-                true => format!("{cell:<most$}"),
-                false => format!("{cell:>most$}"),
+                true => padded(&cell, most),
+                false => set_right(&cell, most),
             });
         }
         parts.join("  ").trim_end().to_owned()

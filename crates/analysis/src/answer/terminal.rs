@@ -5,15 +5,16 @@ use super::layout::{Layout, cut_end, cut_middle, shown, width, wrapped};
 use super::shared_marks::PlainRanking;
 use super::table::{Grid, interval_text, share_text};
 use super::{Answer, NotRanked, NotRankedReason, RankingAnswer, RankingVerdict, words};
+use crate::terminal::wrap;
+use crate::text_width::{padded, set_right};
 use crate::units::{nanoseconds, number};
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[31m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Failures and closing lines take no more than these, so that rankings have room.
+/// Failures take no more than these, so that rankings have room.
 const MOST_FAILURES: usize = 4;
-const MOST_CLOSING: usize = 9;
 
 /// A table shows at least so many contenders; where there is no room, a ranking has one line.
 const FEWEST_ROWS: usize = 2;
@@ -33,18 +34,27 @@ type Line = (Paint, String);
 
 impl Answer {
     /// The answer as text that fits the layout: never more lines, none wider. `closing` comes last,
-    /// where the eye is when a command ends: commands and paths. It ends with a newline.
+    /// where the eye is when a command ends: commands and paths. It is never cut: what else there is
+    /// makes room for it, and only where it alone has more lines than the layout there are more. It
+    /// ends with a newline.
     #[must_use]
     pub fn render(&self, layout: Layout, closing: &[String]) -> String {
         let columns = layout.columns();
+        let closing: Vec<Line> = closing
+            .iter()
+            .flat_map(|text| wrap(&shown(text), columns, ""))
+            .map(|line| (Paint::Plain, line))
+            .collect();
+        let most = layout.lines.saturating_sub(closing.len());
         let head = self.head(columns);
-        let tail = self.tail(columns, closing);
-        let room = layout.lines.saturating_sub(head.len() + tail.len());
+        let tail = self.tail(columns, !closing.is_empty());
+        let room = most.saturating_sub(head.len() + tail.len());
         let mut lines = head;
         lines.extend(self.body(columns, room));
-        lines.truncate(layout.lines.saturating_sub(tail.len()));
+        lines.truncate(most.saturating_sub(tail.len()));
         lines.extend(tail);
-        lines.truncate(layout.lines);
+        lines.truncate(most);
+        lines.extend(closing);
         let paint = |(paint, text): &Line| match (layout.colour, paint) {
             (true, Paint::Bold) => format!("{BOLD}{text}{PLAIN}\n"),
             (true, Paint::Red) => format!("{RED}{text}{PLAIN}\n"),
@@ -73,8 +83,8 @@ impl Answer {
         lines
     }
 
-    /// Failures, what was skipped, what to do next, where everything is.
-    fn tail(&self, columns: usize, closing: &[String]) -> Vec<Line> {
+    /// Failures, what was skipped, what to do next; a blank line before that and what follows.
+    fn tail(&self, columns: usize, is_followed: bool) -> Vec<Line> {
         let mut lines = self.failure_lines(columns);
         let notes = [words::worker_kinds(self), words::skipped(&self.skipped)];
         let notes = notes.into_iter().flatten();
@@ -84,14 +94,7 @@ impl Answer {
             let text = wrapped(&text, columns, "  ", MOST_WRAPPED).into_iter();
             lines.extend(text.map(|line| (Paint::Plain, line)));
         }
-        // A path is cut in its middle where even several lines do not hold it.
-        let each = MOST_CLOSING / closing.len().max(1);
-        for text in closing {
-            let text = cut_middle(&shown(text), columns * each.max(1) - columns / 2);
-            let text = wrapped(&text, columns, "", each.max(1)).into_iter();
-            lines.extend(text.map(|line| (Paint::Plain, line)));
-        }
-        if !lines.is_empty() {
+        if is_followed || !lines.is_empty() {
             lines.insert(0, (Paint::Plain, String::new()));
         }
         lines
@@ -327,7 +330,8 @@ fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec
     for (subject, result) in subjects.iter().zip(&results).take(told) {
         let subject = cut_middle(subject, subject_room);
         let result = cut_end(result, columns - subject_room - 2);
-        lines.push((Paint::Plain, format!("{subject:<subject_room$}  {result}")));
+        let subject = padded(&subject, subject_room);
+        lines.push((Paint::Plain, format!("{subject}  {result}")));
     }
     let more = rankings.len() - told;
     if more > 0 {
@@ -430,8 +434,8 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
             let most = widths[column];
             let cell = cut_middle(cell, most);
             line += &match column < 2 {
-                true => format!("{cell:<most$}  "),
-                false => format!("{cell:>most$}  "),
+                true => padded(&cell, most + 2),
+                false => set_right(&cell, most) + "  ",
             };
         }
         cut_end(line.trim_end(), columns)

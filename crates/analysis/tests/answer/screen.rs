@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use trueput_analysis::answer::{
     Answer, Layout, NextStep, NotRankedReason, RankingVerdict, Standings,
 };
+use trueput_analysis::text_width::width;
 use trueput_analysis::{Format, Report, Style, merge};
 use trueput_record::folder::DamagedLine;
 use trueput_record::{Durability, Outcome, TrialRecord, Value, WorkerKind};
@@ -124,7 +125,7 @@ fn a_mark_that_all_contenders_have_is_said_once_in_the_heading() {
 
 #[test]
 fn the_answer_never_takes_more_than_its_lines_and_columns() {
-    let path = format!("run folder: /{}", "long/".repeat(300));
+    let path = format!("run folder: /{}", "long/".repeat(30));
     for (rankings, contenders) in [(1, 1), (1, 2), (1, 30), (2, 13), (3, 11), (7, 4), (12, 2)] {
         check_sizes(rankings, contenders, &path);
     }
@@ -157,12 +158,88 @@ fn check_sizes(rankings: u32, contenders: u32, path: &str) {
             let what = format!("{rankings} of {contenders}, names {name}, width {width}");
             assert_fits(&text, layout, &what);
             assert!(text.contains("dead"), "{what}\n{text}");
+            let unbroken = text.replace('\n', "");
             assert_eq!(text.matches("run folder:").count(), 2, "{what}\n{text}");
+            let folder = &path["run folder: ".len()..];
+            assert_eq!(unbroken.matches(folder).count(), 2, "{what}\n{text}");
             if contenders > 1 {
                 assert!(text.contains("engine0"), "{what}\n{text}");
             }
         }
     }
+}
+
+#[test]
+fn a_path_is_whole_however_long_it_is_and_however_much_failed() {
+    let mut run = large(3, 4, 0);
+    for reason in 0..9 {
+        let dead = spec(9_000 + reason, "dead", Durability::Process, 1);
+        run.trials
+            .push(failed(dead, &format!("{reason} {}", "why ".repeat(60))));
+    }
+    run.manifest.left_out = vec!["skipped ".repeat(50)];
+    let path = format!("/{}/report.html", "long/".repeat(300));
+    for (width, lines) in [(40, 20), (80, 20), (80, 40), (200, 40)] {
+        let layout = Layout {
+            width,
+            lines,
+            colour: false,
+        };
+        let closing = ["run folder: results/1".to_owned(), format!("page: {path}")];
+        let text = Answer::of(&run).render(layout, &closing);
+        assert!(text.replace('\n', "").ends_with(&path), "{text}");
+        let closed = 1 + 1 + path.len().div_ceil(width);
+        assert!(text.lines().count() <= lines.max(closed), "{width}: {text}");
+    }
+}
+
+#[test]
+fn what_is_left_out_of_a_ranking_without_order_has_no_range() {
+    let wild = [500.0, 4_000.0, 900.0, 3_000.0, 950.0];
+    let run = |best: f64| {
+        let trials = (0..60).flat_map(|contender: u32| {
+            let part = if contender == 0 { best } else { 1.0 };
+            let rates = (1..).zip(wild);
+            let engine = format!("engine{contender}");
+            rates
+                .map(move |(repeat, rate)| {
+                    let spec = spec(contender, &engine, Durability::Sync, repeat);
+                    valid(spec, rate * part)
+                })
+                .collect::<Vec<_>>()
+        });
+        Answer::of(&report(trials.collect()))
+    };
+    let answer = run(1.0);
+    assert_eq!(answer.rankings[0].verdict, RankingVerdict::NoOrder);
+    let text = answer.render(Layout::default(), &[]);
+    assert!(
+        text.contains(" more; --full") && !text.contains(" % of engine"),
+        "{text}"
+    );
+    assert!(answer.rankings[0].rows.iter().all(|row| row.rank.is_none()));
+    // The control: where there is an order it has.
+    let led = run(50.0).render(Layout::default(), &[]);
+    assert!(led.contains(" % of engine0); --full"), "{led}");
+}
+
+#[test]
+fn names_in_chinese_take_two_columns_a_character() {
+    let mut trials = cell(0, "数据库引擎一号", Durability::Sync, 8_000.0, 3);
+    trials.extend(cell(1, "lmdb", Durability::Sync, 4_000.0, 3));
+    let text = Answer::of(&report(trials)).render(Layout::default(), &[]);
+    let ends = |name: &str| {
+        let line = text.lines().find(|line| {
+            line.contains(name) && line.contains(" updates")
+                || line.trim_start().starts_with(['1', '2']) && line.contains(name)
+        });
+        let line = line.unwrap_or_else(|| panic!("{text}"));
+        let rate = line.find(",0").unwrap();
+        width(&line[..rate])
+    };
+    assert_eq!(ends("数据库引擎一号"), ends("lmdb"), "{text}");
+    let wide = text.lines().filter(|line| width(line) > 80);
+    assert_eq!(wide.collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 #[test]

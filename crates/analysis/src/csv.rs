@@ -134,7 +134,7 @@ fn status(trial: &TrialRecord) -> (&'static str, String) {
     match &trial.outcome {
         Outcome::Valid => ("valid", String::new()),
         Outcome::Invalid { reasons } => ("invalid", reasons.join("; ")),
-        Outcome::Failed { reason } => ("failed", reason.clone()),
+        Outcome::Failed { reason, .. } => ("failed", reason.clone()),
         Outcome::Interrupted => ("interrupted", String::new()),
     }
 }

@@ -358,7 +358,7 @@ pub(crate) fn headline(manifest: &RunManifest, trials: &[&TrialRecord]) -> Strin
 /// keeps nothing that could be verified, so its trials count if they ended well.
 pub(crate) fn why_unranked(trial: &TrialRecord, headline: &str) -> Option<(&'static str, String)> {
     match &trial.outcome {
-        Outcome::Failed { reason } => return Some(("FAILED", reason.clone())),
+        Outcome::Failed { reason, .. } => return Some(("FAILED", reason.clone())),
         Outcome::Invalid { reasons } => return Some(("INVALID", reasons.join("; "))),
         Outcome::Interrupted => return Some(("interrupted", "the user stopped it".to_owned())),
         Outcome::Valid => {}

@@ -8,7 +8,7 @@ const OTHER_CAUSES: [&str; 4] = ["was killed", "full: ", "panicked", "Error::Con
 /// What stands behind the reason of a trial that failed with several workers, where the same
 /// contender passed every trial of that kind with one; empty for any other.
 pub(crate) fn hint(failed: &TrialRecord, trials: &[TrialRecord]) -> &'static str {
-    let Outcome::Failed { reason } = &failed.outcome else {
+    let Outcome::Failed { reason, .. } = &failed.outcome else {
         return "";
     };
     let mut of_one = trials

@@ -232,6 +232,7 @@ fn a_failed_trial_that_was_run_again_is_spoken_for_by_the_later_line() {
     let stopped = |reason: &str| TrialRecord {
         outcome: Outcome::Failed {
             reason: reason.to_owned(),
+            bad_input: false,
         },
         measurement: None,
         verification: None,

@@ -55,6 +55,7 @@ fn the_notice_stands_wherever_a_trial_of_tpcc_is_told_of_whatever_became_of_it()
     failed.measurement = None;
     failed.outcome = Outcome::Failed {
         reason: "no room".to_owned(),
+        bad_input: false,
     };
     let mut unverified = trial(1, "new-orders per minute", 1_876.0);
     unverified.verification = None;

@@ -97,6 +97,9 @@ pub enum Outcome {
     Failed {
         /// Which part failed and why, in one sentence.
         reason: String,
+        /// Whether the trial's own input was the reason: the plan's mistake, not the engine's.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        bad_input: bool,
     },
     /// The user stopped it.
     Interrupted,

@@ -82,6 +82,7 @@ fn every_outcome_reads_back() {
         },
         Outcome::Failed {
             reason: "worker 2 was killed by SIGKILL".to_owned(),
+            bad_input: true,
         },
         Outcome::Interrupted,
     ];

@@ -74,6 +74,7 @@ fn every_field_of_every_file_is_described() {
     let failed = TrialRecord {
         outcome: Outcome::Failed {
             reason: String::new(),
+            bad_input: true,
         },
         ..record()
     };

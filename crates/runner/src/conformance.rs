@@ -22,7 +22,7 @@ const FOLDER: &str = ".conformance";
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// What the failure of a trial begins with whose own input was the reason.
-pub(crate) const BAD_INPUT: &str = "bad input: ";
+const BAD_INPUT: &str = "bad input: ";
 
 /// What is known of a contender's conformance.
 #[derive(Debug, Clone, PartialEq, Eq)]

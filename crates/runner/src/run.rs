@@ -1,7 +1,7 @@
 //! A run: checks, the run folder, then one trial after the other.
 
 use crate::bind::bind;
-use crate::conformance::{BAD_INPUT, ConformanceResult};
+use crate::conformance::ConformanceResult;
 use crate::context::{Context, Held};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::repeats::RepeatRule;
@@ -319,9 +319,9 @@ fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> Summary {
         match outcome {
             Outcome::Valid => summary.valid += 1,
             Outcome::Invalid { .. } => summary.invalid += 1,
-            Outcome::Failed { reason } => {
+            Outcome::Failed { bad_input, .. } => {
                 summary.failed += 1;
-                summary.refused += usize::from(reason.starts_with(BAD_INPUT));
+                summary.refused += usize::from(*bad_input);
             }
             Outcome::Interrupted => {}
         }
@@ -442,7 +442,10 @@ fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> 
                 trials.push(Trial::without_measurement(spec, outcome));
             }
             Ok(ConformanceResult::KnobsRefused(reason)) => {
-                let outcome = Outcome::Failed { reason };
+                let outcome = Outcome::Failed {
+                    reason,
+                    bad_input: true,
+                };
                 trials.push(Trial::without_measurement(spec, outcome));
             }
             Err(halt) => trials.push(Trial::without_measurement(spec, outcome(Err(halt)))),
@@ -524,5 +527,25 @@ fn clear(context: &mut Context<'_>, trial: &Trial) {
     };
     if let Err(message) = done {
         context.warn(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_is_refused_by_its_type_and_not_by_its_words() {
+        let failed = |reason: &str, bad_input| Outcome::Failed {
+            reason: reason.to_owned(),
+            bad_input,
+        };
+        let ended = [
+            ("1", failed("bad input: says the engine", false)),
+            ("2", failed("map_size is not supported here", true)),
+        ];
+        let ended = ended.map(|(id, outcome)| (id.to_owned(), outcome)).into();
+        let summary = summary(&ended, false);
+        assert_eq!((summary.failed, summary.refused), (2, 1));
     }
 }

@@ -77,7 +77,10 @@ pub(crate) fn outcome(ended: Result<Vec<String>, Halt>) -> Outcome {
         Ok(reasons) if reasons.is_empty() => Outcome::Valid,
         Ok(reasons) => Outcome::Invalid { reasons },
         Err(Halt::Interrupted) => Outcome::Interrupted,
-        Err(Halt::Failed(reason)) => Outcome::Failed { reason },
+        Err(Halt::Failed(reason)) => Outcome::Failed {
+            reason,
+            bad_input: false,
+        },
     }
 }
 

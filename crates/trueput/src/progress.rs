@@ -314,7 +314,7 @@ fn ending(record: &TrialRecord) -> String {
     match &record.outcome {
         Outcome::Valid => format!("valid{figures}"),
         Outcome::Invalid { reasons } => format!("INVALID ({}){figures}", reasons.join("; ")),
-        Outcome::Failed { reason } => format!("FAILED: {reason}"),
+        Outcome::Failed { reason, .. } => format!("FAILED: {reason}"),
         Outcome::Interrupted => "interrupted".to_owned(),
     }
 }

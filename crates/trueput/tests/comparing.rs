@@ -93,6 +93,7 @@ fn what_may_not_be_compared_is_refused_with_the_reason() {
     let failed = copied(&bench, &run, "failed", |trial| {
         trial.outcome = Outcome::Failed {
             reason: "a disk died".into(),
+            bad_input: false,
         };
     });
     let lone = format!("{a}:lmdb,lmdb2");

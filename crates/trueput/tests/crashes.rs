@@ -58,7 +58,7 @@ fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on(
     signal(pid, SIGKILL);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let Outcome::Failed { reason } = bench.trials()[0].outcome.clone() else {
+    let Outcome::Failed { reason, .. } = bench.trials()[0].outcome.clone() else {
         panic!("{:?}", bench.trials()[0].outcome);
     };
     assert!(

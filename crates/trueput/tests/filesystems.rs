@@ -117,7 +117,7 @@ fn options_reach_the_file_system_and_a_wrong_one_fails_its_trial_in_the_kernel_s
     assert!(stood_on(2).mounted.options.contains("data=journal"));
     assert!(stood_on(2).mounted.options.contains("nobarrier"));
     assert!(stood_on(2).journal_bytes.is_some());
-    let Outcome::Failed { reason } = &records[1].outcome else {
+    let Outcome::Failed { reason, .. } = &records[1].outcome else {
         panic!("{:?}", records[1].outcome);
     };
     assert!(

@@ -15,6 +15,7 @@ use trueput_record::measurement::Outcome;
 fn crashed(trial: &mut TrialRecord) {
     trial.outcome = Outcome::Failed {
         reason: "worker 1 was killed by SIGSEGV".to_owned(),
+        bad_input: false,
     };
     trial.measurement = None;
 }

@@ -59,7 +59,7 @@ fn done(program: &str, arguments: &[&str]) -> Result<(), String> {
 
 /// The one line that says why a trial failed.
 fn failure(record: &TrialRecord) -> &str {
-    let Outcome::Failed { reason } = &record.outcome else {
+    let Outcome::Failed { reason, .. } = &record.outcome else {
         panic!("{}: {:?}", record.spec.id, record.outcome);
     };
     assert_eq!(reason.lines().count(), 1, "{reason}");
@@ -160,7 +160,7 @@ fn a_knob_that_the_engine_cannot_have_is_bad_input_and_no_fault_of_its_conforman
     let text = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(2), "{text}");
     let trials = bench.trials();
-    let Outcome::Failed { reason } = &trials[0].outcome else {
+    let Outcome::Failed { reason, bad_input } = &trials[0].outcome else {
         panic!("{:?}", trials[0].outcome);
     };
     assert!(
@@ -169,5 +169,6 @@ fn a_knob_that_the_engine_cannot_have_is_bad_input_and_no_fault_of_its_conforman
         ),
         "{reason}"
     );
+    assert!(bad_input, "the exit code goes by it");
     assert!(!text.contains("conformance"), "{text}");
 }

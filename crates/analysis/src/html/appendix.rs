@@ -118,7 +118,7 @@ fn ending(trial: &TrialRecord) -> (&'static str, String) {
         }
         Outcome::Valid => ("valid", String::new()),
         Outcome::Invalid { reasons } => ("INVALID", reasons.join("; ")),
-        Outcome::Failed { reason } => ("FAILED", reason.clone()),
+        Outcome::Failed { reason, .. } => ("FAILED", reason.clone()),
         Outcome::Interrupted => ("interrupted", "the user stopped it".to_owned()),
     }
 }

@@ -165,6 +165,7 @@ pub fn invalid(spec: TrialSpec, updates_per_s: f64, reason: &str) -> TrialRecord
 pub fn failed(spec: TrialSpec, reason: &str) -> TrialRecord {
     let outcome = Outcome::Failed {
         reason: reason.to_owned(),
+        bad_input: false,
     };
     TrialRecord {
         outcome,

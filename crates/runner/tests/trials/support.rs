@@ -174,7 +174,7 @@ pub fn doubts(record: &TrialRecord) -> Vec<&str> {
 
 pub fn failure(record: &TrialRecord) -> &str {
     match &record.outcome {
-        Outcome::Failed { reason } => reason,
+        Outcome::Failed { reason, .. } => reason,
         other => panic!("{}: {other:?}", record.spec.id),
     }
 }

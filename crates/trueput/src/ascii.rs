@@ -1,6 +1,7 @@
 //! Text in ASCII, for terminals whose character set is not UTF-8.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 /// What stands for each character that this program writes and ASCII lacks. A test finds those that
 /// are missing here.
@@ -54,14 +55,69 @@ const REPLACEMENTS: &[(char, &str)] = &[
 /// changed path would name no file. Where a replacement is longer, the gap to the next column pays
 /// for it.
 pub fn transliterated(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
+    match text.is_ascii() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(replaced(text, chosen_names())),
     }
+}
+
+/// The words of the command line and the folders that paths begin with, as far as they are not ASCII:
+/// what this program prints of a user's names comes from there.
+fn chosen_names() -> &'static [String] {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let words = std::env::args_os().skip(1);
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        let parts = words.flat_map(|word| {
+            let after_equals = word.split_once('=').map(|(_, value)| value.to_owned());
+            let listed: Vec<_> = word.split([',', ':']).map(str::to_owned).collect();
+            [word.clone()].into_iter().chain(after_equals).chain(listed)
+        });
+        let folders = [std::env::current_dir().ok(), Some(std::env::temp_dir())];
+        let home = std::env::var_os("HOME").map(Into::into);
+        let folders = folders.into_iter().chain([home]).flatten();
+        let folders = folders.map(|folder| folder.to_string_lossy().into_owned());
+        let mut names: Vec<_> = parts.chain(folders).collect();
+        names.retain(|name| !name.is_ascii());
+        // Of two that begin alike the whole one counts.
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        names
+    })
+}
+
+/// How much of a text, from its beginning, is that name; a line may end within it.
+fn begins_with(text: &str, name: &str) -> Option<usize> {
+    let mut rest = text;
+    for character in name.chars() {
+        rest = match rest.strip_prefix(character) {
+            Some(rest) => rest,
+            None if rest.len() == text.len() => return None,
+            None => {
+                let next_line = rest.strip_prefix('\n')?.trim_start_matches(' ');
+                match character {
+                    ' ' => next_line,
+                    _ => next_line.strip_prefix(character)?,
+                }
+            }
+        };
+    }
+    Some(text.len() - rest.len())
+}
+
+fn replaced(text: &str, names: &[String]) -> String {
     let mut ascii = String::with_capacity(text.len());
     let mut owed = 0;
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character == ' ' && owed > 0 && characters.peek() == Some(&' ') {
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let kept = names.iter().find_map(|name| begins_with(rest, name));
+        if let Some(length) = kept.filter(|length| *length > 0) {
+            let (name, after) = rest.split_at(length);
+            ascii.push_str(name);
+            rest = after;
+            continue;
+        }
+        rest = &rest[character.len_utf8()..];
+        if character == ' ' && owed > 0 && rest.starts_with(' ') {
             owed -= 1;
             continue;
         }
@@ -77,7 +133,7 @@ pub fn transliterated(text: &str) -> Cow<'_, str> {
             None => ascii.push(character),
         }
     }
-    Cow::Owned(ascii)
+    ascii
 }
 
 #[cfg(test)]
@@ -96,6 +152,12 @@ mod tests {
     #[test]
     fn a_users_names_keep_their_characters() {
         assert_eq!(transliterated("/home/zoë/…"), "/home/zoë/...");
+        // Ours are replaced all the same, and a line may end within a name.
+        let names = ["a – b/runs…".to_owned()];
+        let text = "2 × a – b/runs…/1 and\na –\n  b/runs…/2 – or a\n– b/ru\n  ns…";
+        let expected = "2 x a – b/runs…/1 and\na –\n  b/runs…/2 - or a\n– b/ru\n  ns…";
+        assert_eq!(replaced(text, &names), expected);
+        assert_eq!(replaced("a – b/other…", &names), "a - b/other...");
     }
 
     /// The characters beyond ASCII in the string literals of a source file that is read by people on a

@@ -3,11 +3,15 @@
 use crate::ascii::transliterated;
 use crate::failure::Failure;
 use clap::ValueEnum;
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use trueput_analysis::charts::Charts;
 use trueput_analysis::{Format, Style};
 use trueput_engine::secret;
 use trueput_record::text::{shortened, visible, visible_json, visible_lines};
+
+/// What the ellipses and signs of a line take more in ASCII.
+pub const ASCII_SPARE: usize = 6;
 
 /// Writes text to standard output, every hidden character in it shown by its number.
 ///
@@ -82,11 +86,24 @@ pub fn note(text: &str) {
         .collect();
     let line = shortened(&on_one_line(text), &inputs);
     let line = visible(&line);
-    let line = match wants_ascii(std::io::stderr().is_terminal()) {
-        true => transliterated(&line),
-        false => line,
-    };
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", for_standard_error(&line));
+}
+
+/// Text that a person reads on standard error, in ASCII where that is all that is shown.
+pub fn for_standard_error(text: &str) -> Cow<'_, str> {
+    match wants_ascii(std::io::stderr().is_terminal()) {
+        true => transliterated(text),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// What is left free in lines on standard error for replacements that are wider than what they
+/// replace.
+pub fn spare_on_standard_error() -> usize {
+    match wants_ascii(std::io::stderr().is_terminal()) {
+        true => ASCII_SPARE,
+        false => 0,
+    }
 }
 
 /// Writes one line that says what is wrong to standard error.

@@ -5,14 +5,12 @@ mod pace;
 mod table;
 
 use crate::output;
-use indicatif::{ProgressBar, ProgressStyle};
 use pace::Pace;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use table::LiveTable;
 use trueput_analysis::answer::{Round, Standings};
 use trueput_record::measurement::OperationSummary;
-use trueput_record::text::visible;
 use trueput_record::{Outcome, TrialRecord};
 use trueput_runner::{Event, Phase};
 
@@ -54,7 +52,7 @@ impl Progress {
     /// A bar where standard error is a terminal, else plain lines there.
     pub fn for_people() -> Self {
         let manner = if std::io::stderr().is_terminal() {
-            Manner::Bar(Box::new(LiveTable::new(bar())))
+            Manner::Bar(Box::new(LiveTable::new(STEPS)))
         } else {
             Manner::Lines
         };
@@ -214,7 +212,7 @@ impl Progress {
         match &self.manner {
             Manner::Bar(live) => {
                 live.bar().set_position(0);
-                live.bar().set_message(visible(name).into_owned());
+                live.tell(name);
             }
             Manner::Lines | Manner::Json => self.say(name),
         }
@@ -246,9 +244,9 @@ impl Progress {
         match &mut self.manner {
             Manner::Bar(live) => {
                 live.follow_size();
-                let bar = live.bar();
-                bar.set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
-                bar.set_message(visible(&text).into_owned());
+                live.bar()
+                    .set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
+                live.tell(&text);
             }
             Manner::Lines if now.duration_since(self.told) >= LINE_EVERY => {
                 self.told = now;
@@ -274,17 +272,6 @@ impl Progress {
         }
     }
 }
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new(STEPS);
-    // The template is a constant that a test parses; the default style would do as well.
-    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
-}
-
-const TEMPLATE: &str = "[{bar:24}] {wide_msg}";
 
 fn doing(phase: Phase) -> &'static str {
     match phase {
@@ -354,11 +341,6 @@ fn duration(left: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_template_of_the_bar_is_sound() {
-        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
-    }
 
     #[test]
     fn rates_and_times_read_as_people_write_them() {

@@ -11,9 +11,6 @@ const USUAL_WIDTH: u16 = 80;
 /// Columns of tables of other kinds than an answer where standard output is no terminal.
 const TABLE_WIDTH: u16 = 100;
 
-/// What the ellipses and signs of a line take more in ASCII.
-const ASCII_SPARE: usize = 6;
-
 /// Lists have no more columns, on however wide a terminal: their sentences are to be read.
 const WIDEST_LIST: u16 = 100;
 
@@ -44,7 +41,7 @@ pub fn list_width() -> usize {
 /// What is left free for replacements that are wider than what they replace.
 fn ascii_spare() -> usize {
     match output::is_ascii() {
-        true => ASCII_SPARE,
+        true => output::ASCII_SPARE,
         false => 0,
     }
 }

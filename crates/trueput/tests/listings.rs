@@ -403,3 +403,54 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(said, "");
 }
+
+#[test]
+fn what_is_drawn_in_place_on_a_terminal_is_ascii_in_an_ascii_locale() {
+    let bench = Bench::new();
+    let program = bench.command(&[]).get_program().to_owned();
+    let run = format!(
+        "stty cols 40 rows 24; {} run threen1 --engine lmdb --set finish=200 --repeat 2",
+        program.to_string_lossy()
+    );
+    let drawn = |locale: &str| {
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &run, "/dev/null"]);
+        script.current_dir(bench.path()).env("LC_ALL", locale);
+        script.stdin(std::process::Stdio::null()).output()
+    };
+    // util-linux, which makes the terminal.
+    let Ok(ascii) = drawn("C") else {
+        return;
+    };
+    let shown = String::from_utf8_lossy(&ascii.stdout).into_owned();
+    assert!(
+        shown.contains("[      ] trial 1 of 2"),
+        "no bar of 40 columns: {shown}"
+    );
+    assert!(shown.is_ascii(), "{shown}");
+    let utf8 = drawn("C.UTF-8").unwrap();
+    let shown = String::from_utf8_lossy(&utf8.stdout).into_owned();
+    assert!(!shown.is_ascii(), "the control: nothing is cut: {shown}");
+}
+
+#[test]
+fn a_chosen_path_is_printed_such_that_it_can_be_used_in_an_ascii_locale() {
+    let bench = Bench::new();
+    let results = "my – runs…";
+    let mut command = bench.command(&[
+        "run",
+        "threen1",
+        "--engine",
+        "lmdb",
+        "--set",
+        "finish=20",
+        "--results",
+        results,
+    ]);
+    let output = command.env("LC_ALL", "C").output().unwrap();
+    for text in [stdout(&output), stderr(&output)] {
+        let unbroken = text.replace("\n  ", " ").replace('\n', " ");
+        assert!(unbroken.contains("my – runs…/2"), "{text}");
+        assert!(!unbroken.contains("my - runs"), "{text}");
+    }
+}

@@ -1,7 +1,9 @@
 //! The rankings as they stand, on a terminal: a table above the bar, drawn again in its place.
 
+use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use trueput_analysis::answer::{Answer, Layout};
+use trueput_record::text::visible;
 
 /// The bar, the line above it and the cursor's.
 const OTHER_LINES: usize = 3;
@@ -22,22 +24,30 @@ pub struct LiveTable {
 }
 
 impl LiveTable {
-    /// A bar without a table yet.
-    pub fn new(bar: ProgressBar) -> Self {
+    /// A bar of so many steps without a table yet.
+    pub fn new(steps: u64) -> Self {
         let lines = MultiProgress::new();
-        let bar = lines.add(bar);
+        let bar = lines.add(ProgressBar::new(steps));
+        let drawn_at = size();
+        style(&bar, drawn_at.0);
         Self {
             lines,
             bar,
             table: None,
             answer: None,
-            drawn_at: size(),
+            drawn_at,
         }
     }
 
     /// The bar.
     pub fn bar(&self) -> &ProgressBar {
         &self.bar
+    }
+
+    /// Says behind the bar what goes on.
+    pub fn tell(&self, text: &str) {
+        let text = output::for_standard_error(&visible(text)).into_owned();
+        self.bar.set_message(text);
     }
 
     /// Draws how the rankings stand.
@@ -49,6 +59,7 @@ impl LiveTable {
     /// Draws the table again where the terminal has another size by now.
     pub fn follow_size(&mut self) {
         if size() != self.drawn_at {
+            style(&self.bar, size().0);
             self.draw();
         }
     }
@@ -57,7 +68,7 @@ impl LiveTable {
         self.drawn_at = size();
         let (width, height) = self.drawn_at;
         let layout = Layout {
-            width: usize::from(width),
+            width: usize::from(width).saturating_sub(output::spare_on_standard_error()),
             lines: usize::from(height)
                 .saturating_sub(OTHER_LINES)
                 .min(MOST_LINES),
@@ -79,7 +90,7 @@ impl LiveTable {
             self.lines.insert_before(&self.bar, table)
         });
         // Empty lines set it off from what was said and from the bar.
-        table.set_message(format!("\n{text}\n"));
+        table.set_message(format!("\n{}\n", output::for_standard_error(&text)));
         table.tick();
     }
 
@@ -97,7 +108,36 @@ impl LiveTable {
     }
 }
 
+/// Gives the bar its look on a terminal of so many columns.
+fn style(bar: &ProgressBar, width: u16) {
+    // The templates are constants that a test parses; the default style would do as well.
+    if let Ok(style) = ProgressStyle::with_template(template(width)) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+}
+
+/// On a narrow terminal the words need the room.
+fn template(width: u16) -> &'static str {
+    match width {
+        ..70 => "[{bar:6}] {wide_msg}",
+        _ => "[{bar:24}] {wide_msg}",
+    }
+}
+
 fn size() -> (u16, u16) {
     let size = terminal_size::terminal_size_of(std::io::stderr());
     size.map_or(USUAL_SIZE, |(width, height)| (width.0, height.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_templates_of_the_bar_are_sound_and_leave_words_their_room() {
+        for width in [40, 69, 70, 200] {
+            assert!(ProgressStyle::with_template(template(width)).is_ok());
+        }
+        assert_ne!(template(40), template(80));
+    }
 }

@@ -71,7 +71,7 @@ fn chosen_names() -> &'static [String] {
         let parts = words.flat_map(|word| {
             let after_equals = word.split_once('=').map(|(_, value)| value.to_owned());
             let listed: Vec<_> = word.split([',', ':']).map(str::to_owned).collect();
-            [word.clone()].into_iter().chain(after_equals).chain(listed)
+            [word].into_iter().chain(after_equals).chain(listed)
         });
         let folders = [std::env::current_dir().ok(), Some(std::env::temp_dir())];
         let home = std::env::var_os("HOME").map(Into::into);

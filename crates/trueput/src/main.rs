@@ -7,6 +7,8 @@ mod bundle;
 mod choices;
 mod cli;
 mod cmd;
+#[cfg(test)]
+mod documented;
 mod execute;
 mod failure;
 mod output;

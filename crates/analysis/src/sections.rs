@@ -146,7 +146,7 @@ fn open_loops(measured: &Measured<'_>, names: &TrialNames) -> Vec<Block> {
         }
     }
     let columns = vec![
-        column("contender", false, 0),
+        column("trial", false, 0),
         column("unit", false, 0),
         column("requested/s", true, 1),
         column("started/s", true, 1),

@@ -129,7 +129,9 @@ pub(super) fn bottom(ticks: &[Tick], label: &str) -> String {
             at if at > 0.98 => " text-anchor=\"end\"",
             _ => "",
         };
-        let spare = if index % 2 == 1 && index + 1 < ticks.len() {
+        // From the end, whose text stands wholly before its tick: the first one's is short.
+        let from_end = ticks.len() - 1 - index;
+        let spare = if index > 0 && from_end % 2 == 1 {
             " class=\"odd\""
         } else {
             ""
@@ -170,6 +172,24 @@ mod tests {
             assert!(from_zero(Unit::PerSecond, most, 5).len() < 20, "{most}");
         }
         assert_eq!(decades(1_500.0, 90_000.0), [1e3, 1e4, 1e5]);
+    }
+
+    #[test]
+    fn a_narrow_axis_has_both_ends_and_every_second_text_before_the_last() {
+        for count in 2..8 {
+            let figures: Vec<f64> = (0..count).map(f64::from).collect();
+            let end = figures[figures.len() - 1];
+            let drawn = bottom(&even(Unit::Number, &figures, 0.0, end), "");
+            let texts: Vec<_> = drawn.split("<text ").skip(1).collect();
+            let shown = (0..figures.len()).filter(|at| !texts[*at].contains("class=\"odd\""));
+            let shown: Vec<_> = shown.collect();
+            assert_eq!((shown[0], shown.last()), (0, Some(&(figures.len() - 1))));
+            let pairs = shown.windows(2).filter(|pair| pair[0] > 0);
+            assert!(
+                pairs.into_iter().all(|pair| pair[1] - pair[0] == 2),
+                "{shown:?}"
+            );
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod support;
 use std::path::Path;
 use support::copies::{copied, made, set_rate, two};
 use support::{Bench, refusal, stderr, stdout};
+use trueput_record::TrialRecord;
 use trueput_record::measurement::Outcome;
 
 #[test]
@@ -189,6 +190,74 @@ fn a_name_means_one_contender_and_two_names_two() {
         "{}",
         stdout(&apart)
     );
+}
+
+#[test]
+fn names_that_reports_print_and_builds_as_typed_are_contenders() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    let sqlite = |trial: &mut TrialRecord| {
+        set_rate(trial, 1.0);
+        let older = trial.spec.engine == "lmdb";
+        trial.spec.engine = "sqlite".to_owned();
+        older
+    };
+    let knobs = copied(&bench, &run, "knobs", |trial| {
+        let size: i64 = if sqlite(trial) { 4096 } else { 65536 };
+        trial.spec.knobs = [("page_size".to_owned(), size.into())].into();
+    });
+    let systems = copied(&bench, &run, "systems", |trial| {
+        let system = if sqlite(trial) {
+            "ext4"
+        } else {
+            "xfs:mount=noatime"
+        };
+        trial.spec.knobs.clear();
+        trial.spec.conditions.file_system = Some(system.parse().unwrap());
+    });
+    let builds = copied(&bench, &run, "builds", |trial| {
+        let name = if sqlite(trial) { "old" } else { "new" };
+        trial.spec.knobs.clear();
+        let path = format!("/opt/{name}/lib{name}.so");
+        let engine = trial.engine.as_mut().unwrap();
+        engine.version = "3.40.1".to_owned();
+        engine.assertions = Some(true);
+        engine.origin.clone_from(&path);
+        trial.spec.build = Some(path.into());
+    });
+    for (run, contenders) in [
+        (&knobs, "sqlite (page_size=4096),sqlite (page_size=65536)"),
+        (
+            &systems,
+            "sqlite (filesystem=ext4), sqlite (filesystem=xfs:mount=noatime)",
+        ),
+        (&builds, "sqlite@old/libold.so,sqlite@./new/libnew.so"),
+        (
+            &builds,
+            "sqlite 3.40.1 (libold.so),sqlite 3.40.1 (libnew.so)",
+        ),
+        (
+            &builds,
+            "sqlite 3.40.1 (libold.so) [assertions],sqlite@/opt/new/libnew.so [assertions]",
+        ),
+    ] {
+        let output = bench.run(&["compare", run, "--contenders", contenders]);
+        let (text, error) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{contenders}: {error}");
+        // What was lmdb's is faster.
+        assert!(text.contains("B is slower by"), "{contenders}: {text}");
+    }
+    let wrong = |run: &str, contenders: &str| {
+        refusal(&bench.run(&["compare", run, "--contenders", contenders]))
+    };
+    let line = wrong(&systems, "sqlite (filesystem=ext4),sqlite (filesystem=zfs)");
+    assert!(
+        line.contains("filesystem is ext4, xfs:mount=noatime: write RUN:filesystem=ext4 or RUN:f"),
+        "{line}"
+    );
+    let line = wrong(&knobs, "sqlite (page_size=4096),sqlite (pages=1)");
+    let has = "it has sqlite (page_size=4096), sqlite (page_size=65536)";
+    assert!(line.contains("'pages'") && line.contains(has), "{line}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod track;
 
 pub use changes::Change;
 pub use narrate::document;
-pub use select::Selector;
+pub use select::{Selector, words};
 pub use side::Side;
 pub(crate) use side::rate;
 pub(crate) use track::{Tracked, changed, tracked};

@@ -74,11 +74,15 @@ impl Side {
     /// # Errors
     /// As [`Selector::parse`].
     pub fn split(text: &str) -> Result<(&str, Selector), Error> {
-        match text.rsplit_once(':') {
-            Some((run, words)) if !Path::new(text).exists() && Path::new(run).exists() => {
-                Ok((run, Selector::parse(words)?))
-            }
-            _ => Ok((text, Selector::default())),
+        if Path::new(text).exists() {
+            return Ok((text, Selector::default()));
+        }
+        // Words may have colons too, as in filesystem=ext4:mount=noatime.
+        let mut parts = text.rmatch_indices(':');
+        let run = parts.find(|(place, _)| Path::new(&text[..*place]).exists());
+        match run {
+            Some((place, _)) => Ok((&text[..place], Selector::parse(&text[place + 1..])?)),
+            None => Ok((text, Selector::default())),
         }
     }
 
@@ -87,9 +91,7 @@ impl Side {
     /// # Errors
     /// [`Error::NoSuchTrial`] where no trial fits, or there is none at all.
     pub fn new(label: &str, report: Report, selector: Selector) -> Result<Self, Error> {
-        let ended = report.trials.iter().map(|trial| &trial.spec);
-        // A contender whose trials have not ended is not taken for another build of its engine.
-        let selector = selector.within(report.manifest.trials.iter().chain(ended));
+        let selector = selector.within(&report);
         let side = Self {
             label: label.to_owned(),
             report,
@@ -101,7 +103,7 @@ impl Side {
             false if trials.iter().any(|trial| side.selector.admits(&trial.spec)) => {
                 return Ok(side);
             }
-            false => side.selector.explain(trials),
+            false => side.selector.explain(&side.report),
         };
         Err(Error::NoSuchTrial {
             run: side.report.shown_as,

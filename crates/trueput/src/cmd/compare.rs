@@ -10,7 +10,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::Format;
-use trueput_analysis::compare::{CellResult, Compared, Side, compare_sides, render};
+use trueput_analysis::compare::{CellResult, Compared, Side, compare_sides, render, words};
 use trueput_analysis::units::per_cent;
 
 const EXAMPLES: &str = "\
@@ -23,7 +23,9 @@ Examples:
   trueput compare RUN:filesystem=ext4 RUN:filesystem=xfs --markdown
 
 After RUN: come words that select trials, comma-separated: an engine, a level, or NAME=VALUE of \
-a setting, knob or condition. Contenders of one run are interleaved and compared repeat by \
+a setting, knob or condition. A contender is named as reports print it, as in \
+--contenders 'rocksdb (filesystem=ext4),rocksdb (filesystem=xfs)', or as it was given to run. \
+Contenders of one run are interleaved and compared repeat by \
 repeat, which detects smaller differences than two runs: run both in one plan if you can, for \
 example with an older build as rocksdb@/opt/old/librocksdb.so.
 
@@ -48,7 +50,7 @@ pub struct Arguments {
     #[arg(value_name = "RUN[:WORDS]", required = true)]
     runs: Vec<String>,
     /// Compare contenders of one run; each is compared with the first
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B")]
     contenders: Vec<String>,
     /// Exit with 1 if a rate fell by more than this, as in 3%: significantly, or in every repeat
     #[arg(long, value_name = "PART", value_parser = parse_part)]
@@ -104,7 +106,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
-    let runs: Vec<String> = match (arguments.runs.as_slice(), arguments.contenders.as_slice()) {
+    let contenders = arguments.contenders.iter();
+    let contenders: Vec<&str> = contenders.flat_map(|all| words(all)).collect();
+    let runs: Vec<String> = match (arguments.runs.as_slice(), contenders.as_slice()) {
         ([_], []) => {
             let message = "one run is given; name a second run, or two of its contenders as in \
                  --contenders lmdb,sqlite";
@@ -121,7 +125,7 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
             } else {
                 ','
             };
-            let side = |contender: &String| format!("{run}{joint}{contender}");
+            let side = |contender: &&str| format!("{run}{joint}{contender}");
             contenders.iter().map(side).collect()
         }
         _ => {

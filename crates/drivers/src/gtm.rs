@@ -151,7 +151,7 @@ impl Engine for Gtm {
 
     fn cache_knob(&self, knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
         match knobs.text("access_method") {
-            "MM" => Err("has no buffers of its own with access_method=MM"),
+            "MM" => Err("has no effect with access_method=MM, which has no global buffers"),
             _ => Ok(CacheKnob {
                 unit_bytes: knobs.unsigned("block_size"),
                 ..CacheKnob::bytes("global_buffers")

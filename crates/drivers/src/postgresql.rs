@@ -70,8 +70,8 @@ impl Postgresql {
             Named::Program(program) => Ok(program.clone()),
             _ => install::found().into_iter().next().ok_or_else(|| {
                 Error::engine(
-                    "no PostgreSQL server on this machine (postgres with initdb beside it); \
-                     `make engines` installs it",
+                    "no PostgreSQL server on this machine (postgres and initdb in one \
+                        directory); `make engines` installs it",
                 )
             }),
         }

@@ -370,6 +370,6 @@ fn a_path_that_is_no_gtm_is_refused_in_one_line() {
         let real = ENGINE.build().unwrap().library.unwrap();
         std::fs::copy(real, &library).unwrap();
         let text = ENGINE.at(&library).err().unwrap().to_string();
-        assert!(text.contains("has no mumps beside it"), "{text}");
+        assert!(text.contains("has no mumps in its directory"), "{text}");
     }
 }

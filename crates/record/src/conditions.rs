@@ -306,7 +306,7 @@ pub fn parse_turn(text: &str) -> Result<Option<f64>, String> {
         0.0 => Ok(None),
         turn_s if (LEAST_TURN_S..=MOST_TURN_S).contains(&turn_s) => Ok(Some(turn_s)),
         _ => Err(format!(
-            "a turn of {text} is none; it lasts from 1ms to 1m, or 0 for no turns"
+            "a time slice of {text} is out of range: use 1ms to 1m, or 0 for no time slices"
         )),
     }
 }

@@ -371,7 +371,7 @@ fn log(record: &TrialRecord, measured: &Measurement, logged: &[LoggedHistogram])
     }
     let others = by_kind.keys().map(|kind| {
         let kind = shown(kind);
-        format!("there is a histogram of {kind}, which the trial has not")
+        format!("there is a histogram of {kind}, but the trial has no {kind}")
     });
     found.extend(others);
     found

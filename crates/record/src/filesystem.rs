@@ -148,7 +148,7 @@ impl FromStr for FileSystem {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
         let kind = match word {
             "here" if options.is_empty() => FileSystemKind::Here,
-            "here" => return Err("'here' is the work folder as it is: no options".to_owned()),
+            "here" => return Err("'here' is the work folder itself and has no options".to_owned()),
             "folder" if options.starts_with('/') => FileSystemKind::Folder(options.into()),
             "folder" => {
                 return Err(format!(

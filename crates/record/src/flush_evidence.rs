@@ -55,7 +55,7 @@ pub enum FlushVerdict {
 }
 
 /// Why nothing follows from a few commits.
-const TOO_FEW: &str = "too few commits to tell from what the counters may not show yet";
+const TOO_FEW: &str = "too few commits: the counters may lag by as many";
 
 impl FlushEvidence {
     /// Evidence that there is none.

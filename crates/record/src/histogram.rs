@@ -108,7 +108,7 @@ fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
         (length == deflated.len()).then_some(deflated)
     });
     let Some(deflated) = deflated else {
-        return Err("a histogram's length is not the one that it states".to_owned());
+        return Err("a histogram's length differs from the length that it states".to_owned());
     };
     let mut plain = Vec::new();
     let most = HEADER_BYTES + MAX_COUNTS * MAX_COUNT_BYTES;

@@ -282,7 +282,7 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
             "cannot reach postgres://me@127.0.0.1:9/db",
         ),
         ("mysql://me:hush@host/db", "is of another kind of server"),
-        ("postgres://me:hush@host:many/db", "has a port that is none"),
+        ("postgres://me:hush@host:many/db", "has an invalid port"),
     ] {
         let engine = format!("postgresql@{address}");
         let line = refusal(&bench.run(&["run", "micro", "--engine", &engine]));

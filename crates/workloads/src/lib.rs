@@ -202,7 +202,7 @@ pub trait Job: Send + Sync {
     /// # Errors
     /// One sentence: why not, and what would be right.
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
-        Err("it cannot tell what a crash has taken: leave crash_and_recover out".to_owned())
+        Err("it cannot verify what a crash lost: remove crash_and_recover".to_owned())
     }
 
     /// What the rate of an open loop counts, in the order of [`Meter::respond`]'s index.

@@ -62,8 +62,8 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "isolation",
         summary: "How read transactions see one state: they keep read locks on pages to their end, \
                   or read versions of pages (DB_MULTIVERSION, DB_TXN_SNAPSHOT).",
-        gives_up: "locking: readers and writers wait for each other, and a scan locks every page \
-                   that it reads; snapshot: cache, for each page that is written is copied",
+        gives_up: "locking: readers and writers wait for each other, and a scan locks every \
+            page that it reads; snapshot: cache memory for a copy of each written page",
         kind: Kind::Choice {
             default: "locking",
             choices: &["locking", "snapshot"],
@@ -73,7 +73,8 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "read_for_update",
         summary: "A get in a write transaction takes the write lock at once (DB_RMW).",
-        gives_up: "on: reading together; off: two that read a page and then write it deadlock",
+        gives_up: "on: no concurrent reads of a page; off: two transactions that read a page \
+            and then write it deadlock",
         kind: Kind::Boolean { default: true },
         unit: "",
     },

@@ -76,8 +76,8 @@ impl Installation {
         for tool in ["mumps", "mupip"] {
             if !folder.join(tool).is_file() {
                 return Err(Error::engine(format!(
-                    "{} has no {tool} beside it: name the library in a whole installation of \
-                     {title}",
+                    "{} has no {tool} in its directory: name the library of a complete \
+                        installation of {title}",
                     library.display()
                 )));
             }
@@ -203,7 +203,7 @@ mod tests {
         let library = folder.path().join("libgtmshr.so");
         std::fs::write(&library, "").unwrap();
         let error = Installation::of(library.clone(), "GT.M").unwrap_err();
-        assert!(error.to_string().contains("has no mumps beside it"));
+        assert!(error.to_string().contains("has no mumps in its directory"));
         for tool in ["mumps", "mupip"] {
             std::fs::write(folder.path().join(tool), "").unwrap();
         }

@@ -182,7 +182,7 @@ impl Process {
                 return Ok(process);
             }
             return Err(Error::Unsupported(format!(
-                "this process runs {}; {} needs a process of its own",
+                "this process has loaded {}; {} needs a separate process",
                 process.library.display(),
                 library.display()
             )));

@@ -17,6 +17,6 @@ pub(crate) use session::BatchSession;
 pub(crate) use store::{Get, Limits, Store, check, take_text};
 
 /// What [`BatchSession`] does for transactions that the engine has not: see `Engine::workaround`.
-pub(crate) const TURNS_OF_READERS: &str = "write batches stand in for transactions, so a write \
-    transaction that reads has the database alone from its first read to its end, by a lock of the \
-    driver; those that only write go beside each other";
+pub(crate) const TURNS_OF_READERS: &str = "write batches replace transactions: a write \
+    transaction that reads locks the database from its first read to its end; transactions \
+    that only write run concurrently";

@@ -22,8 +22,8 @@ const PLAIN_TEXT: &str = "the server asks for the password in plain text (mysql_
                           mysql_native_password or ed25519";
 
 /// What is said of a server whose host drops what it is sent.
-const SILENT: &str = "it does not answer: check the host and the port, and whether a firewall \
-                      drops what is sent there";
+const SILENT: &str = "no response: check the host and the port, and whether a firewall drops \
+    the packets";
 
 /// The contract's error for the client's.
 #[cold]

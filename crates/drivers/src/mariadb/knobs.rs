@@ -120,7 +120,7 @@ pub(super) const KNOBS: &[Knob] = &[
         "",
         words("O_DIRECT", &["O_DIRECT", "fsync", "O_DSYNC"]),
         "How data files are written and flushed.",
-        "fsync: memory, for pages lie in the page cache too. O_DSYNC: every write waits",
+        "fsync: memory, since the page cache holds the pages too. O_DSYNC: every write waits",
     ),
     knob(
         "innodb_page_size",

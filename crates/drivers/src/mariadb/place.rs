@@ -336,7 +336,7 @@ mod tests {
         let failed = Place::Users(Box::new(server)).connect(None).err().unwrap();
         let why = crate::mariadb::connection::told(failed).to_string();
         assert!(
-            why.contains("does not answer") && why.contains("firewall"),
+            why.contains("no response") && why.contains("firewall"),
             "{why}"
         );
     }

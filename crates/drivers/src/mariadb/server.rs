@@ -95,7 +95,8 @@ impl Server {
         candidates.find(|path| path.is_file()).ok_or_else(|| {
             let shown = self.program.display();
             Error::engine(format!(
-                "no mariadb-install-db beside {shown}; it comes with Debian's mariadb-server-core"
+                "no mariadb-install-db near {shown}; Debian's package mariadb-server-core has \
+                    it"
             ))
         })
     }

@@ -68,8 +68,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "sync_bytes",
-        summary: "Flushes when so much was written since the last flushed state, at async by \
-                  safe-nosync and at process; 0 leaves it to libmdbx.",
+        summary: "Flushes after this many bytes are written, at process and at async with \
+            safe-nosync; 0: libmdbx decides.",
         gives_up: "smaller: more commits that flush. Larger: more that lost power takes",
         kind: Kind::Bytes {
             default: 0,
@@ -80,8 +80,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "sync_period",
-        summary: "Flushes at the first commit after so long since the last flushed state, at async \
-                  by safe-nosync and at process; 0 is never.",
+        summary: "Flushes at the first commit after this time, at process and at async with \
+            safe-nosync; 0: never.",
         gives_up: "shorter: more commits that flush. Longer: more that lost power takes",
         kind: Kind::Integer {
             default: 0,
@@ -92,8 +92,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "writethrough_threshold",
-        summary: "At sync without writemap: a commit of at most so many writes uses write-through \
-                  (O_DSYNC), one of more writes and flushes.",
+        summary: "At sync without writemap: a commit of up to this many writes uses \
+            write-through (O_DSYNC); a larger one writes, then flushes.",
         gives_up: "larger: each write waits for the storage. Smaller: a flush per commit",
         kind: Kind::Integer {
             default: 2,

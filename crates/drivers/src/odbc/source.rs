@@ -126,8 +126,8 @@ impl Source {
         if said.state == "IM002" {
             let name = self.attribute("dsn").unwrap_or(shown);
             return Error::engine(format!(
-                "no ODBC data source '{name}' is known here: it must stand in odbc.ini (see \
-                 `odbcinst -j`), or name its driver: {FORM}"
+                "unknown ODBC data source '{name}': add it to odbc.ini (see `odbcinst -j`), \
+                    or name its driver: {FORM}"
             ));
         }
         let text = self.without_secrets(said.text.clone());
@@ -137,7 +137,7 @@ impl Source {
 
 fn unknown_dialect(name: &str) -> Error {
     let known = Dialect::ALL.map(Dialect::name).join(", ");
-    Error::Unsupported(format!("odbc: {DIALECT}={name} is none of {known}"))
+    Error::Unsupported(format!("odbc: {DIALECT}={name} is unknown; known: {known}"))
 }
 
 /// The refusal of an engine that was given no data source.

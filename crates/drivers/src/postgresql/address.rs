@@ -83,7 +83,7 @@ impl Address {
             ),
             None => ("postgres".to_owned(), authority),
         };
-        let (host, port) = split_port(host).ok_or_else(|| wrong("has a port that is none"))?;
+        let (host, port) = split_port(host).ok_or_else(|| wrong("has an invalid port"))?;
         let mut host = plain(host).ok_or_else(|| wrong("has a broken % escape"))?;
         let secret = secret::options_of(url).unwrap_or_default();
         let options = options.split('&').chain(secret.split('&'));
@@ -154,7 +154,9 @@ fn folder_of<'a>(
         match option.split_once('=') {
             Some(("host", folder)) => found = plain(folder),
             Some(("sslmode", "disable" | "allow" | "prefer")) => {}
-            Some(("sslmode", _)) => return Err("wants TLS, which is not spoken here".to_owned()),
+            Some(("sslmode", _)) => {
+                return Err("requires TLS, which trueput does not support".to_owned());
+            }
             // It is asked for when the server wants it.
             Some(("password" | PASSWORD_FILE, _)) => {}
             // What stands behind a name may be secret.

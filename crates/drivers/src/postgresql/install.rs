@@ -63,7 +63,7 @@ pub(super) fn initdb(server: &Path) -> Result<PathBuf> {
     match initdb.is_file() {
         true => Ok(initdb),
         false => Err(Error::engine(format!(
-            "{} has no initdb beside it, so that it can make no database",
+            "{} has no initdb in its directory, so it cannot create a database",
             server.display()
         ))),
     }

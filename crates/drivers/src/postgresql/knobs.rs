@@ -77,8 +77,8 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "full_page_writes",
         summary: "Puts each page whole into the log when it is first changed after a checkpoint.",
-        gives_up: "off: the database after lost power, unless storage never tears a page of 8 KiB; \
-                   only the level 'process' goes with it",
+        gives_up: "off: a torn page of 8 KiB corrupts the database after lost power; only at \
+            level 'process'",
         kind: Kind::Boolean { default: true },
         unit: "",
     },

@@ -458,7 +458,7 @@ pub(super) fn garbled() -> Error {
 fn lost(error: &std::io::Error) -> Error {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::engine(format!(
-            "the server gave no answer within {} s",
+            "the server did not respond within {} s",
             ADMISSION.as_secs()
         )),
         _ => Error::engine(format!("the connection to the server was lost: {error}")),

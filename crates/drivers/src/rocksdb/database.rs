@@ -86,7 +86,7 @@ fn refuse_second_build(library: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::Unsupported(format!(
-        "this process has opened databases with {}; {} needs a process of its own",
+        "this process has opened databases with {}; {} needs a separate process",
         first.display(),
         library.display()
     )))

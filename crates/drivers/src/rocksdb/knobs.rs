@@ -20,9 +20,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "preset",
-        summary: "'prefix' takes the settings of RocksDB's published in-memory benchmark of 2014, \
-                  with a hash index in block-based tables where that had plain tables, which \
-                  cannot be scanned backward. It goes before the knobs below that it concerns.",
+        summary: "'prefix' takes the settings of RocksDB's published in-memory benchmark of \
+            2014, with a hash index in block-based tables instead of plain tables, which \
+            cannot be scanned backward. It overrides the knobs below that it sets.",
         gives_up: "prefix: memory, and speed of scans",
         kind: Kind::Choice {
             default: "default",
@@ -89,8 +89,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "wal_bytes_per_sync",
-        summary: "Asks the kernel to begin writing the log back each time it has grown so much; 0 \
-                  leaves it to the kernel.",
+        summary: "Asks the kernel to start writing the log back after this many bytes; 0: the \
+            kernel decides.",
         gives_up: "small: writers wait for storage at 'async'; 0: bursts of writing",
         kind: Kind::Bytes {
             default: 0,
@@ -124,7 +124,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "direct_io",
         summary: "Reads, writes and compacts tables with direct I/O, without the kernel's page \
             cache.",
-        gives_up: "on: the page cache; only the block cache is left",
+        gives_up: "on: no page cache, only the block cache",
         kind: Kind::Boolean { default: false },
         unit: "",
     },
@@ -237,7 +237,7 @@ pub(super) fn log_option(knobs: &Resolved, directory: &Path) -> Result<String, S
     match folder.to_str().filter(|path| !path.contains(['{', '}'])) {
         Some(path) => Ok(format!("wal_dir={{{path}}};")),
         None => Err(format!(
-            "rocksdb takes no log folder with such a name: {}",
+            "rocksdb cannot use a log folder with this name: {}",
             folder.display()
         )),
     }
@@ -261,8 +261,7 @@ pub(super) fn options(knobs: &Resolved, durability: Durability) -> Result<String
     if knobs.text("preset") == "prefix" {
         if knobs.boolean("direct_io") {
             return Err(
-                "rocksdb: preset 'prefix' maps tables into memory; direct_io cannot be on \
-                        beside it"
+                "rocksdb: preset 'prefix' maps tables into memory, which excludes direct_io=on"
                     .to_owned(),
             );
         }

@@ -110,7 +110,7 @@ pub(super) const KNOBS: &[Knob] = &[
         name: "lock_memory",
         summary: "Maximum memory for locks. When it fills, locks on many keys are merged into \
             ranges.",
-        gives_up: "more: memory; less: ranges that lock keys which nobody wrote",
+        gives_up: "more: memory; less: locks on ranges cover keys that no transaction wrote",
         kind: Kind::Bytes {
             default: 64 << 20,
             min: 1 << 20,

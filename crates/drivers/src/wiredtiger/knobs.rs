@@ -49,9 +49,9 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "checkpoint_wait",
-        summary: "Seconds from the end of one checkpoint to the next; 0 is none by time. \
-                  WiredTiger's own default is 0, so that the log grows until the database is \
-                  closed; 60 is MongoDB's.",
+        summary: "Seconds from the end of one checkpoint to the next; 0: no checkpoints by \
+            time. WiredTiger's own default is 0: the log grows until the database is closed. \
+            MongoDB's is 60.",
         gives_up: "longer: disk for the log and time to recover; shorter: writing pages again",
         kind: Kind::Integer {
             default: 60,
@@ -62,8 +62,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "checkpoint_log_size",
-        summary: "Log written from one checkpoint to the next; 0 is none by size. At least \
-                  log_file_max counts.",
+        summary: "Log size from one checkpoint to the next; 0: no checkpoints by size. Values \
+            below log_file_max count as log_file_max.",
         gives_up: "as checkpoint_wait",
         kind: Kind::Bytes {
             default: 0,

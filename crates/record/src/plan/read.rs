@@ -395,10 +395,7 @@ impl Reader<'_> {
 
     fn mismatch(&self, item: &Item<'_>, wanted: &str) -> Error {
         let found = item.get_ref().type_str();
-        self.wrong(
-            item.span(),
-            format!("here stands {found}; {wanted} is wanted"),
-        )
+        self.wrong(item.span(), format!("found {found}; expected {wanted}"))
     }
 
     fn wrong(&self, at: Range<usize>, message: impl Into<String>) -> Error {
@@ -514,7 +511,7 @@ note = "shorter"
     const BAD_LINES: &[(&str, &str)] = &[
         ("workers = 0", "workers is 0; it must be between 1 and 1024"),
         ("workers = []", "the list is empty"),
-        ("workers = \"four\"", "a whole number is wanted"),
+        ("workers = \"four\"", "expected a whole number"),
         ("repeat = 0", "repeat is 0"),
         ("repeat = 99999999999999999999", "too large"),
         ("seed = -1", "seed must be 0 or more"),
@@ -524,11 +521,11 @@ note = "shorter"
         ("worker_kind = \"thread\"", "did you mean 'threads'"),
         ("unsupported = \"leave_out\"", "did you mean 'leave-out'"),
         ("name = \"a/b\"", "is no name for a plan"),
-        ("engines = 3", "a text in quotes is wanted"),
-        ("settings = 3", "a table is wanted"),
+        ("engines = 3", "expected a text in quotes"),
+        ("settings = 3", "expected a table"),
         (
             "settings.start = 2026-01-01",
-            "a number, a text in quotes, true or false is wanted",
+            "expected a number, a text in quotes, true or false",
         ),
         ("knobs.map_size = 3", "names no engine"),
         (
@@ -553,7 +550,7 @@ note = "shorter"
         ("start = \"cool\"", "did you mean 'cold'"),
         ("when = [{settings = {}}]", "lacks 'note'"),
         ("when = [{note = \"a\"}]", "lacks 'settings'"),
-        ("crash_and_recover = \"yes\"", "true or false is wanted"),
+        ("crash_and_recover = \"yes\"", "expected true or false"),
         ("ledger = \"cumulativ\"", "did you mean 'cumulative'"),
         ("ledger = \"one-at-a-time\"", "has no [[step]]"),
         ("step = 3", "[[step]]"),

@@ -107,7 +107,7 @@ impl Beside {
         }
         let placed = columns.iter().find(|column| column.at.is_some());
         match (&self.across, placed) {
-            (None, Some(column)) => Err(format!("column '{}' stands at no dimension", column.name)),
+            (None, Some(column)) => Err(format!("column '{}' has no dimension", column.name)),
             _ => Ok(()),
         }
     }

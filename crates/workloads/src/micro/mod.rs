@@ -167,8 +167,8 @@ impl Job for MicroJob {
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
         match self.problem.deletes() {
             true => Err(
-                "of a test that deletes it cannot tell what a crash has taken: choose one that \
-                 fills, overwrites or reads, or leave crash_and_recover out"
+                "with deletes it cannot verify what a crash lost: choose a test that \
+                    fills, overwrites or reads, or remove crash_and_recover"
                     .to_owned(),
             ),
             false => Ok(()),

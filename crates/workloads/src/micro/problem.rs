@@ -203,14 +203,14 @@ impl Problem {
             Test::Read | Test::Pass { .. } | Test::Missing | Test::Seek
         ) {
             return Err(format!(
-                "{name} takes no writers and no scanners beside; leave them out, or choose a test \
-                 that reads"
+                "{name} does not support writers or scanners; remove them, or choose a test \
+                    that reads"
             ));
         }
         if conditions.duration_s.is_none() || settings.unsigned("operations") > 0 {
             return Err(format!(
-                "{name} runs for a time, since who writes or scans beside its readers has no end; \
-                 give a duration and leave operations out"
+                "{name} needs a duration, because its writers and scanners have no end; set \
+                    duration and remove operations"
             ));
         }
         Ok(())
@@ -225,8 +225,7 @@ impl Problem {
         let hot = name == "read-hot";
         if distribution != "uniform" && (hot || !chooses && self.writers == 0) {
             return Err(format!(
-                "{name} has a way of its own to choose records; leave \
-                 distribution={distribution} out"
+                "{name} chooses records itself; remove distribution={distribution}"
             ));
         }
         Ok(())
@@ -442,7 +441,7 @@ fn test(name: &str, settings: &Resolved) -> Result<Test, String> {
     let sum = mix.sum();
     if sum > 100 {
         return Err(format!(
-            "the percentages add up to {sum}; give 100 or less, the rest being reads"
+            "the percentages add up to {sum}; the maximum is 100, and the rest are reads"
         ));
     }
     if name != "mix" && sum > 0 {
@@ -461,8 +460,8 @@ fn test(name: &str, settings: &Resolved) -> Result<Test, String> {
         "delete-random" => Test::Delete,
         "mix" if sum == 0 => {
             return Err(
-                "a mix needs a percentage; give update_percent, insert_percent, delete_percent \
-                 or scan_percent, the rest being reads"
+                "a mix needs a percentage: set update_percent, insert_percent, delete_percent \
+                    or scan_percent; the rest are reads"
                     .to_owned(),
             );
         }

@@ -103,7 +103,10 @@ fn limits(ended: &Ended) -> &'static str {
     };
     match (knows(Knowledge::Nothing), knows(Knowledge::Rising)) {
         (true, _) => "; whether stale is not known, several processes having written",
-        (_, true) => "; that versions do not fall stands for fresh, another process having written",
+        (_, true) => {
+            "; fresh is checked as versions that never fall, because another process \
+            wrote"
+        }
         _ => "",
     }
 }

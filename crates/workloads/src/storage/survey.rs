@@ -84,7 +84,7 @@ impl Survey {
                 let expected = next.get(header.writer as usize).copied().flatten();
                 if header.index != index || expected.is_some_and(|it| it != header.sequence) {
                     self.complain(format!(
-                        "record {index} is number {} of worker {} and says that it is {}",
+                        "record {index}: expected number {} of worker {}, found {}",
                         header.sequence, header.writer, header.index
                     ));
                     return;

@@ -170,8 +170,8 @@ impl Workload for ThreeN1 {
         }
         if commit == Commit::Block && conditions.rate.is_some() {
             return Err(
-                "with commit=per-block no start has a commit of its own to keep a rate; choose \
-                 per-store or per-start"
+                "a rate needs one commit per start or per store, which commit=per-block does \
+                    not have; choose per-store or per-start"
                     .to_owned(),
             );
         }

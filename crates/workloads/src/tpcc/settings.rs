@@ -132,7 +132,7 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn of(resolved: &Resolved, conditions: &Conditions) -> Result<Self, String> {
-        let unknown = |name: &str| format!("no such {name} '{}'", resolved.text(name));
+        let unknown = |name: &str| format!("unknown {name} '{}'", resolved.text(name));
         let cardinality = Cardinality::named(resolved.text("cardinality"))
             .ok_or_else(|| unknown("cardinality"))?;
         let is_paced = resolved.text("pacing") == "tpc";

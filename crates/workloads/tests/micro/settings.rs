@@ -40,7 +40,7 @@ fn what_does_not_go_together_is_refused_with_what_would() {
         ("update_percent", "60"),
         ("scan_percent", "41"),
     ];
-    assert!(refused(&mix).contains("add up to 101; give 100 or less"));
+    assert!(refused(&mix).contains("add up to 101; the maximum is 100"));
     assert!(refused(&[("test", "mix")]).contains("needs a percentage"));
     assert!(refused(&[("update_percent", "1")]).contains("write test=mix"));
     let fill = ("test", "fill-random");

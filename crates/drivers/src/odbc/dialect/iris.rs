@@ -42,8 +42,8 @@ pub(super) static MANNER: Manner = Manner {
         make: &[],
         check: Some(Check {
             query: "SELECT %SYSTEM_SQL.DefaultSchema()",
-            hint: "unqualified names must lie in a schema of this program's own: have the owner of \
-                   the server set the default schema of this user to trueput",
+            hint: "unqualified names must be in a separate schema: ask the server's \
+                administrator to set this user's default schema to trueput",
         }),
         tables: "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES \
                  WHERE LOWER(TABLE_SCHEMA) = 'trueput'",

@@ -17,8 +17,8 @@ impl Connection {
         let password = || {
             address.password()?.ok_or_else(|| {
                 Error::engine(format!(
-                    "{address} wants a password: give it in ~/.pgpass, in the environment variable \
-                     PGPASSWORD, or as the option password_file=PATH"
+                    "{address} requires a password: set it in ~/.pgpass, in the environment \
+                        variable PGPASSWORD, or as the option password_file=PATH"
                 ))
             })
         };
@@ -38,8 +38,8 @@ impl Connection {
             }
             10 => self.authenticate_by_scram(address, &body[4..], password()?.as_bytes()),
             _ => Err(Error::Unsupported(format!(
-                "{address} wants a way of authentication that is not spoken here (number {kind}): \
-                 allow scram-sha-256 or md5 in its pg_hba.conf"
+                "{address} requires an authentication method that trueput does not support \
+                    (number {kind}): allow scram-sha-256 or md5 in its pg_hba.conf"
             ))),
         }
     }

@@ -36,8 +36,8 @@ fn told(address: &SocketAddr, error: &Error) -> Error {
     let kind = error.kind();
     let text = match kind {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => format!(
-            "{address} does not answer: check the host and the port, and whether a firewall drops \
-             what is sent there"
+            "{address} does not respond: check the host and the port, and whether a firewall \
+                drops the packets"
         ),
         _ => error.to_string(),
     };
@@ -56,7 +56,7 @@ mod tests {
         let why = among(&[silent.address()], patience)
             .unwrap_err()
             .to_string();
-        let named = format!("{} does not answer", silent.address());
+        let named = format!("{} does not respond", silent.address());
         assert!(why.contains(&named) && why.contains("firewall"), "{why}");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let live = listener.local_addr().unwrap();

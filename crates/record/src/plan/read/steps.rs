@@ -63,7 +63,7 @@ impl Reader<'_> {
         match table.get("ledger") {
             Some(item) if plan.steps.is_empty() => Err(self.wrong(
                 item.span(),
-                "the plan says what its steps stand on and has no [[step]]; add some",
+                "the plan sets how steps build on each other but has no [[step]]; add one",
             )),
             _ => Ok(()),
         }

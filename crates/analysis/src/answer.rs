@@ -24,12 +24,13 @@ pub use verdict::{RankingVerdict, RowVerdict};
 
 use crate::disturbance;
 use crate::inference::{Interval, Noise};
+use crate::isolation;
 use crate::rankings::{HARNESS_ENGINE, Ranking, Unranked, rankings};
 use crate::report::Report;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use subject::subjects;
-use trueput_record::WorkerKind;
+use trueput_record::{Conditions, WorkerKind};
 
 /// What a run found, without prose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +39,9 @@ pub struct Answer {
     pub name: String,
     /// What became of the plan's trials.
     pub trials: TrialCounts,
+    /// What all trials have in common and is not the default: settings and run conditions, as name
+    /// and value.
+    pub common: Vec<(String, String)>,
     /// One for each ranking that has at least two contenders, in the plan's order.
     pub rankings: Vec<RankingAnswer>,
     /// Figures that are in no ranking.
@@ -85,6 +89,9 @@ pub struct RankingAnswer {
     pub verdict: RankingVerdict,
     /// Names of the contenders that are not shown to differ from the leader.
     pub tied: Vec<String>,
+    /// Where the leader's isolation is weaker than that of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weaker_isolation: Option<WeakerIsolation>,
     /// How many times the second's rate the leader's rate is (of a ranking at one rate: how many
     /// times the leader's response time the second's is), with the interval that the verdict used;
     /// without one (low, high and level are `None`) for fewer than three repeats.
@@ -92,6 +99,15 @@ pub struct RankingAnswer {
     /// The smallest difference that the repeats of all tied contenders would show four times in
     /// five, as a ratio above 1; `None` where nothing is tied or it is not known.
     pub smallest_ratio: Option<f64>,
+}
+
+/// That the leader's transactions are less isolated than those of others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WeakerIsolation {
+    /// The leader's isolation level, in a word.
+    pub level: String,
+    /// The contenders whose isolation prevents anomalies that the leader's permits.
+    pub stronger: Vec<String>,
 }
 
 impl RankingAnswer {
@@ -110,9 +126,10 @@ impl RankingAnswer {
 /// A ratio, with the interval that a verdict used where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Share {
-    /// The best guess: where there is an interval, the one that the interval belongs to.
+    /// The ratio of the medians that stand beside it.
     pub estimate: f64,
-    /// The interval; `None` for fewer than three repeats on a side.
+    /// The interval that the verdict used, of the repeats in pairs; `None` for fewer than three
+    /// repeats on a side.
     pub interval: Option<Interval>,
 }
 
@@ -192,6 +209,7 @@ impl Answer {
         Self {
             name: report.manifest.name.clone(),
             trials: trial_counts(report),
+            common: common(report),
             next_steps: next_step::next_steps(report, &ranked),
             rankings: ranked,
             not_ranked: told().flat_map(not_ranked).collect(),
@@ -261,6 +279,7 @@ fn ranking_answer(
             None => ratio.inverse(),
         }),
         smallest_ratio: smallest,
+        weaker_isolation: isolation::weaker(ranking),
         not_comparable: rows::unplaced(ranking, &ranking.not_comparable),
         rows,
         verdict,
@@ -312,6 +331,28 @@ fn failure_kind(trial: &Unranked, name: String) -> FailureKind {
         contenders: vec![name],
         trials: 1,
     }
+}
+
+/// Settings and conditions away from the default that every trial has alike.
+fn common(report: &Report) -> Vec<(String, String)> {
+    let specs = || report.manifest.trials.iter();
+    let Some(first) = specs().next() else {
+        return Vec::new();
+    };
+    let changed = report.manifest.changed_settings.get(&first.workload);
+    let setting = |name: &String| {
+        let value = first.settings.get(name)?;
+        let alike = specs().all(|spec| spec.settings.get(name) == Some(value));
+        alike.then(|| (name.clone(), value.to_string()))
+    };
+    let usual = Conditions::default().named();
+    let conditions = first.conditions.named().into_iter().zip(usual);
+    let condition = |(this, usual): ((&'static str, String), _)| {
+        let alike = specs().all(|spec| spec.conditions.named().contains(&this));
+        (this != usual && alike).then(|| (this.0.to_owned(), this.1))
+    };
+    let settings = changed.into_iter().flatten().filter_map(setting);
+    settings.chain(conditions.filter_map(condition)).collect()
 }
 
 /// The engines that ran threads, where others ran processes.

@@ -111,7 +111,8 @@ fn differing<'a>(all: impl Iterator<Item = &'a Conditions>) -> BTreeSet<&'static
 }
 
 /// By contender, the shortest name that tells the builds of its engine apart: the engine, else its
-/// version too, else the library's file name too, else what the plan said.
+/// version too, else the library's file name too, else the folder by which files of one name differ,
+/// else what the plan said.
 fn build_names(trials: &[&TrialRecord]) -> BTreeMap<String, String> {
     let mut engines: BTreeMap<&str, Builds<'_>> = BTreeMap::new();
     for trial in trials {
@@ -148,10 +149,46 @@ fn told_apart(engine: &str, builds: &Builds<'_>) -> BTreeMap<String, String> {
     };
     let by_version = each(builds, |key, report| report.map_or(key.clone(), version));
     let by_file = each(builds, |key, report| report.map_or(key.clone(), with_file));
+    let folders = telling_folders(builds);
+    let by_folder = each(builds, |key, report| {
+        let folder = folders.get(key).zip(report);
+        folder.map_or(key.clone(), |(folder, report)| {
+            format!("{} ({folder}/…)", version(report))
+        })
+    });
     let as_given = each(builds, |key, _| key.clone());
     let unique = |named: &BTreeMap<String, String>| {
         named.values().collect::<BTreeSet<_>>().len() == named.len()
     };
-    let mut ways = [by_version, by_file].into_iter();
+    let mut ways = [by_version, by_file, by_folder].into_iter();
     ways.find(unique).unwrap_or(as_given)
+}
+
+/// By build, the folder nearest to its file that is not the same for all: `old` of `/a/old/lib/x.so`,
+/// where another is `/a/new/lib/x.so`.
+fn telling_folders(builds: &Builds<'_>) -> BTreeMap<String, String> {
+    let paths = builds.iter().filter_map(|(key, report)| {
+        let path = Path::new(&(*report)?.origin);
+        let folders = path.parent()?.iter().rev();
+        let folders = folders.map(|folder| folder.to_string_lossy().into_owned());
+        Some((key, folders.collect::<Vec<_>>()))
+    });
+    let paths: Vec<_> = paths.collect();
+    let differs = |depth: &usize| {
+        let mut at = paths.iter().map(|(_, folders)| folders.get(*depth));
+        let first = at.next();
+        at.any(|folder| Some(folder) != first)
+    };
+    let deepest = paths
+        .iter()
+        .map(|(_, folders)| folders.len())
+        .max()
+        .unwrap_or(0);
+    let Some(depth) = (0..deepest).find(differs) else {
+        return BTreeMap::new();
+    };
+    let named = paths.into_iter();
+    named
+        .filter_map(|(key, folders)| Some((key.clone(), folders.get(depth)?.clone())))
+        .collect()
 }

@@ -1,5 +1,6 @@
 //! The isolation that contenders state: how rankings show it, and are split by it.
 
+use crate::answer::WeakerIsolation;
 use crate::cells::Cell;
 use crate::rankings::{HARNESS_ENGINE, Ranking};
 use trueput_record::{Isolation, Phenomenon, TrialRecord, Value};
@@ -75,6 +76,16 @@ fn stronger(ranking: &Ranking) -> Vec<&Cell> {
 fn lacking(one: &Cell, other: &Cell) -> impl Iterator<Item = Phenomenon> {
     let both = one.isolation.zip(other.isolation).into_iter();
     both.flat_map(|(one, other)| one.lacks(other))
+}
+
+/// Who is better isolated than the leader; `None` where nobody is.
+pub(crate) fn weaker(ranking: &Ranking) -> Option<WeakerIsolation> {
+    let stronger = stronger(ranking);
+    let leader = ranking.cells.first().filter(|_| !stronger.is_empty())?;
+    Some(WeakerIsolation {
+        level: word(leader.isolation).to_owned(),
+        stronger: stronger.iter().map(|cell| cell.name()).collect(),
+    })
 }
 
 /// That the leader of a ranking permits what contenders behind it proscribe: their places are not

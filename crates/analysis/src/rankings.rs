@@ -50,6 +50,9 @@ pub struct Ranking {
     pub notes: Vec<String>,
     /// The kind of operation whose rate the cells are sorted by.
     pub headline: String,
+    /// Whether the workload itself names it; a mix of operations has none.
+    #[serde(skip)]
+    pub has_own_headline: bool,
     /// The rate that all of its trials were asked for, per second: then the cells are sorted by how
     /// long users waited. `None` where one had none or another.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,6 +242,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         is_split: manifest.split_by.is_some(),
         notes: notes.into_iter().collect(),
         headline,
+        has_own_headline: manifest.headlines.contains_key(&spec.workload),
         rate_per_s,
         cells,
         not_comparable,

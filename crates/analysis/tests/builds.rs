@@ -85,8 +85,20 @@ fn builds_of_one_version_are_told_apart_by_file_else_by_path() {
         rocksdb(0, "1.23", NEW, false, false),
         rocksdb(1, "1.23", same_name, true, false),
     ]);
+    assert!(text.contains("| rocksdb 1.23 (elsewhere/…) |"), "{text}");
+    let [old, new] = [
+        "/builds/old/lib/librocksdb.so",
+        "/builds/new/lib/librocksdb.so",
+    ];
+    let text = terminal(
+        &report(vec![
+            rocksdb(0, "1.23", old, true, false),
+            rocksdb(1, "1.23", new, true, false),
+        ]),
+        80,
+    );
     assert!(
-        text.contains("| rocksdb@/elsewhere/librocksdb.so |"),
+        text.contains("rocksdb 1.23 (old/…)") && text.contains("rocksdb 1.23 (new/…)"),
         "{text}"
     );
 }

@@ -66,6 +66,10 @@ pub struct RunManifest {
     /// of the knobs that differ between trials of the plan; empty in older runs.
     #[serde(default)]
     pub gives_up: BTreeMap<String, String>,
+    /// By workload, the names of the settings that some trial has away from the default; empty in
+    /// older runs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed_settings: BTreeMap<String, Vec<String>>,
     /// The folder for databases, where the user named one: a resumed run finds there what a killed
     /// one left.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,9 +12,11 @@ use crate::{Error, Event, Options, Registry, conformance, host};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use trueput_engine::knob::resolve;
 use trueput_engine::secret::hidden;
 use trueput_record::folder::{Enough, RunEnd};
 use trueput_record::measurement::Outcome;
+use trueput_record::trial::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec, histogram};
 
 /// The name of the default work folder, in the run folder.
@@ -72,6 +74,7 @@ pub fn create_run(
             command.into_iter().map(|word| hidden(&word)).collect(),
         ),
         headlines: headlines(&trials, registry),
+        changed_settings: changed_settings(&trials, registry),
         gives_up: gives_up(&trials, registry),
         work: options.work.as_deref().map(absolute),
         until: options.until.as_ref().map(RepeatRule::as_stated),
@@ -160,6 +163,38 @@ fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Stri
         .map(|(name, workload)| (name.to_owned(), workload.info().headline.to_owned()))
         .filter(|(_, headline)| !headline.is_empty())
         .collect()
+}
+
+/// By workload, the settings that some trial has away from the default, in the workload's order.
+fn changed_settings(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
+    let mut changed = BTreeMap::new();
+    for spec in trials {
+        if changed.contains_key(&spec.workload) {
+            continue;
+        }
+        let Ok(workload) = registry.workload(&spec.workload) else {
+            continue;
+        };
+        let defaults = resolve(&spec.workload, workload.settings(), &Settings::new());
+        let Ok(defaults) = defaults else {
+            continue;
+        };
+        let differs = |name: &str| {
+            let mut same = trials
+                .iter()
+                .filter(|other| other.workload == spec.workload);
+            same.any(|other| other.settings.get(name) != defaults.as_settings().get(name))
+        };
+        let names = workload.settings().iter().map(|setting| setting.name);
+        let names: Vec<_> = names
+            .filter(|name| differs(name))
+            .map(str::to_owned)
+            .collect();
+        if !names.is_empty() {
+            changed.insert(spec.workload.clone(), names);
+        }
+    }
+    changed
 }
 
 /// By `ENGINE.KNOB`, what turning the knob gives up, of the knobs that differ between trials of an

@@ -147,6 +147,37 @@ fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
             &["report", "--p99", "x"],
             &["trueput: unexpected argument '--p99' found; see 'trueput report --help'\n"],
         ),
+    ];
+    assert_refused(&Bench::new(), cases);
+}
+
+#[test]
+fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "--resume", "x", "--engine", "lmdb", "--repeat", "9"],
+            &[
+                "'--resume <RUN>' cannot be used with",
+                "--engine <ENGINE>",
+                "--repeat <N>",
+            ],
+        ),
+        (
+            &[
+                "run",
+                "--resume",
+                "x",
+                "--knob",
+                "lmdb.map_size=1GiB",
+                "--seed",
+                "1",
+            ],
+            &[
+                "'--resume <RUN>' cannot be used with",
+                "--knob",
+                "--seed <N>",
+            ],
+        ),
         (
             &["engines", "lmdb"],
             &["trueput: unexpected argument 'lmdb' found; see 'trueput engines --help'\n"],

@@ -61,10 +61,10 @@ fn a_run_and_its_report_end_with_an_answer_that_fits_one_screen() {
     let whole = stdout(&bench.run(&["report", &a]));
     let lines = screen(&whole, 80);
     assert!(
-        lines[2].starts_with("process: commits survive kills"),
+        lines[3].starts_with("process: commits survive kills"),
         "{whole}"
     );
-    assert!(lines[4].starts_with("1  lmdb"), "{whole}");
+    assert!(lines[5].starts_with("1  lmdb"), "{whole}");
     assert!(whole.contains("lmdb leads: sqlite reaches"), "{whole}");
     assert!(whole.contains(&format!("run folder: {a}")), "{whole}");
     screen(&stdout(&bench.run(&["report", &a, "--width", "40"])), 40);

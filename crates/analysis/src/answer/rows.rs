@@ -119,14 +119,7 @@ fn rate(cell: &Cell) -> f64 {
 
 /// What a cell reaches of the leader's rate, or takes of its response time.
 pub(super) fn share(ranking: &Ranking, cell: &Cell) -> Option<Share> {
-    let interval = verdict::comparison(ranking, cell).and_then(|compared| compared.ratio);
-    if let Some(interval) = interval {
-        return Some(Share {
-            estimate: interval.estimate,
-            interval: Some(interval),
-        });
-    }
-    let median = match ranking.rate_per_s {
+    let estimate = match ranking.rate_per_s {
         None => cell.relative_to_best,
         Some(_) => {
             let time = |cell: &Cell| Some(cell.at_rate.as_ref()?.response_p99_ns.median);
@@ -137,13 +130,26 @@ pub(super) fn share(ranking: &Ranking, cell: &Cell) -> Option<Share> {
                 .map(|(a, b)| b / a)
         }
     };
-    median.map(|estimate| Share {
-        estimate,
-        interval: None,
+    Some(Share {
+        estimate: estimate?,
+        interval: verdict::comparison(ranking, cell).and_then(|compared| compared.ratio),
     })
 }
 
-/// The response time of an open loop, the latency of commits, or that of the headline operation.
+/// The kind of operation that takes longest in the first cell: of a mix, the one that commits.
+fn slowest_kind(ranking: &Ranking) -> &str {
+    let first = ranking.cells.first().or(ranking.not_comparable.first());
+    let operations = first
+        .or(ranking.harness.first())
+        .map(|cell| &cell.figures.operations);
+    let timed = operations.into_iter().flatten();
+    let timed = timed.filter_map(|one| Some((one.p99_ns?, one.kind.as_str())));
+    let slowest = timed.max_by(|one, other| one.0.total_cmp(&other.0));
+    slowest.map_or(&ranking.headline, |(_, kind)| kind)
+}
+
+/// The response time of an open loop; else the latency of commits, of the headline operation, or, of
+/// a mix, of its slowest kind.
 fn latency(ranking: &Ranking, cell: &Cell) -> Option<LatencyFigure> {
     if let (Some(_), Some(at_rate)) = (ranking.rate_per_s, &cell.at_rate) {
         return Some(LatencyFigure {
@@ -161,5 +167,8 @@ fn latency(ranking: &Ranking, cell: &Cell) -> Option<LatencyFigure> {
             is_response: false,
         })
     };
-    of(COMMIT).or_else(|| of(&ranking.headline))
+    of(COMMIT).or_else(|| match ranking.has_own_headline {
+        true => of(&ranking.headline),
+        false => of(slowest_kind(ranking)),
+    })
 }

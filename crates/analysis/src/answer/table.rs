@@ -1,7 +1,7 @@
 //! The columns of an answer's rows: the same widths for all rankings, so that they can be read down.
 
 use super::layout::{cut_middle, shown, width};
-use super::{AnswerRow, RankingAnswer, RowVerdict, Share};
+use super::{AnswerRow, RankingAnswer, RankingVerdict, RowVerdict, Share};
 use crate::text_width::{padded, set_right};
 use crate::units::{nanoseconds, number};
 
@@ -113,7 +113,10 @@ fn titles(ranking: &RankingAnswer) -> Cells {
 
 fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
     let at_rate = ranking.subject.rate_per_s.is_some();
-    let share = match (row.verdict, row.of_leader) {
+    // Without an order there is no leader to compare with.
+    let has_order = ranking.verdict != RankingVerdict::NoOrder;
+    let share = match (row.verdict, row.of_leader.filter(|_| has_order)) {
+        _ if !has_order => String::new(),
         (RowVerdict::RateNotKept, _) => "not kept".to_owned(),
         (RowVerdict::Leader, _) if at_rate => "1x".to_owned(),
         (RowVerdict::Leader, _) => "100 %".to_owned(),
@@ -122,7 +125,7 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
     };
     let interval = row
         .of_leader
-        .filter(|_| row.verdict != RowVerdict::RateNotKept);
+        .filter(|_| has_order && row.verdict != RowVerdict::RateNotKept);
     let rank = row
         .rank
         .map_or_else(|| "–".to_owned(), |rank| rank.to_string());

@@ -75,6 +75,8 @@ impl Answer {
     /// What ran, and what disturbed it.
     fn head(&self, columns: usize) -> Vec<Line> {
         let mut lines = vec![(Paint::Plain, cut_end(&shown(&words::counts(self)), columns))];
+        let common = words::common(self).into_iter();
+        lines.extend(common.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
         let troubles = [words::damaged(self), words::disturbed(self)];
         for text in troubles.into_iter().flatten() {
             let text = wrapped(&shown(&text), columns, "", MOST_WRAPPED).into_iter();
@@ -221,11 +223,15 @@ impl<'a> RankingBlock<'a> {
         if previous.is_none_or(|previous| grid.header(previous) != header) {
             before.push((Paint::Plain, header));
         }
-        let mut sentence = shown(&words::certainty(ranking));
-        if has_crossed_shares(ranking) {
-            sentence = format!("{sentence} {}", words::OF_BEST);
-        }
-        let sentence = wrapped(&sentence, columns, "", MOST_WRAPPED + 1).into_iter();
+        let sentence = shown(&words::certainty(ranking));
+        let mut sentence = wrapped(&sentence, columns, "", MOST_WRAPPED);
+        let weaker = words::weaker_isolation(ranking).map(|text| shown(&text));
+        sentence.extend(
+            weaker
+                .into_iter()
+                .flat_map(|text| wrapped(&text, columns, "", 2)),
+        );
+        let sentence = sentence.into_iter();
         let rows = ranking.rows.iter().chain(&ranking.not_comparable);
         Self {
             rows: rows.map(|row| grid.row(ranking, row)).collect(),
@@ -278,13 +284,6 @@ impl<'a> RankingBlock<'a> {
             (true, None) => format!(" ({:.0} to {:.0} % of {leader})", low * 100.0, high * 100.0),
         }
     }
-}
-
-/// Whether the shares of the leader's rate are in another order than the rates.
-fn has_crossed_shares(ranking: &RankingAnswer) -> bool {
-    let shares = ranking.rows.iter().filter_map(|row| row.of_leader);
-    let shares: Vec<_> = shares.map(|share| share.estimate).collect();
-    ranking.subject.rate_per_s.is_none() && !shares.is_sorted_by(|a, b| a >= b)
 }
 
 /// How many rows each ranking shows so that all fit; `None` where not even the fewest do.

@@ -95,7 +95,13 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
                     }
                     _ => certainty::why(leader, cell, noise),
                 };
-                RowVerdict::Tied(why.unwrap_or(Tie::Noise))
+                RowVerdict::Tied(match why.unwrap_or(Tie::Noise) {
+                    // Repeats that a factor of two would not move show no tie.
+                    Tie::Noise if compared.smallest_ratio.is_some_and(|it| it > 2.0) => {
+                        Tie::TooFewRepeats
+                    }
+                    why => why,
+                })
             }
         }
     };

@@ -1,6 +1,6 @@
 //! The sentences of an answer: how certain an order is, what failed, what to do next.
 
-use super::table::share_text;
+use super::table::{interval_text, share_text};
 use super::{
     Answer, FailureKind, NextStep, NotRankedReason, RankingAnswer, RankingVerdict, RowVerdict,
     Share,
@@ -12,9 +12,27 @@ use trueput_record::VerifyLevel;
 /// More names than these are counted instead.
 const MOST_NAMES: usize = 3;
 
-/// Why a contender can have the higher rate and the lower share.
-pub(super) const OF_BEST: &str = "\"of best\" compares repeat with repeat, so it can differ from \
-    the ratio of the medians.";
+/// What all trials have in common.
+pub(super) fn common(answer: &Answer) -> Option<String> {
+    let pairs = answer
+        .common
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let pairs: Vec<_> = pairs.collect();
+    (!pairs.is_empty()).then(|| format!("With {}.", pairs.join(", ")))
+}
+
+/// That the leader permits anomalies that others prevent.
+pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
+    let weaker = ranking.weaker_isolation.as_ref()?;
+    let stronger: Vec<_> = weaker.stronger.iter().map(String::as_str).collect();
+    Some(format!(
+        "{} has weaker isolation ({}) than {}: --split-by isolation.",
+        ranking.leader().contender,
+        weaker.level,
+        listed(&stronger)
+    ))
+}
 
 /// Which workers were threads, where others were processes.
 pub(super) fn worker_kinds(answer: &Answer) -> Option<String> {
@@ -46,11 +64,15 @@ pub(super) fn disturbed(answer: &Answer) -> Option<String> {
 /// What is certain of a ranking and what is not, in one sentence.
 pub(super) fn certainty(ranking: &RankingAnswer) -> String {
     let tied: Vec<_> = ranking.tied.iter().map(String::as_str).collect();
+    let in_short = |reason| {
+        let slower = others_slower(ranking);
+        format!("{}{slower}.", tie(ranking, reason, &tied, listed))
+    };
     match ranking.verdict {
         RankingVerdict::Leader => leads(ranking),
-        RankingVerdict::SameWithin => tie(ranking, Tie::Same, &tied, listed),
-        RankingVerdict::TooNoisy => tie(ranking, Tie::Noise, &tied, listed),
-        RankingVerdict::TooFewRepeats => tie(ranking, Tie::TooFewRepeats, &tied, listed),
+        RankingVerdict::SameWithin => in_short(Tie::Same),
+        RankingVerdict::TooNoisy => in_short(Tie::Noise),
+        RankingVerdict::TooFewRepeats => in_short(Tie::TooFewRepeats),
         RankingVerdict::NoOrder => {
             "No order: the contenders differ by less than this disturbed machine's noise."
                 .to_owned()
@@ -68,14 +90,28 @@ pub(super) fn findings(ranking: &RankingAnswer) -> Vec<String> {
     ) {
         return vec![certainty(ranking)];
     }
+    let leader = ranking.leader().contender.as_str();
     let of_reason = |reason: Tie| {
         let tied = ranking.rows.iter();
         let tied = tied.filter(|row| row.verdict == RowVerdict::Tied(reason));
         let tied: Vec<_> = tied.map(|row| row.contender.as_str()).collect();
-        (!tied.is_empty()).then(|| tie(ranking, reason, &tied, all_listed))
+        (!tied.is_empty()).then(|| format!("{}.", tie(ranking, reason, &tied, all_listed)))
     };
     let reasons = [Tie::Noise, Tie::TooFewRepeats, Tie::Same].into_iter();
-    reasons.filter_map(of_reason).collect()
+    let mut sentences: Vec<_> = reasons.filter_map(of_reason).collect();
+    let slower = ranking
+        .rows
+        .iter()
+        .filter(|row| row.verdict == RowVerdict::Slower);
+    let slower: Vec<_> = slower.map(|row| row.contender.as_str()).collect();
+    if !slower.is_empty() {
+        let are = if slower.len() == 1 { "is" } else { "are" };
+        sentences.push(format!(
+            "Slower than {leader} {are} {}.",
+            all_listed(&slower)
+        ));
+    }
+    sentences
 }
 
 /// Why nothing is claimed of the leader and these contenders.
@@ -90,15 +126,14 @@ fn tie(
         .chain(tied.iter().copied())
         .collect();
     let (repeats, would_show) = (repeats(ranking), would_show(ranking));
-    let slower = others_slower(ranking);
     match reason {
-        Tie::Same => format!("{} are the same within 1 %.", listed(&all)),
+        Tie::Same => format!("{} are the same within 1 %", listed(&all)),
         Tie::Noise => format!(
-            "Tie: {repeats} show no difference between {}{would_show}{slower}.",
+            "Tie: {repeats} show no difference between {}{would_show}",
             listed(&all)
         ),
         Tie::TooFewRepeats => format!(
-            "Not certain: {repeats} cannot tell {leader} from {}{would_show}{slower}.",
+            "Not certain: {repeats} cannot tell {leader} from {}{would_show}",
             listed(tied)
         ),
     }
@@ -113,26 +148,34 @@ fn leads(ranking: &RankingAnswer) -> String {
     let Some(share) = second.of_leader else {
         return format!("{leader} leads.");
     };
-    let sure = confidence(share);
+    let at_rate = ranking.subject.rate_per_s.is_some();
+    let sure = confidence(share, at_rate);
     let name = &second.contender;
-    match ranking.subject.rate_per_s {
-        None => format!(
+    match at_rate {
+        false => format!(
             "{leader} leads: {name} reaches {} of its rate{sure}.",
             share_text(share, false)
         ),
-        Some(_) => format!(
+        true => format!(
             "{leader} responds first: {name} takes {} times as long{sure}.",
             number(share.estimate)
         ),
     }
 }
 
-/// The level of an interval, in brackets.
-fn confidence(share: Share) -> String {
+/// An interval and its level, in brackets.
+fn confidence(share: Share, at_rate: bool) -> String {
     share.interval.map_or_else(String::new, |interval| {
         // Rounded down: no interval has 100 %.
         let level = format!("{:.1}", (interval.level * 1_000.0).floor() / 10.0);
-        format!(" ({} % confidence)", level.trim_end_matches(".0"))
+        let ends = interval_text(share, at_rate);
+        let ends = ends.trim_matches(['(', ')']);
+        let ends = if at_rate {
+            ends.to_owned()
+        } else {
+            format!("{ends} %")
+        };
+        format!(" ({ends}, {} % confidence)", level.trim_end_matches(".0"))
     })
 }
 
@@ -268,11 +311,15 @@ pub(super) fn skipped(skipped: &[String]) -> Option<String> {
     match skipped {
         [] => None,
         [one] => Some(format!("Skipped: {one}")),
-        several => Some(format!(
-            "Skipped ({}): {}",
-            several.len(),
-            several.join("; ")
-        )),
+        several => {
+            // What somebody can change comes first.
+            let (fixed, open): (Vec<_>, Vec<_>) = several
+                .iter()
+                .map(String::as_str)
+                .partition(|one| one.contains(" does not support durability "));
+            let told = [open, fixed].concat().join("; ");
+            Some(format!("Skipped ({}): {told}", several.len()))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use trueput_analysis::answer::{
 use trueput_analysis::text_width::width;
 use trueput_analysis::{Format, Report, Style, merge};
 use trueput_record::folder::DamagedLine;
-use trueput_record::{Durability, Outcome, TrialRecord, Value, WorkerKind};
+use trueput_record::{Durability, Isolation, Outcome, TrialRecord, Value, WorkerKind};
 
 /// Repeats of a contender whose rates scatter by a hundredth.
 fn cell(cell: u32, engine: &str, level: Durability, rate: f64, repeats: u32) -> Vec<TrialRecord> {
@@ -359,8 +359,7 @@ fn of_two(first: &[f64], second: &[f64]) -> String {
 }
 
 #[test]
-fn shares_in_another_order_than_the_rates_are_explained() {
-    let explained = "compares repeat with repeat";
+fn shares_are_the_ratios_of_the_rates_beside_them() {
     // By medians redb is behind fjall; repeat by repeat it is ahead.
     let mut trials = Vec::new();
     for (number, engine, rates) in [
@@ -372,10 +371,80 @@ fn shares_in_another_order_than_the_rates_are_explained() {
             trials.push(valid(spec(number, engine, Durability::Sync, repeat), rate));
         }
     }
-    let crossed = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
-    assert!(crossed.contains(explained), "{crossed}");
-    let plain = of_two(&[100.0, 101.0, 102.0], &[50.0, 51.0, 52.0]);
-    assert!(!plain.contains(explained), "{plain}");
+    let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    assert!(
+        text.contains("fjall 90.0 45 %") && text.contains("redb 80.0 40 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_can_be_changed_is_told_first_of_what_was_skipped() {
+    let mut report = report(noisy(0, "lmdb", Durability::Sync, 1_000.0));
+    report
+        .manifest
+        .left_out
+        .push("xfs needs mkfs.xfs".to_owned());
+    let text = flat(&Answer::of(&report).render(Layout::default(), &[]));
+    assert!(
+        text.contains("Skipped (2): xfs needs mkfs.xfs; redb does not"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_all_trials_share_and_is_no_default_is_said_at_the_head() {
+    let mut trials = noisy(0, "lmdb", Durability::Sync, 1_000.0);
+    for trial in &mut trials {
+        trial.spec.conditions.memory_bytes = Some(256 << 20);
+        trial
+            .spec
+            .settings
+            .insert("block".to_owned(), Value::Integer(7));
+    }
+    let mut report = report(trials);
+    let changed = vec!["block".to_owned()];
+    report.manifest.changed_settings = [("threen1".to_owned(), changed)].into();
+    let text = Answer::of(&report).render(Layout::default(), &[]);
+    assert!(text.contains("\nWith block=7, memory=256 MiB.\n"), "{text}");
+}
+
+#[test]
+fn a_mix_shows_the_latency_of_its_slowest_kind() {
+    let mut trials = noisy(0, "lmdb", Durability::Sync, 1_000.0);
+    trials.extend(noisy(1, "redb", Durability::Sync, 500.0));
+    for trial in &mut trials {
+        let operations = &mut trial.measurement.as_mut().unwrap().operations;
+        let mut read = operations[0].clone();
+        "read".clone_into(&mut read.kind);
+        read.latency.p99_ns /= 2;
+        operations.insert(0, read);
+    }
+    let mut report = report(trials);
+    report.manifest.headlines.clear();
+    let text = Answer::of(&report).render(Layout::default(), &[]);
+    assert!(
+        text.contains("reads/s") && text.contains("p99 update"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_leader_of_weaker_isolation_is_said_to_be_so() {
+    let mut trials = noisy(0, "rocksdb", Durability::Sync, 2_000.0);
+    trials.extend(noisy(1, "lmdb", Durability::Sync, 1_000.0));
+    for trial in &mut trials {
+        let weak = trial.spec.engine == "rocksdb";
+        let level = if weak {
+            Isolation::ReadCommitted
+        } else {
+            Isolation::Serializable
+        };
+        trial.engine.as_mut().unwrap().isolation = Some(level);
+    }
+    let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    let said = "rocksdb has weaker isolation (read-committed) than lmdb: --split-by isolation.";
+    assert!(text.contains(said), "{text}");
 }
 
 #[test]

@@ -259,6 +259,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         left_out: vec!["redb does not support durability 'process'".to_owned()],
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         gives_up: Default::default(),
+        changed_settings: Default::default(),
         work: None,
         until: None,
         include_assertions: false,

@@ -100,6 +100,7 @@ pub fn manifest() -> RunManifest {
         host: host(),
         trials: vec![spec()],
         left_out: vec!["redb does not support durability 'process'".to_owned()],
+        changed_settings: Default::default(),
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         gives_up: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),

@@ -27,6 +27,23 @@ Examples:
   trueput run --resume results/20261121T204500Z-first-look";
 
 /// What `trueput run` is given.
+/// What a run that goes on has from its first part. The group `Choices` has no members for clap, since
+/// it holds another group.
+const OF_A_NEW_RUN: [&str; 12] = [
+    "what",
+    "engine",
+    "durability",
+    "workers",
+    "worker_kind",
+    "repeat",
+    "settings",
+    "knobs",
+    "verify",
+    "seed",
+    "name",
+    "Surroundings",
+];
+
 #[derive(Debug, Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Arguments {
@@ -44,7 +61,7 @@ pub struct Arguments {
         conflicts_with = "resume")]
     scale: Option<f64>,
     /// Continue an interrupted run; finished trials are not run again
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "Choices", "Surroundings"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN)]
     resume: Option<PathBuf>,
     /// Write each event as one line of JSON to standard output, and nothing else
     #[arg(long)]

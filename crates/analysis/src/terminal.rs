@@ -15,6 +15,9 @@ const NARROWEST: usize = 40;
 /// How wide prose is where the width is not known.
 const PROSE: usize = 100;
 
+/// Where a table is too wide, its cells with paths are tried at these widths.
+const PATHS: [usize; 4] = [40, 32, 26, 20];
+
 /// Writes the blocks, one empty line between two. Columns that there is no room for are said to be
 /// found by `--format csv`.
 pub fn render(blocks: &[Block], style: Style) -> String {
@@ -92,7 +95,9 @@ fn pieces(word: &str, longest: usize) -> Vec<&str> {
         // A character of two columns has no room in one.
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let fitting = text_width::beginning(rest, longest).len().max(first);
-        let (piece, after) = rest.split_at(fitting);
+        // A path is cut behind a slash.
+        let slash = rest[..fitting].rfind('/').filter(|_| fitting < rest.len());
+        let (piece, after) = rest.split_at(slash.map_or(fitting, |place| place + 1));
         pieces.push(piece);
         rest = after;
     }
@@ -124,7 +129,7 @@ fn fitted(table: &Table, width: usize, every_column: &str) -> Vec<String> {
     let mut lines = draw(&kept, None);
     while widest(&lines) > width {
         let Some((narrower, title)) = kept.without_most_dispensable() else {
-            lines = draw(&kept, Some(width));
+            lines = with_paths_broken(&kept, width).unwrap_or_else(|| draw(&kept, Some(width)));
             break;
         };
         left_out.push(title);
@@ -144,6 +149,19 @@ fn fitted(table: &Table, width: usize, every_column: &str) -> Vec<String> {
         lines.extend(wrap(&note, width, ""));
     }
     lines
+}
+
+/// The table with its long paths broken behind slashes, where that makes it fit.
+fn with_paths_broken(table: &Table, width: usize) -> Option<Vec<String>> {
+    let has_paths = table.rows.iter().flatten().any(|cell| cell.contains('/'));
+    let mut longest = PATHS.iter().filter(|_| has_paths).map(|longest| {
+        let mut broken = table.clone();
+        for cell in broken.rows.iter_mut().flatten() {
+            *cell = wrap(cell, *longest, "").join("\n");
+        }
+        draw(&broken, None)
+    });
+    longest.find(|lines| widest(lines) <= width)
 }
 
 fn draw(table: &Table, width: Option<usize>) -> Vec<String> {

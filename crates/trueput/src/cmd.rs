@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod check;
 pub mod clean;
 pub mod compare;
+pub mod compare_gate;
 pub mod completions;
 pub mod engines;
 pub mod export;

@@ -41,7 +41,9 @@ fn equal_runs_differ_in_nothing_and_a_slower_one_fails_where_it_is_to() {
         text.contains("sqlite, threen1, process, 4 workers: no significant difference"),
         "{text}"
     );
-    assert!(text.contains("separate runs"), "{text}");
+    let full = bench.run(&["compare", &a, &b, "--full"]);
+    assert!(stdout(&full).contains("separate runs"), "{text}");
+    assert!(!text.contains("separate runs"), "{text}");
     let far = bench.run(&["compare", &a, &b, "--fail-if-slower", "20%"]);
     assert_eq!(far.status.code(), Some(0), "{}", stderr(&far));
 }
@@ -267,7 +269,7 @@ fn a_damaged_line_is_named_and_a_run_without_trials_is_refused() {
     let file = Path::new(&b).join("trials.jsonl");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replacen("\"format\":1", "\"format\":", 1)).unwrap();
-    let output = bench.run(&["compare", &a, &b]);
+    let output = bench.run(&["compare", &a, &b, "--full"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(

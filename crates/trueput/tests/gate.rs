@@ -188,3 +188,39 @@ fn what_every_one_of_three_repeats_shows_to_be_far_slower_does_not_pass() {
         stderr(&passed)
     );
 }
+
+#[test]
+fn json_has_the_gate_with_the_sentences_of_standard_error() {
+    let bench = Bench::new();
+    let run = made(&bench);
+    let a = copied(&bench, &run, "a", |trial| set_rate(trial, 1.0));
+    let slower = copied(&bench, &run, "slower", |trial| set_rate(trial, 0.5));
+    let gate = |part: &str| {
+        let output = bench.run(&["compare", &a, &slower, "--json", "--fail-if-slower", part]);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output, document["gate"].clone())
+    };
+    let (output, failed) = gate("3%");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(failed["passed"], false);
+    assert_eq!(failed["limit"], 0.03);
+    let reasons = failed["reasons"].as_array().unwrap();
+    let said = stderr(&output);
+    let lines = reasons.iter().map(|reason| reason.as_str().unwrap());
+    for (reason, line) in lines.clone().zip(said.lines()) {
+        assert_eq!(line, format!("trueput: {reason}"));
+    }
+    assert!(
+        lines.count() > 0 && said.contains("significantly"),
+        "{said}"
+    );
+    // Both runs are of one program, whose engines are compiled in.
+    assert!(said.contains("; both sides ran the same library"), "{said}");
+    let (output, passed) = gate("90%");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(passed["passed"], true);
+    assert_eq!(passed["reasons"], serde_json::json!([]));
+    let plain = bench.run(&["compare", &a, &slower, "--json"]);
+    let plain: serde_json::Value = serde_json::from_slice(&plain.stdout).unwrap();
+    assert_eq!(plain.get("gate"), None);
+}

@@ -1,11 +1,10 @@
 //! What changed besides the result: machine, program, plan, version, knobs.
 
+use super::alike;
 use super::side::{Side, SideCell};
-use crate::statistics::median;
 use crate::units::{bytes, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use trueput_record::ceiling::Ceilings;
 use trueput_record::trial::Settings;
 use trueput_record::{TrialRecord, Value};
 
@@ -13,7 +12,7 @@ use trueput_record::{TrialRecord, Value};
 const CEILING_SCATTER: f64 = 0.10;
 
 /// What a change of a knob is called before the knob's name, and one that the engine reports.
-const KNOB: &str = "knob";
+pub(super) const KNOB: &str = "knob";
 const REPORTED: &str = "as the engine reports";
 
 /// Stands for the value of a setting that a side does not name.
@@ -98,39 +97,13 @@ pub(super) fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
 /// Ceilings of the machine that differ by more than their probes scatter: where a disk or the memory
 /// is not as fast as it was, a slower engine is no wonder.
 fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
-    type Probe = (&'static str, fn(&Ceilings) -> Option<f64>);
-    let probes: [Probe; 3] = [
-        ("ceiling: flushes/s, each alone", |all| {
-            Some(all.flush?.alone_per_s)
-        }),
-        ("ceiling: dependent reads of memory/s", |all| {
-            Some(all.memory.dependent_reads_per_s)
-        }),
-        ("ceiling: random reads of 4 KiB/s", |all| {
-            Some(all.blocks?.random_reads_per_s)
-        }),
-    ];
-    let circumstances = |trials: &[TrialRecord]| -> BTreeSet<(u32, u64)> {
-        let ceilings = trials.iter().filter_map(|trial| trial.ceilings.as_ref());
-        ceilings
-            .map(|all| (all.committers, all.commit_bytes))
-            .collect()
-    };
-    let both = circumstances(first);
-    let both: Vec<_> = both.intersection(&circumstances(second)).copied().collect();
-    let of = |trials: &[TrialRecord], probe: fn(&Ceilings) -> Option<f64>| {
-        let ceilings = trials.iter().filter_map(|trial| trial.ceilings.as_ref());
-        let alike = ceilings.filter(|all| both.contains(&(all.committers, all.commit_bytes)));
-        median(alike.filter_map(probe))
-    };
-    let differing = probes.into_iter().filter_map(|(what, probe)| {
-        let (one, other) = (of(first, probe)?, of(second, probe)?);
-        let apart = one > 0.0 && (other / one - 1.0).abs() > CEILING_SCATTER;
-        apart
-            .then(|| change(what, number(one), number(other)))
-            .flatten()
+    let limits = alike::limits(first, second).into_iter();
+    let differing = limits.filter(|limit| limit.rise().abs() > CEILING_SCATTER);
+    let changes = differing.filter_map(|limit| {
+        let (one, other) = (number(limit.first_per_s), number(limit.second_per_s));
+        change(&format!("ceiling: {}", limit.what), one, other)
     });
-    differing.collect()
+    changes.collect()
 }
 
 /// What changed between two cells: engine, version, library, knobs, settings that were named.

@@ -2,6 +2,8 @@
 //!
 //! [`Side::new`] says what stands on one side, [`compare_sides`] sets the sides against each other.
 
+mod alike;
+mod brief;
 mod changes;
 mod matching;
 mod narrate;
@@ -9,6 +11,7 @@ mod select;
 mod side;
 mod track;
 
+pub use alike::Limit;
 pub use changes::Change;
 pub use narrate::document;
 pub use select::{Selector, words};
@@ -16,6 +19,7 @@ pub use side::Side;
 pub(crate) use side::rate;
 pub(crate) use track::{Tracked, changed, tracked};
 
+use crate::answer::Layout;
 use crate::inference::{
     Comparison, Noise, Tie, claim_level, compare_among, compare_together, looks_slower,
     repeats_needed, suspicion_level, tie,
@@ -26,6 +30,7 @@ use crate::statistics::{Summary, median};
 use crate::units::{counted, number};
 use crate::{at_rate, disturbance, markdown, terminal};
 use matching::{Matched, matched};
+use narrate::document_with;
 use serde::Serialize;
 use side::SideCell;
 use std::collections::BTreeMap;
@@ -106,6 +111,9 @@ pub struct Compared {
     pub level: f64,
     /// What differs of machine, program and plan.
     pub changes: Vec<Change>,
+    /// The hardware limits that both runs measured; empty where both sides are of one run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// What came of it, cell by cell.
     pub results: Vec<CellResult>,
     /// What stands against each other and may not be compared, one sentence each.
@@ -175,6 +183,9 @@ pub struct CellResult {
     pub repeats_needed: Option<usize>,
     /// Trials of the second side that failed or are invalid, one phrase each.
     pub second_broken: Vec<String>,
+    /// Whether both sides ran the same library with the same knobs and settings, so that only the
+    /// machine or chance can make a difference.
+    pub same_library: bool,
     /// What differs of engine, version, knobs and circumstances.
     pub changes: Vec<Change>,
     /// Medians of other figures, without a verdict.
@@ -415,6 +426,7 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<Compared
         one_run,
         level: claim_level(comparisons),
         changes: changes::between_runs(first, second),
+        limits: alike::of_sides(first, second, one_run),
         results: pairs
             .iter()
             .map(|(one, other)| {
@@ -507,6 +519,7 @@ fn result(
         first_per_s,
         second_per_s,
         second_broken,
+        same_library: alike::same_library(first, second),
         changes: changes::between_cells(first, second),
         besides: besides(first, second),
     };
@@ -619,8 +632,9 @@ fn timed(
     latency.is_measured().then(|| figure(latency) as f64)
 }
 
-/// Writes comparisons, one after the other: `Format::Json` as one document, `Format::Markdown` for a
-/// comment on a change, anything else for a terminal. It ends with a newline.
+/// Writes comparisons in full, one after the other: `Format::Json` as one document,
+/// `Format::Markdown` for a comment on a change, anything else for a terminal. It ends with a
+/// newline.
 #[must_use]
 pub fn render(compared: &[Compared], format: Format, style: Style) -> String {
     let blocks = || compared.iter().flat_map(document).collect::<Vec<_>>();
@@ -631,5 +645,19 @@ pub fn render(compared: &[Compared], format: Format, style: Style) -> String {
         }
         Format::Markdown => markdown::render(&blocks()),
         _ => terminal::render_with(&blocks(), style, "--json"),
+    }
+}
+
+/// As [`render`], without what few need: one screen for a terminal, and in Markdown no knobs of
+/// different engines.
+#[must_use]
+pub fn render_usual(compared: &[Compared], format: Format, layout: Layout) -> String {
+    match format {
+        Format::Json => render(compared, format, Style::default()),
+        Format::Markdown => {
+            let blocks = compared.iter().flat_map(|it| document_with(it, false));
+            markdown::render(&blocks.collect::<Vec<_>>())
+        }
+        _ => brief::screen(compared, layout),
     }
 }

@@ -1,6 +1,8 @@
 //! What a comparison says, in blocks.
 
+use super::changes::KNOB;
 use super::{Beside, CellResult, Change, Compared, SideFacts};
+use crate::builds::WITH_ASSERTIONS;
 use crate::certainty::levels;
 use crate::columns::plural;
 use crate::document::{Block, Column, Table};
@@ -11,7 +13,7 @@ use crate::tpcc;
 use crate::units::{bytes, counted, nanoseconds, number, per_cent};
 use std::collections::BTreeSet;
 
-const NOTHING_CHANGED: &str = "No recorded change: same machine, same program.";
+pub(super) const NOTHING_CHANGED: &str = "No recorded change: same machine, same program.";
 
 const HOW_TO_READ: &str = "B/A is the ratio of the geometric mean rates of the compared repeats. \
     For open loops that kept the same rate, it is the ratio of p99 response times of the slowest \
@@ -26,6 +28,11 @@ const APART: &str = "A and B are separate runs, so changes of the machine betwee
 /// The whole comparison.
 #[must_use]
 pub fn document(compared: &Compared) -> Vec<Block> {
+    document_with(compared, true)
+}
+
+/// The comparison, with the knobs of different engines or without.
+pub(super) fn document_with(compared: &Compared, with_knobs: bool) -> Vec<Block> {
     let mut blocks = vec![
         Block::Heading(1, "trueput compare".to_owned()),
         Block::List(vec![
@@ -37,21 +44,16 @@ pub fn document(compared: &Compared) -> Vec<Block> {
     blocks.extend(tpcc::notice_block(
         workloads.map(|result| result.workload.as_str()),
     ));
+    blocks.extend(compared.same_library().map(Block::Text));
     let verdicts: Vec<_> = compared.results.iter().map(sentence).collect();
     blocks.push(Block::List(verdicts));
-    let mut warnings = explanations(compared.results.iter().flat_map(marks));
-    warnings.extend(
-        compared
-            .incomparable
-            .iter()
-            .map(|pair| format!("Not compared: {pair}.")),
-    );
-    warnings.extend(compared.uncounted.iter().cloned());
+    blocks.extend(disturbed(compared).into_iter().map(Block::Text));
+    let warnings = warnings(compared);
     if !warnings.is_empty() {
         blocks.push(Block::Warnings(warnings));
     }
     blocks.push(Block::Heading(2, "What changed".to_owned()));
-    blocks.extend(what_changed(compared));
+    blocks.extend(what_changed(compared, with_knobs));
     blocks.push(Block::Heading(2, "Results".to_owned()));
     blocks.push(Block::Text(HOW_TO_READ.to_owned()));
     if !compared.one_run {
@@ -77,13 +79,54 @@ pub fn document(compared: &Compared) -> Vec<Block> {
     blocks
 }
 
-/// The contenders of a result with their marks.
-fn marks(result: &CellResult) -> [(&str, &[Mark]); 2] {
-    [
-        (&result.first, &result.first_marks),
-        (&result.second, &result.second_marks),
-    ]
-    .map(|(name, marks)| (name.as_str(), marks.as_slice()))
+/// What disturbed the runs, a sentence each.
+pub(super) fn disturbed(compared: &Compared) -> Vec<String> {
+    let clauses = compared.disturbances().into_iter();
+    let sentence = |clause: String| {
+        let mut letters = clause.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        let start = first.map(String::from).unwrap_or_default();
+        format!("{start}{}.", letters.as_str())
+    };
+    clauses.map(sentence).collect()
+}
+
+/// What marks mean, what is not compared, and which trials do not count.
+pub(super) fn warnings(compared: &Compared) -> Vec<String> {
+    let mut warnings = explained(compared);
+    let refused = compared.incomparable.iter();
+    warnings.extend(refused.map(|pair| format!("Not compared: {pair}.")));
+    warnings.extend(compared.uncounted.iter().cloned());
+    warnings
+}
+
+/// What the marks of the contenders mean. Two builds that both have assertions are compared with
+/// each other, and with no build without.
+fn explained(compared: &Compared) -> Vec<String> {
+    let has_them = |marks: &[Mark]| marks.iter().any(|mark| mark.explanation == WITH_ASSERTIONS);
+    let mut marked: Vec<(&str, Vec<Mark>)> = Vec::new();
+    let mut alike = BTreeSet::new();
+    for result in &compared.results {
+        let both_have_them = has_them(&result.first_marks) && has_them(&result.second_marks);
+        if both_have_them {
+            alike.insert(both(result));
+        }
+        let sides = [
+            (&result.first, &result.first_marks),
+            (&result.second, &result.second_marks),
+        ];
+        for (name, marks) in sides {
+            let mut marks = marks.clone();
+            marks.retain(|mark| !(both_have_them && mark.explanation == WITH_ASSERTIONS));
+            marked.push((name, marks));
+        }
+    }
+    let marks = marked.iter().map(|(name, marks)| (*name, marks.as_slice()));
+    let mut sentences = explanations(marks);
+    sentences.extend(alike.into_iter().map(|names| {
+        format!("{names}: both builds have assertions: not comparable with builds without.")
+    }));
+    sentences
 }
 
 fn side(letter: &str, facts: &SideFacts) -> String {
@@ -93,8 +136,13 @@ fn side(letter: &str, facts: &SideFacts) -> String {
     )
 }
 
+/// What stands on a side, without the moment at which it began.
+pub(super) fn side_named(letter: &str, facts: &SideFacts) -> String {
+    format!("{letter}: {}", facts.label)
+}
+
 /// One result in a sentence.
-fn sentence(result: &CellResult) -> String {
+pub(super) fn sentence(result: &CellResult) -> String {
     let mut subject = format!(
         "{}, {}, {}, {}",
         both(result),
@@ -179,7 +227,7 @@ fn verdict(result: &CellResult) -> &'static str {
 }
 
 /// The contenders of a result: one name where they are called the same.
-fn both(result: &CellResult) -> String {
+pub(super) fn both(result: &CellResult) -> String {
     let (first, second) = (result.first_name(), result.second_name());
     match first == second {
         true => first,
@@ -187,36 +235,81 @@ fn both(result: &CellResult) -> String {
     }
 }
 
-fn what_changed(compared: &Compared) -> Vec<Block> {
-    let row = |subject: &str, change: &Change| {
+/// A change with the contenders that it is of: none where it is of the runs.
+pub(super) struct Told<'a> {
+    pub change: &'a Change,
+    pub subjects: Vec<String>,
+}
+
+/// What changed, each line once, and notes on what is left out: knobs of different engines have
+/// nothing to do with each other.
+pub(super) fn told(compared: &Compared, with_knobs: bool) -> (Vec<Told<'_>>, Vec<String>) {
+    let of_runs = compared.changes.iter().map(|change| Told {
+        change,
+        subjects: Vec::new(),
+    });
+    let (mut told, mut notes): (Vec<_>, Vec<String>) = (of_runs.collect(), Vec::new());
+    let from = told.len();
+    for result in &compared.results {
+        let engines = result.changes.iter().find(|change| change.what == "engine");
+        let build = result.changes.iter().find(|change| change.what == "build");
+        let is_knob = |change: &Change| {
+            let name = change.what.strip_prefix(KNOB);
+            name.is_some_and(|name| name.starts_with(' '))
+        };
+        if let Some(engines) = engines.filter(|_| !with_knobs && result.changes.iter().any(is_knob))
+        {
+            let note = format!(
+                "{} and {} are different engines: their knobs are not listed; --full lists them.",
+                engines.first, engines.second
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        let subject = both(result);
+        for change in &result.changes {
+            let hidden = engines.is_some() && !with_knobs && is_knob(change);
+            // A library that is loaded is the build that was named.
+            let twice = change.what == "library"
+                && build.is_some_and(|it| it.first == change.first && it.second == change.second);
+            if hidden || twice {
+                continue;
+            }
+            match told[from..].iter_mut().find(|known| known.change == change) {
+                Some(known) if known.subjects.contains(&subject) => {}
+                Some(known) => known.subjects.push(subject.clone()),
+                None => told.push(Told {
+                    change,
+                    subjects: vec![subject.clone()],
+                }),
+            }
+        }
+    }
+    (told, notes)
+}
+
+fn what_changed(compared: &Compared, with_knobs: bool) -> Vec<Block> {
+    let (told, notes) = told(compared, with_knobs);
+    if told.is_empty() {
+        return vec![Block::Text(NOTHING_CHANGED.to_owned())];
+    }
+    let rows = told.into_iter().map(|it| {
+        let subjects = it.subjects.join(", ");
+        let change = it.change;
         vec![
-            subject.to_owned(),
+            subjects,
             change.what.clone(),
             change.first.clone(),
             change.second.clone(),
         ]
-    };
-    let mut rows: Vec<_> = compared
-        .changes
-        .iter()
-        .map(|change| row("", change))
-        .collect();
-    for result in &compared.results {
-        let subject = both(result);
-        for change in &result.changes {
-            let row = row(&subject, change);
-            // The same contender at another level changed in the same way.
-            if !rows.contains(&row) {
-                rows.push(row);
-            }
-        }
-    }
-    if rows.is_empty() {
-        return vec![Block::Text(NOTHING_CHANGED.to_owned())];
-    }
+    });
+    let rows = rows.collect();
     let columns = ["of", "what", "A", "B"];
     let columns = columns.map(|title| column(title, false, 0)).into();
-    vec![Block::Table(Table { columns, rows })]
+    let table = Block::Table(Table { columns, rows });
+    let notes = notes.into_iter().map(Block::Text);
+    std::iter::once(table).chain(notes).collect()
 }
 
 fn column(title: &str, figures: bool, dispensable: u8) -> Column {
@@ -227,7 +320,7 @@ fn column(title: &str, figures: bool, dispensable: u8) -> Column {
     }
 }
 
-fn results(compared: &Compared) -> Block {
+pub(super) fn results(compared: &Compared) -> Block {
     let level = levels(compared.results.iter().map(|result| &result.comparison));
     let interval = format!(
         "{} interval",

@@ -1,7 +1,8 @@
 //! `trueput compare`: what changed between runs or contenders, and what came of it.
 
 use crate::bundle;
-use crate::failure::{FAILED, Failure};
+use crate::cmd::compare_gate::Gate;
+use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::repeats::parse_part;
 use crate::screen::Screen;
@@ -10,8 +11,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::Format;
-use trueput_analysis::compare::{CellResult, Compared, Side, compare_sides, render, words};
-use trueput_analysis::units::per_cent;
+use trueput_analysis::compare::{Compared, Side, compare_sides, render, render_usual, words};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,8 @@ example with an older build as rocksdb@/opt/old/librocksdb.so.
 
 --fail-if-slower fails in three cases: a rate is significantly lower; it is lower in every \
 repeat, but the repeats are too few to be significant; or the repeats are too few or too noisy \
-to exclude it. --allow-unsure passes the last case with a note on standard error.
+to exclude it. --allow-unsure passes the last case with a note on standard error. --json has it \
+all in an object 'gate': limit, passed, and the reasons that standard error gives.
 
 Exit codes:
   0    compared
@@ -97,11 +98,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (_, true) => Format::Markdown,
         _ => Format::Terminal,
     };
-    let style = arguments.screen.style(ChartsWhen::Auto);
-    output::document(&render(&compared, format, style), format)?;
-    match arguments.fail_if_slower {
-        Some(part) => gate(&compared, part, arguments.allow_unsure),
-        None => Ok(ExitCode::SUCCESS),
+    let gate = arguments.fail_if_slower;
+    let gate = gate.map(|part| Gate::of(&compared, part, arguments.allow_unsure));
+    if format == Format::Json {
+        let mut document = serde_json::json!({ "comparisons": compared });
+        if let Some(gate) = &gate {
+            document["gate"] = gate.json();
+        }
+        output::json(&document)?;
+    } else {
+        output::document(&text(arguments, &compared, format), format)?;
+    }
+    gate.map_or(Ok(ExitCode::SUCCESS), Gate::exit)
+}
+
+/// The comparison for people: one screen, or everything.
+fn text(arguments: &Arguments, compared: &[Compared], format: Format) -> String {
+    let screen = arguments.screen;
+    match screen.full {
+        true => render(compared, format, screen.style(ChartsWhen::Auto)),
+        false => render_usual(compared, format, screen.layout()),
     }
 }
 
@@ -144,116 +160,4 @@ fn open(text: &str, include_assertions: bool, size: SizeLimit) -> Result<Side, F
     let mut report = opened.report()?;
     report.manifest.include_assertions |= include_assertions;
     Ok(Side::new(text, report, selector)?)
-}
-
-/// The exit code of `--fail-if-slower`, with a line on standard error for each reason.
-fn gate(compared: &[Compared], part: f64, allow_unsure: bool) -> Result<ExitCode, Failure> {
-    // As it was given: 3 %, not 3.00 %.
-    let limit = format!("{} %", (part * 1e5).round() / 1e3);
-    let mut failed = false;
-    let crashed = crashed(compared);
-    if !crashed.is_empty() {
-        let what = crashed.join("; ");
-        output::complain(&format!(
-            "--fail-if-slower found no complete result: {what}"
-        ));
-        failed = true;
-    }
-    let slower: Vec<_> = results(compared)
-        .filter(|(_, result)| result.slower_by(part) == Some(true))
-        .map(named)
-        .collect();
-    if !slower.is_empty() {
-        let names = slower.join(", ");
-        output::complain(&format!(
-            "slower by more than {limit}, significantly: {names}"
-        ));
-        failed = true;
-    }
-    failed |= suspected(compared, part, &limit);
-    let too_few = results(compared).filter(|(_, result)| result.slower_by(part).is_none());
-    let too_few = too_few.count();
-    if too_few > 0 && !failed {
-        return Err(Failure::usage(format!(
-            "--fail-if-slower: {too_few} results have fewer than 3 valid repeats; use --repeat 5"
-        )));
-    }
-    let count = results(compared).count();
-    let unsure = results(compared)
-        .filter(|one| !one.1.looks_slower_by(part, count))
-        .filter_map(|one| Some((one, one.1.cannot_tell(part)?)))
-        .max_by(|one, other| one.1.total_cmp(&other.1));
-    if let Some((widest, held)) = unsure {
-        let (widest, held) = (named(widest), per_cent(held));
-        let more = match allow_unsure {
-            true => "passed, because of --allow-unsure",
-            false => "more repeats narrow the interval; --allow-unsure passes such results",
-        };
-        output::complain(&format!(
-            "cannot exclude a fall of {limit}: {widest} may be slower by {held} (confidence \
-             interval); {more}"
-        ));
-        failed |= !allow_unsure;
-    }
-    Ok(match failed {
-        true => ExitCode::from(FAILED),
-        false => ExitCode::SUCCESS,
-    })
-}
-
-/// Complains of what looks slower though it is not certain, and says whether anything does.
-fn suspected(compared: &[Compared], part: f64, limit: &str) -> bool {
-    let count = results(compared).count();
-    let suspected: Vec<_> = results(compared)
-        .filter(|(_, result)| result.slower_by(part) != Some(true))
-        .filter(|(_, result)| result.looks_slower_by(part, count))
-        .collect();
-    let seen = |one: &(&Compared, &CellResult)| {
-        let part = one.1.seems_slower_by().unwrap_or_default();
-        format!("{} by {}", named(*one), per_cent(part))
-    };
-    if !suspected.is_empty() {
-        let names: Vec<_> = suspected.iter().map(seen).collect();
-        let needed = suspected
-            .iter()
-            .filter_map(|one| one.1.repeats_needed)
-            .max();
-        let repeats = match needed {
-            Some(repeats) => format!("{repeats} repeats or more"),
-            None => "more repeats".to_owned(),
-        };
-        output::complain(&format!(
-            "slower by more than {limit} in every repeat, but the repeats are too few to be \
-             significant: {}; use {repeats}",
-            names.join(", ")
-        ));
-    }
-    !suspected.is_empty()
-}
-
-fn results(compared: &[Compared]) -> impl Iterator<Item = (&Compared, &CellResult)> {
-    compared.iter().flat_map(|compared| {
-        let results = compared.results.iter();
-        results.map(move |result| (compared, result))
-    })
-}
-
-fn named((compared, result): (&Compared, &CellResult)) -> String {
-    let (name, label) = (result.second_name(), &compared.second.label);
-    format!("{name} ({label}, {})", result.durability)
-}
-
-/// What the first side has and another has not, or not whole: a contender that crashed has no rate
-/// that could be slower.
-fn crashed(compared: &[Compared]) -> Vec<String> {
-    let missing = compared.iter().flat_map(|compared| {
-        let names = compared.only_first.iter();
-        names.map(move |name| format!("{} has no valid trial of {name}", compared.second.label))
-    });
-    let broken = results(compared).flat_map(|(compared, result)| {
-        let trials = result.second_broken.iter();
-        trials.map(move |trial| format!("{}: {trial}", compared.second.label))
-    });
-    let incomparable = compared.iter().flat_map(|compared| &compared.incomparable);
-    missing.chain(broken).chain(incomparable.cloned()).collect()
 }

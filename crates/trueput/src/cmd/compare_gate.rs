@@ -1,0 +1,192 @@
+//! The gate of `trueput compare --fail-if-slower`.
+
+use crate::failure::{FAILED, Failure};
+use crate::output;
+use std::process::ExitCode;
+use trueput_analysis::compare::{CellResult, Compared};
+use trueput_analysis::units::per_cent;
+
+/// What `--fail-if-slower` came to.
+pub struct Gate {
+    /// The largest fall that passes, as a part.
+    limit: f64,
+    failed: bool,
+    /// A sentence for each line on standard error.
+    reasons: Vec<String>,
+    /// Why it could not be judged.
+    usage: Option<String>,
+}
+
+impl Gate {
+    /// Judges comparisons by the largest fall that passes.
+    pub fn of(compared: &[Compared], part: f64, allow_unsure: bool) -> Self {
+        let mut gate = Self {
+            limit: part,
+            failed: false,
+            reasons: Vec::new(),
+            usage: None,
+        };
+        gate.judge(compared, part, allow_unsure);
+        if !gate.reasons.is_empty() {
+            gate.add_disturbances(compared);
+        }
+        gate
+    }
+
+    /// As JSON has it.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "limit": self.limit,
+            "passed": !self.failed && self.usage.is_none(),
+            "reasons": self.reasons.iter().chain(&self.usage).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The exit code, with a line on standard error for each reason.
+    pub fn exit(self) -> Result<ExitCode, Failure> {
+        for reason in &self.reasons {
+            output::complain(reason);
+        }
+        match (self.usage, self.failed) {
+            (Some(message), _) => Err(Failure::usage(message)),
+            (None, true) => Ok(ExitCode::from(FAILED)),
+            (None, false) => Ok(ExitCode::SUCCESS),
+        }
+    }
+
+    /// Adds to each reason what disturbed the runs: a fall may be the machine's.
+    fn add_disturbances(&mut self, compared: &[Compared]) {
+        let mut all: Vec<String> = Vec::new();
+        for one in compared {
+            let of = match compared {
+                [_] => String::new(),
+                _ => format!("{}: ", one.second.label),
+            };
+            let same = one
+                .same_library()
+                .is_some()
+                .then(|| "both sides ran the same library (same SHA-256)".to_owned());
+            let clauses = same.into_iter().chain(one.disturbances());
+            all.extend(clauses.map(|clause| format!("{of}{clause}")));
+        }
+        if !all.is_empty() {
+            let clauses = all.join("; ");
+            for reason in &mut self.reasons {
+                *reason = format!("{reason}; {clauses}");
+            }
+        }
+    }
+
+    fn judge(&mut self, compared: &[Compared], part: f64, allow_unsure: bool) {
+        // As it was given: 3 %, not 3.00 %.
+        let limit = format!("{} %", (part * 1e5).round() / 1e3);
+        let crashed = crashed(compared);
+        if !crashed.is_empty() {
+            let what = crashed.join("; ");
+            self.fail(format!("--fail-if-slower found no complete result: {what}"));
+        }
+        let slower: Vec<_> = results(compared)
+            .filter(|(_, result)| result.slower_by(part) == Some(true))
+            .map(named)
+            .collect();
+        if !slower.is_empty() {
+            let names = slower.join(", ");
+            self.fail(format!(
+                "slower by more than {limit}, significantly: {names}"
+            ));
+        }
+        let suspected = suspected(compared, part, &limit);
+        if let Some(reason) = suspected {
+            self.fail(reason);
+        }
+        let too_few = results(compared).filter(|(_, result)| result.slower_by(part).is_none());
+        let too_few = too_few.count();
+        if too_few > 0 && !self.failed {
+            self.usage = Some(format!(
+                "--fail-if-slower: {too_few} results have fewer than 3 valid repeats; use --repeat 5"
+            ));
+            return;
+        }
+        self.judge_unsure(compared, part, &limit, allow_unsure);
+    }
+
+    /// What the repeats cannot tell.
+    fn judge_unsure(&mut self, compared: &[Compared], part: f64, limit: &str, allow_unsure: bool) {
+        let count = results(compared).count();
+        let unsure = results(compared)
+            .filter(|one| !one.1.looks_slower_by(part, count))
+            .filter_map(|one| Some((one, one.1.cannot_tell(part)?)))
+            .max_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((widest, held)) = unsure {
+            let (widest, held) = (named(widest), per_cent(held));
+            let more = match allow_unsure {
+                true => "passed, because of --allow-unsure",
+                false => "more repeats narrow the interval; --allow-unsure passes such results",
+            };
+            self.reasons.push(format!(
+                "cannot exclude a fall of {limit}: {widest} may be slower by {held} (confidence \
+             interval); {more}"
+            ));
+            self.failed |= !allow_unsure;
+        }
+    }
+
+    fn fail(&mut self, reason: String) {
+        self.reasons.push(reason);
+        self.failed = true;
+    }
+}
+
+/// What looks slower though it is not certain, in a sentence.
+fn suspected(compared: &[Compared], part: f64, limit: &str) -> Option<String> {
+    let count = results(compared).count();
+    let suspected: Vec<_> = results(compared)
+        .filter(|(_, result)| result.slower_by(part) != Some(true))
+        .filter(|(_, result)| result.looks_slower_by(part, count))
+        .collect();
+    let seen = |one: &(&Compared, &CellResult)| {
+        let part = one.1.seems_slower_by().unwrap_or_default();
+        format!("{} by {}", named(*one), per_cent(part))
+    };
+    if suspected.is_empty() {
+        return None;
+    }
+    let names: Vec<_> = suspected.iter().map(seen).collect();
+    let needed = suspected.iter().filter_map(|one| one.1.repeats_needed);
+    let repeats = match needed.max() {
+        Some(repeats) => format!("{repeats} repeats or more"),
+        None => "more repeats".to_owned(),
+    };
+    Some(format!(
+        "slower by more than {limit} in every repeat, but the repeats are too few to be \
+         significant: {}; use {repeats}",
+        names.join(", ")
+    ))
+}
+
+fn results(compared: &[Compared]) -> impl Iterator<Item = (&Compared, &CellResult)> {
+    compared.iter().flat_map(|compared| {
+        let results = compared.results.iter();
+        results.map(move |result| (compared, result))
+    })
+}
+
+fn named((compared, result): (&Compared, &CellResult)) -> String {
+    let (name, label) = (result.second_name(), &compared.second.label);
+    format!("{name} ({label}, {})", result.durability)
+}
+
+/// What the first side has and another has not, or not whole: a contender that crashed has no rate
+/// that could be slower.
+fn crashed(compared: &[Compared]) -> Vec<String> {
+    let missing = compared.iter().flat_map(|compared| {
+        let names = compared.only_first.iter();
+        names.map(move |name| format!("{} has no valid trial of {name}", compared.second.label))
+    });
+    let broken = results(compared).flat_map(|(compared, result)| {
+        let trials = result.second_broken.iter();
+        trials.map(move |trial| format!("{}: {trial}", compared.second.label))
+    });
+    let incomparable = compared.iter().flat_map(|compared| &compared.incomparable);
+    missing.chain(broken).chain(incomparable.cloned()).collect()
+}

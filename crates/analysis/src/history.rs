@@ -203,12 +203,25 @@ fn sides(runs: Vec<Result<Report, String>>, selector: &Selector) -> (Vec<Side>, 
         match run {
             Err(why) => left_out.push(why),
             // A bundle may lie beside its run.
-            Ok(run) => match reports.iter().find(|known| known.manifest == run.manifest) {
-                Some(known) => left_out.push(format!(
-                    "{}: the same run as {}",
-                    run.shown_as.display(),
-                    known.shown_as.display()
-                )),
+            Ok(run) => match reports
+                .iter_mut()
+                .find(|known| known.manifest == run.manifest)
+            {
+                Some(known) => {
+                    // One of the copies may be damaged.
+                    let (kept, other) = match run.trials.len() > known.trials.len() {
+                        true => {
+                            let other = std::mem::replace(known, run);
+                            (&*known, other)
+                        }
+                        false => (&*known, run),
+                    };
+                    left_out.push(format!(
+                        "{}: the same run as {}",
+                        other.shown_as.display(),
+                        kept.shown_as.display()
+                    ));
+                }
                 None => reports.push(run),
             },
         }

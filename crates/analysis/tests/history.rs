@@ -142,6 +142,16 @@ fn a_runs_rate_lies_in_its_interval() {
 }
 
 #[test]
+fn of_two_copies_of_a_run_the_one_with_more_trials_is_taken() {
+    let mut copy = night(0, 1.0);
+    copy.shown_as = PathBuf::from("copy");
+    copy.trials.clear();
+    let (history, _) = told(&[copy, night(0, 1.0)]);
+    assert_eq!(history.series[0].points.len(), 1);
+    assert_eq!(history.left_out, ["copy: the same run as night-0"]);
+}
+
+#[test]
 fn a_run_without_a_trial_that_counts_and_one_that_comes_twice_are_named() {
     let mut useless = night(1, 1.0);
     for trial in &mut useless.trials {

@@ -132,6 +132,9 @@ impl Kind {
                     )
                 })
             }
+            (Self::Integer { max, .. }, Value::Float(number)) if *number > *max as f64 => {
+                Err(format!("{given} is out of range (at most {max})"))
+            }
             (Self::Integer { .. }, _) => Err(format!(
                 "'{given}' is not a whole number ({}){}",
                 self.range(),

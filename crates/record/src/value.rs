@@ -89,6 +89,11 @@ impl From<String> for Value {
 /// ```
 #[must_use]
 pub fn count_hint(text: &str) -> String {
+    let groups: Vec<&str> = text.split(',').collect();
+    let digits = |group: &&str| group.bytes().all(|byte| byte.is_ascii_digit());
+    if groups.len() > 1 && groups.iter().all(digits) && groups[1..].iter().all(|it| it.len() == 3) {
+        return format!("; write {}", groups.concat());
+    }
     let factors = [('k', 1e3), ('m', 1e6), ('g', 1e9), ('b', 1e9)];
     let count = text.char_indices().next_back().and_then(|(at, suffix)| {
         let suffix = suffix.to_ascii_lowercase();

@@ -128,6 +128,10 @@ pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Resu
     })
 }
 
+/// How to have the rest run where something is refused.
+const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"leave-out\") skips what \
+    is not supported";
+
 fn nothing_left(left_out: &[String]) -> String {
     match left_out {
         [] => "the plan names no engine; see 'trueput engines'".to_owned(),
@@ -564,7 +568,7 @@ impl<'a> Expansion<'a> {
                 left_out.push(message);
                 Ok(())
             }
-            Unsupported::Refuse => Err(self.wrong(key, message)),
+            Unsupported::Refuse => Err(self.wrong(key, format!("{message}{SKIP_HINT}"))),
         }
     }
 

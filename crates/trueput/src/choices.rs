@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use trueput_engine::secret;
 use trueput_record::folder::SplitBy;
-use trueput_record::plan::{Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, check_count, check_name};
+use trueput_record::plan::{
+    Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, Unsupported, check_count, check_name,
+};
 use trueput_record::value::count_hint;
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
 use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
@@ -183,6 +185,10 @@ pub struct Choices {
     /// Numbers of workers, comma-separated, as in 1,2,4,8
     #[arg(long, value_name = "N", value_parser = parse_workers_list, allow_negative_numbers = true)]
     pub workers: Vec<std::vec::Vec<u32>>,
+    /// Skip engines, levels and file systems that are not supported together, instead of refusing
+    /// the run
+    #[arg(long)]
+    pub skip_unsupported: bool,
     /// Run workers as processes or threads [default: processes if the engine supports several]
     #[arg(long, value_name = "KIND", value_enum)]
     pub worker_kind: Option<Kind>,
@@ -241,6 +247,9 @@ impl Choices {
         if !self.workers.is_empty() {
             plan.workers = without_repetition(&self.workers.concat());
             plan.origin.forget("workers");
+        }
+        if self.skip_unsupported {
+            plan.unsupported = Unsupported::LeaveOut;
         }
         if let Some(kind) = self.worker_kind {
             plan.worker_kind = Some(kind.into());

@@ -29,10 +29,10 @@ pub fn parse_rates(text: &str) -> Result<Vec<f64>, String> {
 pub struct Surroundings {
     /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m [default: until the
     /// operations are done; 10 s with a rate and no number of operations]
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub duration: Option<f64>,
     /// Time that workers run before the measurement: seconds, or with a unit [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub warm_up: Option<f64>,
     /// Requests per second over all workers (open loop, measures response times); 0 for a closed
     /// loop [default: 0]

@@ -179,6 +179,32 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
             ],
         ),
         (
+            &[
+                "run",
+                "threen1",
+                "--engine",
+                "lmdb,redb",
+                "--durability",
+                "sync,process",
+            ],
+            &[
+                "redb does not support durability 'process'",
+                "--skip-unsupported",
+            ],
+        ),
+        (
+            &["run", "threen1", "--engine", "lmdb", "--set", "finish=1e30"],
+            &["is out of range (at most 9223372036854775807)"],
+        ),
+        (
+            &["run", "threen1", "--duration", "-1"],
+            &["'--duration <TIME>'"],
+        ),
+        (
+            &["run", "threen1", "--repeat", "1,000"],
+            &["is not a whole number; write 1000"],
+        ),
+        (
             &["engines", "lmdb"],
             &["trueput: unexpected argument 'lmdb' found; see 'trueput engines --help'\n"],
         ),

@@ -56,6 +56,9 @@ const KEYS: [&str; 32] = [
 
 const WHEN_KEYS: [&str; 4] = ["durability", "engines", "settings", "note"];
 
+/// A message quotes no more of a plan.
+const MOST_QUOTED: usize = 60;
+
 type Item<'i> = Spanned<DeValue<'i>>;
 
 /// Reads the text of the plan file at `path`.
@@ -105,6 +108,10 @@ impl Reader<'_> {
             "about" => plan.about = self.text(item)?,
             "engines" => {
                 let names = self.some(item, |one| self.text(one))?;
+                if let Some(listed) = names.iter().find_map(|name| as_list(name)) {
+                    let message = format!("engines are a list in a plan: engines = [{listed}]");
+                    return Err(self.wrong(item.span(), message));
+                }
                 plan.engines = names.iter().map(|name| Contender::parse(name)).collect();
             }
             "durability" => plan.durability = self.some(item, |one| self.parsed(one))?,
@@ -395,7 +402,10 @@ impl Reader<'_> {
 
     fn mismatch(&self, item: &Item<'_>, wanted: &str) -> Error {
         let found = item.get_ref().type_str();
-        self.wrong(item.span(), format!("found {found}; expected {wanted}"))
+        let text = self.text.get(item.span()).unwrap_or_default();
+        let text: String = text.chars().take(MOST_QUOTED).collect();
+        let message = format!("found the {found} {text}; expected {wanted}");
+        self.wrong(item.span(), message)
     }
 
     fn wrong(&self, at: Range<usize>, message: impl Into<String>) -> Error {
@@ -411,6 +421,15 @@ impl Reader<'_> {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         1 + before.iter().filter(|&&byte| byte == b'\n').count()
     }
+}
+
+/// Names with commas between them as a plan's list; `None` for one name, and for a path or an address.
+fn as_list(names: &str) -> Option<String> {
+    let parts: Vec<_> = names.split(',').map(str::trim).collect();
+    let is_name = |part: &&str| part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let quoted = parts.iter().map(|part| format!("\"{part}\""));
+    let is_list = parts.len() > 1 && parts.iter().all(is_name);
+    is_list.then(|| quoted.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -509,6 +528,11 @@ note = "shorter"
 
     /// What stands on line 2 after a sound line 1, and what the refusal must say of it.
     const BAD_LINES: &[(&str, &str)] = &[
+        ("workers = \"four\"", "found the string \"four\"; expected"),
+        (
+            "engines = \"lmdb, redb\"",
+            "engines are a list in a plan: engines = [\"lmdb\", \"redb\"]",
+        ),
         ("workers = 0", "workers is 0; it must be between 1 and 1024"),
         ("workers = []", "the list is empty"),
         ("workers = \"four\"", "expected a whole number"),

@@ -206,6 +206,7 @@ fn note(left_out: &mut Vec<String>, why: String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SKIP_HINT;
     use super::super::tests::{expanded, plan, refused};
     use super::*;
     use std::collections::BTreeMap;
@@ -298,7 +299,7 @@ mod tests {
         let mut plan = ledger(LedgerKind::Cumulative, &engines, vec![to_process("u")]);
         let said = "single: step 'u': single does not support durability 'process'; it supports \
             sync, async";
-        assert_eq!(refused(&plan), said);
+        assert_eq!(refused(&plan), format!("{said}{SKIP_HINT}"));
         plan.unsupported = Unsupported::LeaveOut;
         let matrix = expanded(&plan);
         assert_eq!(

@@ -29,12 +29,13 @@ Examples:
 /// What `trueput run` is given.
 /// What a run that goes on has from its first part. The group `Choices` has no members for clap, since
 /// it holds another group.
-const OF_A_NEW_RUN: [&str; 12] = [
+const OF_A_NEW_RUN: [&str; 13] = [
     "what",
     "engine",
     "durability",
     "workers",
     "worker_kind",
+    "skip_unsupported",
     "repeat",
     "settings",
     "knobs",

@@ -1,4 +1,4 @@
-//! What puts a comparison in another light: both sides ran the same library, or the machine differed.
+//! What puts a comparison in another light: the same library on both sides, or another machine.
 
 use super::side::{Side, SideCell};
 use super::{Compared, SideFacts};

@@ -46,7 +46,7 @@ pub struct Answer {
     pub rankings: Vec<RankingAnswer>,
     /// Figures that are in no ranking.
     pub not_ranked: Vec<NotRanked>,
-    /// Trials that failed or are invalid, one for each reason.
+    /// Trials that failed, are invalid or may not be ranked, one for each reason.
     pub failures: Vec<FailureKind>,
     /// What the plan names and this machine cannot run, one sentence each.
     pub skipped: Vec<String>,
@@ -176,7 +176,7 @@ pub struct NotRanked {
 /// Trials that do not count for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureKind {
-    /// `FAILED` or `INVALID`.
+    /// `FAILED`, `INVALID`, or why it is not ranked: `unverified` or `resumed`.
     pub status: &'static str,
     /// The reason.
     pub reason: String,
@@ -307,7 +307,7 @@ fn not_ranked((ranking, subject): (&Ranking, &Subject)) -> Vec<NotRanked> {
 fn failures(rankings: &[Ranking]) -> Vec<FailureKind> {
     let mut kinds: Vec<FailureKind> = Vec::new();
     let trials = rankings.iter().flat_map(|ranking| &ranking.unranked);
-    for trial in trials.filter(|trial| trial.is_bad()) {
+    for trial in trials.filter(|trial| trial.status != "interrupted") {
         let name = trial.name();
         let same =
             |kind: &&mut FailureKind| kind.status == trial.status && kind.reason == trial.reason;

@@ -9,6 +9,9 @@ use crate::statistics::{FEWEST_REPEATS, Summary};
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 
+/// The kernel counts the time of others in ticks of 10 ms, which say nothing of a shorter trial.
+const SHORTEST_S: f64 = 0.1;
+
 /// The noise of a run; `None` where no cell was repeated often enough and nothing else disturbed it.
 pub(crate) fn of_run(report: &Report) -> Option<Noise> {
     let mut cells: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
@@ -40,7 +43,8 @@ fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
     let mut with_kernel = false;
     for measurement in trials.iter().filter_map(|trial| trial.measurement.as_ref()) {
-        if let Some(neighbours) = measurement.neighbours {
+        let is_long = measurement.elapsed_s >= SHORTEST_S;
+        if let Some(neighbours) = measurement.neighbours.filter(|_| is_long) {
             others_s += neighbours.cpu_s;
             steal_s += neighbours.steal_s;
             with_kernel |= neighbours.kernel_s.is_none();
@@ -49,9 +53,9 @@ fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     }
     match all_s > 0.0 {
         true => Shares {
-            others: others_s / all_s,
+            others: (others_s / all_s).min(1.0),
             with_kernel,
-            steal: steal_s / all_s,
+            steal: (steal_s / all_s).min(1.0),
         },
         false => Shares::default(),
     }

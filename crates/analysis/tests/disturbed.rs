@@ -45,6 +45,15 @@ fn what_the_hypervisor_withheld_is_told_of_a_single_repeat() {
 }
 
 #[test]
+fn a_trial_shorter_than_the_kernel_counts_says_nothing_and_nothing_exceeds_the_whole() {
+    let mut short = beside(9.0, 0.0, Some(0.0), "0-1");
+    short.measurement.as_mut().unwrap().elapsed_s = 0.03;
+    assert!(!told(short).contains("other programs used"));
+    let more = told(beside(2.3, 0.0, Some(0.0), "0-1"));
+    assert!(more.contains("other programs used 100 % of the"), "{more}");
+}
+
+#[test]
 fn shares_are_of_the_processors_that_the_trial_could_use() {
     let pinned = told(beside(0.5, 0.0, Some(0.0), "1"));
     assert!(

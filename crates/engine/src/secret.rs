@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use trueput_record::address::is_connection_string;
+use trueput_record::suggest::nearest;
 
 pub use trueput_record::address::is_address;
 
@@ -265,7 +266,10 @@ fn split(text: &str) -> Option<(String, Secret)> {
 
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
+    let is_word = SECRET_WORDS.iter().any(|word| name.contains(word));
+    // A misspelled one is no less a secret. What stands before it may be another's value.
+    let last = name.rsplit([' ', '%', '_']).next().unwrap_or(&name);
+    is_word || nearest(last, ["password", "passwd"]).is_some()
 }
 
 /// A connection string without the attributes that are secret, and those.
@@ -443,6 +447,22 @@ mod tests {
                 .lines()
                 .any(|line| line == "postgres://me@host:7/db\tp%40ss")
         );
+    }
+
+    #[test]
+    fn a_password_behind_a_misspelled_name_is_not_shown() {
+        for name in ["pasword", "passwrod", "pssword", "passord", "Paswd", "PWDD"] {
+            for text in [
+                format!("postgresql@host=127.0.0.1 port=1 {name}=SECRET"),
+                format!("odbc@Driver={{PG}};Server=db;{name}=SECRET"),
+            ] {
+                assert!(
+                    !hidden(&text).contains("SECRET"),
+                    "{text}: {}",
+                    hidden(&text)
+                );
+            }
+        }
     }
 
     #[test]

@@ -12,8 +12,8 @@ use trueput_runner::Registry;
 /// What stands below every help text.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    done; every trial is valid
-  1    a trial is INVALID or failed, or another error occurred
+  0    done; every trial that was run is valid
+  1    a trial that was run is INVALID or failed, or another error occurred
   2    bad input: command line, plan or folder
   130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
 
@@ -25,8 +25,8 @@ Examples:
   trueput report results/20261121T204500Z-first-look --format markdown
 
 Exit codes:
-  0    done; every trial is valid
-  1    a trial is INVALID or failed, or another error occurred
+  0    done; every trial that was run is valid
+  1    a trial that was run is INVALID or failed, or another error occurred
   2    bad input: command line, plan or folder
   130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
 

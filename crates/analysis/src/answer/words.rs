@@ -281,10 +281,18 @@ fn verified(answer: &Answer) -> String {
     let levels: Vec<_> = ranked.chain(others).map(|row| row.verified).collect();
     let full = |level: &&Option<VerifyLevel>| **level == Some(VerifyLevel::Full);
     let all = levels.len();
+    let unverified = answer
+        .failures
+        .iter()
+        .filter(|kind| kind.status == "unverified");
+    let unverified: usize = unverified.map(|kind| kind.trials).sum();
+    let is_sample = |level: &Option<VerifyLevel>| *level == Some(VerifyLevel::Sample);
     match levels.iter().filter(full).count() {
+        _ if unverified > 0 => format!("; {unverified} not verified"),
         _ if all == 0 => String::new(),
         full if full == all => "; every stored record verified".to_owned(),
         _ if levels.iter().all(Option::is_none) => "; nothing verified".to_owned(),
+        _ if levels.iter().all(is_sample) => "; totals and a sample of records verified".to_owned(),
         full => format!("; every record verified of {full} of {all} contenders"),
     }
 }

@@ -379,6 +379,22 @@ fn shares_are_the_ratios_of_the_rates_beside_them() {
 }
 
 #[test]
+fn what_was_not_verified_is_named_and_no_head_says_otherwise() {
+    let mut trials = noisy(0, "lmdb", Durability::Sync, 1_000.0);
+    trials.extend(noisy(1, "redb", Durability::Sync, 500.0));
+    trials[9].measurement.as_mut().unwrap().lacks_histograms = true;
+    let text = flat(&Answer::of(&report(trials)).render(Layout::default(), &[]));
+    assert!(
+        text.contains("10 trials, all valid; 1 not verified"),
+        "{text}"
+    );
+    assert!(
+        text.contains("unverified: 1 trial of redb [record not verified]: its histograms are"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_can_be_changed_is_told_first_of_what_was_skipped() {
     let mut report = report(noisy(0, "lmdb", Durability::Sync, 1_000.0));
     report

@@ -109,5 +109,5 @@ fn turns_that_are_none_are_refused() {
     let output = run(&["--turns", "0.1ms"]);
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
-    assert!(said.contains("from 1ms to 1m"), "{said}");
+    assert!(said.contains("use 1ms to 1m"), "{said}");
 }

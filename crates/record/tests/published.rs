@@ -192,7 +192,7 @@ fn a_table_that_does_not_fit_its_columns_is_refused() {
         (
             "name = \"engine\", kind = \"text\"",
             "name = \"engine\", kind = \"text\", at = \"ext4\"",
-            "stands at no dimension",
+            "has no dimension",
         ),
     ];
     for (right, wrong, expected) in faults {

@@ -629,6 +629,25 @@ fn a_build_that_skips_every_flush_is_invalid_at_sync_and_an_honest_one_is_not() 
     }
 }
 
+/// Who has only a shared library of his own engine checks it as those that are installed.
+#[test]
+fn a_build_that_is_named_is_checked() {
+    let bench = Bench::new();
+    let library = compiled_lmdb(&bench, "liblmdb-mine.so", &[]);
+    let named = format!("lmdb@{library}");
+    let said = stdout(&bench.run(&["check", &named, "--durability", "async"]));
+    assert!(said.contains(&format!("{named} async: ")), "{said}");
+    assert!(!said.contains("FAILED"), "{said}");
+    for (named, expected) in [
+        ("lmdb@/nowhere/liblmdb.so", "/nowhere/liblmdb.so"),
+        ("redb@/lib/libredb.so", "redb is compiled in"),
+        ("lmbd@/nowhere/liblmdb.so", "lmdb"),
+    ] {
+        let line = refusal(&bench.run(&["check", named]));
+        assert!(line.contains(expected), "{line}");
+    }
+}
+
 #[test]
 fn a_changed_home_changes_no_engine_and_a_lesser_build_is_told() {
     let bench = Bench::new();

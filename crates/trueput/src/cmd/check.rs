@@ -11,8 +11,9 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use subject::Subject;
-use trueput_engine::{Durability, conformance, isolation, panics};
+use trueput_engine::{Durability, Engine, conformance, isolation, panics, secret};
 use trueput_record::measurement::Check;
+use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_runner::Registry;
 
@@ -20,13 +21,15 @@ const EXAMPLES: &str = "\
 Examples:
   trueput check
   trueput check lmdb sqlite --durability sync
-  trueput check postgresql --isolation";
+  trueput check postgresql --isolation
+  trueput check sqlite@build/libsqlite3.so                # your own build of an engine";
 
 /// What `trueput check` is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Engines [default: all installed ones]
+    /// Engines, each perhaps with a build: ENGINE@LIBRARY or ENGINE@ADDRESS [default: all installed
+    /// ones]
     #[arg(value_name = "ENGINE")]
     engines: Vec<String>,
     /// Durability levels [default: all that the engine supports]
@@ -56,7 +59,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     }
     let mut before = None;
     for subject in subjects {
-        let name = subject.engine.info().name;
+        let name = subject.name;
         // Transactions are kept apart in the same way at every level.
         let isolates = before.replace(name) != Some(name);
         let checked = panics::caught(|| check_subject(arguments, &parent, subject, isolates));
@@ -101,7 +104,7 @@ fn conform(
     parent: &Path,
     subject: Subject,
 ) -> Result<Option<usize>, Failure> {
-    let heading = format!("{} {}", subject.engine.info().name, subject.level);
+    let heading = format!("{} {}", subject.name, subject.level);
     let installation = match subject.install(parent, &Settings::new())? {
         Ok(installation) => installation,
         Err(why) => return output::line(&format!("{heading}: FAILED: {why}")).map(|()| None),
@@ -118,8 +121,11 @@ fn conform(
 /// Runs the anomaly suite with everything that the knobs for isolation can be set to, and says how
 /// many schedules failed.
 fn isolate(arguments: &Arguments, parent: &Path, subject: Subject) -> Result<usize, Failure> {
-    let Subject { engine, level } = subject;
-    let name = engine.info().name;
+    let Subject {
+        name,
+        engine,
+        level,
+    } = subject;
     let version = engine.build().map_or(String::new(), |build| build.version);
     let mut failed = 0;
     for settings in isolation::settings(engine) {
@@ -194,23 +200,19 @@ fn kinds(checks: &[Check]) -> Vec<Vec<&Check>> {
 /// Every engine asked for with every level asked for. A level that is named is refused where an
 /// engine that is named has it not.
 fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, Failure> {
-    let named = arguments.engines.iter().map(|name| registry.engine(name));
+    let named = arguments.engines.iter().map(|name| named(name, registry));
     let engines: Vec<_> = if arguments.engines.is_empty() {
-        registry
-            .engines
-            .iter()
-            .copied()
-            .filter(|engine| engine.build().is_ok())
-            .collect()
+        let here = registry.engines.iter().copied();
+        let here = here.filter(|engine| engine.build().is_ok());
+        here.map(|engine| (engine.info().name, engine)).collect()
     } else {
         named.collect::<Result<_, _>>().map_err(Failure::Usage)?
     };
     let mut subjects = Vec::new();
-    for engine in engines {
+    for (name, engine) in engines {
         let offers = |level: &Durability| engine.promise(*level).is_some();
         for level in &arguments.durability {
             if !arguments.engines.is_empty() && !offers(level) {
-                let name = engine.info().name;
                 return Err(Failure::Usage(format!(
                     "{name} does not support durability '{level}'"
                 )));
@@ -222,9 +224,30 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
         let levels = Durability::ALL
             .into_iter()
             .filter(|level| offers(level) && asked(level));
-        subjects.extend(levels.map(|level| Subject { engine, level }));
+        subjects.extend(levels.map(|level| Subject {
+            name,
+            engine,
+            level,
+        }));
     }
     Ok(subjects)
+}
+
+/// The engine of that name, or the build of it that `ENGINE@BUILD` names, with what it is called.
+fn named(text: &str, registry: &Registry) -> Result<(&'static str, &'static dyn Engine), String> {
+    let contender = Contender::parse(text);
+    let engine = registry.engine(&contender.engine)?;
+    let name = engine.info().name;
+    let Some(build) = contender.build else {
+        return Ok((name, engine));
+    };
+    let build = secret::keep(&build);
+    let loaded = engine
+        .at(&build)
+        .map_err(|error| format!("{name}: {error}"))?;
+    // They are needed as long as this program runs.
+    let named = String::leak(format!("{name}@{}", build.display()));
+    Ok((named, Box::leak(loaded)))
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ const SESSIONS: u32 = 16;
 /// An engine, as it is checked.
 #[derive(Clone, Copy)]
 pub struct Subject {
+    /// The engine, with its build where one was named.
+    pub name: &'static str,
     pub engine: &'static dyn Engine,
     pub level: Durability,
 }

@@ -3,7 +3,7 @@
 
 use crate::document::{Block, Column, Table};
 use crate::statistics::median;
-use crate::units::{nanoseconds, number};
+use crate::units::{counted, nanoseconds, number};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
 
@@ -113,8 +113,9 @@ impl Row<'_> {
         let bytes = setting(self.first, "bytes");
         let workers = self.first.spec.workers;
         Some(format!(
-            "{flush} of {bytes} bytes by {workers} workers: the device completed {} flushes per \
-             flush that the file system acknowledged; lost power can lose commits",
+            "{flush} of {bytes} bytes by {}: the device completed {} flushes per flush that the \
+             file system acknowledged; lost power can lose commits",
+            counted(workers.into(), "worker"),
             figures(seen)
         ))
     }

@@ -120,6 +120,12 @@ fn is_setting(text: &str) -> bool {
 pub fn parse_knob(text: &str) -> Result<KnobSetting, String> {
     let wrong = || "write ENGINE.NAME=VALUE, as in lmdb.map_size=1GiB".to_owned();
     let (owner, _) = text.split_once('=').ok_or_else(wrong)?;
+    if let Some((engine, _)) = owner.split_once('@') {
+        return Err(format!(
+            "a knob belongs to all builds of an engine: write {engine}.NAME=VALUE, without @ and \
+             the build"
+        ));
+    }
     let (engine, name) = owner.split_once('.').ok_or_else(wrong)?;
     let setting = parse_setting(text)?;
     let engine = engine.to_owned();
@@ -182,7 +188,7 @@ pub struct Choices {
     /// docs/DURABILITY.md) [default: the plan's]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
     pub durability: Vec<Durability>,
-    /// Numbers of workers, comma-separated, as in 1,2,4,8
+    /// Numbers of workers, comma-separated, as in 1,2,4,8 [default: the plan's, or 4]
     #[arg(long, value_name = "N", value_parser = parse_workers_list, allow_negative_numbers = true)]
     pub workers: Vec<std::vec::Vec<u32>>,
     /// Skip engines, levels and file systems that are not supported together, instead of refusing
@@ -192,7 +198,8 @@ pub struct Choices {
     /// Run workers as processes or threads [default: processes if the engine supports several]
     #[arg(long, value_name = "KIND", value_enum)]
     pub worker_kind: Option<Kind>,
-    /// Number of repeats of each cell; 5 or more show smaller differences
+    /// Number of repeats of each cell; 5 or more show smaller differences [default: the plan's, or
+    /// 1]
     #[arg(long, value_name = "N", value_parser = parse_repeat, allow_negative_numbers = true)]
     pub repeat: Option<u32>,
     /// Set a setting of the workload; each of several comma-separated values makes a cell (see

@@ -28,7 +28,7 @@ pub fn parse_rates(text: &str) -> Result<Vec<f64>, String> {
 #[command(next_help_heading = "Run conditions (override the plan)")]
 pub struct Surroundings {
     /// Length of the measured part: seconds, or with a unit, as in 500ms or 2m [default: until the
-    /// operations are done; 10 s with a rate and no number of operations]
+    /// operations are done; 10 s with a rate and no number of operations; 0: until they are done]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub duration: Option<f64>,
     /// Time that workers run before the measurement: seconds, or with a unit [default: 0]

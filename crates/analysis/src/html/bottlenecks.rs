@@ -40,7 +40,7 @@ pub(crate) fn shares(report: &Report) -> Vec<Chart> {
     vec![Chart {
         title: "Share of the time by bottleneck".to_owned(),
         says: format!(
-            "A bar for each of {} trials. Seen: {}.",
+            "A bar for each trial, {} in all. Seen: {}.",
             trials.len(),
             seen.join(", ")
         ),

@@ -26,14 +26,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     program.build();
     let mut page = Vec::new();
     let chosen = chosen(&program, &arguments.subcommand)?;
-    Man::new(chosen.clone()).render(&mut page)?;
+    page_of(chosen).render(&mut page)?;
     if arguments.subcommand.is_empty() {
         for subcommand in subcommands(&program) {
-            Man::new(subcommand.clone()).render(&mut page)?;
+            page_of(subcommand).render(&mut page)?;
         }
     }
     output::as_it_is(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of a command. Its source is the program: a subcommand has no version of its own.
+fn page_of(command: &Command) -> Man {
+    Man::new(command.clone()).source(concat!("trueput ", env!("CARGO_PKG_VERSION")))
 }
 
 fn subcommands(command: &Command) -> impl Iterator<Item = &Command> {

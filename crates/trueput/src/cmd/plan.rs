@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
+use trueput_analysis::units::counted;
 use trueput_analysis::wrap;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::text::visible;
@@ -196,7 +197,8 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
     let space = DiskSpace::of_plan(&matrix.trials, registry, factor);
     let (trials, size) = (matrix.trials.len(), format_bytes(space.expected_bytes));
     sentence(&format!(
-        "{trials} trials; databases need up to about {size} at a time"
+        "{}; databases need up to about {size} at a time",
+        counted(trials as u64, "trial")
     ));
     if space.needed_bytes > 0 {
         sentence(&format!(

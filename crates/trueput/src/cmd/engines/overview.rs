@@ -39,9 +39,12 @@ pub(super) fn overview(listed: &[Listed]) -> Vec<Block> {
         .map(|(title, _)| title)
         .collect();
     let rest = match absent.is_empty() {
-        true => "--full shows the libraries' paths.".to_owned(),
+        true => {
+            "--full shows the libraries' paths. ENGINE@PATH names a build of your own.".to_owned()
+        }
         false => format!(
-            "Not here: {}. --full shows how to install them, and the libraries' paths.",
+            "Not here: {}. --full shows how to install them, and the libraries' paths. ENGINE@PATH \
+             names a build of your own.",
             absent.join(", ")
         ),
     };

@@ -86,7 +86,7 @@ fn what_processes_cannot_check_of_each_other_stands_in_the_result() {
     };
     assert!(detail(writing("1")).ends_with("reads saw what they may"));
     let one = detail(writing("1").in_processes());
-    assert!(one.contains("versions do not fall"), "{one}");
+    assert!(one.contains("versions that never fall"), "{one}");
     let several = detail(writing("2").in_processes());
     assert!(several.contains("whether stale is not known"), "{several}");
 }

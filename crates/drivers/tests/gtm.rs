@@ -1,13 +1,16 @@
-//! The GT.M driver does what it promises.
+//! The GT.M driver does what it promises. A program of its own: GT.M takes over its process's signals,
+//! is one to a process, and leaves a database only when the process ends.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+#[allow(dead_code, reason = "the other test program's")]
+#[path = "it/support/mod.rs"]
 mod support;
 
+use crate::support::{get, keeps_the_contract, open, read, write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use support::{get, keeps_the_contract, open, read, write};
 use trueput_drivers::Gtm;
 use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, Value};
 
@@ -50,6 +53,13 @@ fn the_contract_is_kept_at_every_level() {
     }
     for durability in LEVELS {
         keeps_the_contract(&ENGINE, durability, &[]);
+    }
+}
+
+#[test]
+fn no_anomaly_occurs_that_the_stated_isolation_proscribes() {
+    if is_here() {
+        support::is_isolated_as_stated_with_every_setting(&ENGINE);
     }
 }
 

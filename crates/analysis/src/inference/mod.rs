@@ -1,7 +1,7 @@
 //! Whether a difference is one: pure functions over repeats.
 //!
 //! Each statistic is tested against values of `SciPy`, R or a publication, which `docs/METHOD.md`
-//! names; the rule for claims, which is our own, by simulation (`tests/calibration.rs`).
+//! names; the rule for claims, which is our own, by simulation (`tests/it/calibration.rs`).
 //!
 //! Rates are compared as ratios, so their logarithms are what is tested: a rate that is a tenth
 //! higher and one that is a tenth lower then weigh the same. `docs/METHOD.md` gives the rules and

@@ -1,0 +1,36 @@
+//! Reports of run folders, as one program: a test's name begins with its file.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod at_rate;
+mod builds;
+mod calibration;
+mod claims;
+mod compare_words;
+mod disturbed;
+mod export;
+mod formats;
+mod held;
+mod history;
+mod ledger;
+mod log_flush;
+mod over_time;
+mod page;
+mod page_charts;
+mod page_colours;
+mod page_pictures;
+mod page_responses;
+mod page_several;
+mod page_tables;
+mod page_whole;
+mod page_widths;
+mod published;
+mod rankings;
+mod scaling;
+mod summary;
+mod support;
+mod symas;
+mod tpcc;

@@ -1,0 +1,67 @@
+//! The page's colours can be told from their ground, by WCAG 2's contrast ratio.
+
+use std::collections::BTreeMap;
+
+const STYLE: &str = include_str!("../../assets/page.css");
+
+/// What text, and what is written upon in charts, must reach (WCAG 2.2, 1.4.3).
+const ENOUGH: f64 = 4.5;
+
+/// The colours of each scheme by name: light, dark, paper.
+fn schemes() -> Vec<BTreeMap<&'static str, &'static str>> {
+    let blocks = STYLE.split(":root {").skip(1);
+    let blocks = blocks.filter_map(|rest| rest.split_once('}'));
+    let colours = |block: &'static str| {
+        let properties = block.split(';').filter_map(|one| one.split_once(':'));
+        let properties = properties.map(|(name, value)| (name.trim(), value.trim()));
+        let colours = properties.filter(|(_, value)| value.starts_with('#'));
+        colours.collect()
+    };
+    blocks.map(|(block, _)| colours(block)).collect()
+}
+
+/// The relative luminance of `#rrggbb`.
+fn luminance(colour: &str) -> f64 {
+    let channel = |from: usize| {
+        let part = f64::from(u8::from_str_radix(&colour[from..from + 2], 16).unwrap()) / 255.0;
+        match part <= 0.039_28 {
+            true => part / 12.92,
+            false => ((part + 0.055) / 1.055).powf(2.4),
+        }
+    };
+    0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+}
+
+fn contrast(one: &str, other: &str) -> f64 {
+    let (one, other) = (luminance(one), luminance(other));
+    (one.max(other) + 0.05) / (one.min(other) + 0.05)
+}
+
+#[test]
+fn the_contrast_of_black_and_white_is_21_and_that_of_greys_is_known() {
+    assert!((contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9);
+    assert!((contrast("#777777", "#ffffff") - 4.48).abs() < 0.01);
+    assert!(contrast("#9aa3ad", "#ffffff") < ENOUGH, "the control");
+}
+
+#[test]
+fn every_colour_can_be_told_from_its_ground_in_light_dark_and_print() {
+    let schemes = schemes();
+    assert_eq!(schemes.len(), 3);
+    for scheme in schemes {
+        let grounds = ["ground", "surface", "warn-ground", "rule"].map(|name| format!("--{name}"));
+        let drawn = scheme
+            .iter()
+            .filter(|(name, _)| !grounds.iter().any(|it| it == *name));
+        let mut pairs: Vec<_> = drawn
+            .map(|(name, colour)| (*name, *colour, "--ground"))
+            .collect();
+        pairs.extend(["--surface", "--warn-ground"].map(|on| ("--ink", scheme["--ink"], on)));
+        pairs.push(("--quiet", scheme["--quiet"], "--surface"));
+        assert!(pairs.len() > 12, "{pairs:?}");
+        for (name, colour, ground) in pairs {
+            let found = contrast(colour, scheme[ground]);
+            assert!(found >= ENOUGH, "{name} {colour} on {ground}: {found:.2}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Every engine of the registry keeps the contract at every level that it promises, and shows no
+//! anomaly that its stated isolation proscribes: a test for each, so that they run side by side.
+
+use crate::support;
+use std::collections::BTreeSet;
+use trueput_engine::{Durability, Engine};
+
+/// Engines whose tests of the contract are elsewhere, and why.
+const ELSEWHERE: [(&str, &str); 2] = [
+    ("gtm", "one to a process: a test program of its own"),
+    ("odbc", "works only on a data source that is named: odbc.rs"),
+];
+
+fn engine(name: &str) -> &'static dyn Engine {
+    let mut engines = trueput_drivers::registry().iter();
+    *engines.find(|engine| engine.info().name == name).unwrap()
+}
+
+/// The engine, where this machine has it; where not, says why.
+fn installed(name: &str) -> Option<&'static dyn Engine> {
+    let engine = engine(name);
+    match engine.build() {
+        Ok(_) => Some(engine),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+fn keeps_the_contract(name: &str, level: &str) {
+    let level = level.trim_start_matches("at_").parse().unwrap();
+    if let Some(engine) = installed(name) {
+        support::keeps_the_contract(engine, level, &[]);
+    }
+}
+
+/// A module for each engine, with a test for each level and one of its isolation.
+macro_rules! tests {
+    ($($engine:ident: $($level:ident)*;)*) => {
+        $(
+            mod $engine {
+                const NAME: &str = stringify!($engine);
+
+                $(
+                    #[test]
+                    fn $level() {
+                        super::keeps_the_contract(NAME, stringify!($level));
+                    }
+                )*
+
+                #[test]
+                fn isolation() {
+                    if let Some(engine) = super::installed(NAME) {
+                        crate::support::is_isolated_as_stated_with_every_setting(engine);
+                    }
+                }
+            }
+        )*
+
+        const TESTED: &[(&str, &str)] =
+            &[$($((stringify!($engine), stringify!($level)),)*)*];
+    };
+}
+
+tests! {
+    null: at_none;
+    lmdb: at_sync at_async at_process;
+    sqlite: at_sync at_async at_process at_none;
+    redb: at_sync at_buffered;
+    fjall: at_sync at_async at_buffered;
+    rocksdb: at_sync at_async at_buffered;
+    leveldb: at_sync at_async;
+    berkeleydb: at_sync at_async at_buffered at_none;
+    wiredtiger: at_sync at_async at_buffered at_process at_none;
+    tokudb: at_sync at_buffered;
+    mdbx: at_sync at_async at_process;
+    mariadb: at_sync at_async at_buffered at_process;
+    postgresql: at_sync at_buffered at_process;
+}
+
+#[test]
+fn every_engine_of_the_registry_has_a_test_at_every_level_that_it_promises() {
+    let is_elsewhere = |name| ELSEWHERE.iter().any(|(elsewhere, _)| *elsewhere == name);
+    let mut promised = BTreeSet::new();
+    for engine in trueput_drivers::registry() {
+        let name = engine.info().name;
+        let levels = Durability::ALL.into_iter();
+        let levels = levels.filter(|level| engine.promise(*level).is_some());
+        promised.extend(levels.map(|level| (name, format!("at_{level}"))));
+    }
+    promised.retain(|(name, _)| !is_elsewhere(*name));
+    let tested = TESTED
+        .iter()
+        .map(|(name, level)| (*name, (*level).to_owned()));
+    assert_eq!(tested.collect::<BTreeSet<_>>(), promised);
+}

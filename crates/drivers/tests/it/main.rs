@@ -1,0 +1,28 @@
+//! Every engine's driver, as one program: a test's name begins with its file. GT.M's is apart.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod berkeleydb;
+mod conformance;
+mod crash;
+mod durability_table;
+mod fjall;
+mod leveldb;
+mod lmdb;
+mod mariadb;
+mod mdbx;
+mod odbc;
+mod other_builds;
+mod postgresql;
+mod promises;
+mod redb;
+mod rocksdb;
+mod sqlite;
+mod sqlite_sql;
+mod support;
+mod tokudb;
+mod toy_engine;
+mod wiredtiger;

@@ -1,0 +1,387 @@
+//! The same program over PostgreSQL, MariaDB and SQLite through their ODBC drivers: the contract,
+//! SQL, what is ours in a data source and what is not, and what is said where something is wrong.
+
+use crate::support::{
+    self, deadlock,
+    odbc::{self, Origin},
+    open, read, settings,
+    sql::{self, Sample},
+    write,
+};
+use std::path::Path;
+use trueput_drivers::Odbc;
+use trueput_engine::{
+    Datum, Dialect, Durability, Engine, Mode, Resolved, Value, conformance, isolation, knob, secret,
+};
+
+static ODBC: Odbc = Odbc::new();
+
+const POSTGRESQL: Sample = Sample {
+    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BYTEA, \
+              at TIMESTAMP",
+    parameter: |number| format!("${number}"),
+    lock: " FOR UPDATE",
+    amount: Datum::Decimal {
+        units: 1234,
+        scale: 2,
+    },
+    moment: Datum::Timestamp(sql::MOMENT),
+    unknown_table: "\"nowhere\" does not exist",
+};
+
+const MARIADB: Sample = Sample {
+    columns: "id INT PRIMARY KEY, amount DECIMAL(12, 2), name VARCHAR(60), data BLOB, \
+              at DATETIME(6)",
+    parameter: |_| "?".to_owned(),
+    unknown_table: "nowhere' doesn't exist",
+    ..POSTGRESQL
+};
+
+const SQLITE: Sample = Sample {
+    columns: "id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, data BLOB, at INTEGER",
+    parameter: |_| "?".to_owned(),
+    lock: "",
+    amount: Datum::Integer(1234),
+    moment: Datum::Integer(sql::MOMENT),
+    unknown_table: "no such table: nowhere",
+};
+
+/// The contract at every level that the data source promises, with this isolation, which holds.
+fn keeps_the_contract(origin: &Origin, isolation: &str) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let given = settings(&[("isolation", isolation.into())]);
+    let knobs = knob::resolve("odbc", engine.knobs(), &given).unwrap();
+    let mut levels = 0;
+    for level in Durability::ALL {
+        if engine.promise(level).is_none() || !origin.is_set_for(level) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let checks = conformance::run(&*engine, folder.path(), level, &knobs);
+        let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+        assert!(
+            checks.len() > 20 && failed.is_empty(),
+            "{level}: {failed:?}"
+        );
+        levels += 1;
+        if levels == 1 {
+            is_isolated_as_stated(&*engine, level, &knobs);
+        }
+    }
+    assert!(levels > 0);
+}
+
+/// No anomaly occurs that the isolation stated proscribes.
+fn is_isolated_as_stated(engine: &dyn Engine, level: Durability, knobs: &Resolved) {
+    let folder = tempfile::tempdir().unwrap();
+    let report = isolation::observe(engine, folder.path(), level, knobs);
+    let checks = report.checks();
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(report.stated.is_some() && failed.is_empty(), "{failed:?}");
+}
+
+fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    assert_eq!(engine.dialect(), Some(dialect));
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
+    sql::speaks_sql(&*database, sample);
+    let told = database.settings().unwrap();
+    assert_eq!(told["dialect"].to_string(), dialect.name());
+    assert!(told.contains_key("driver_version"));
+}
+
+/// What was written for a folder is there for that folder, and gone for another.
+fn holds_one_database(origin: &Origin) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let version = engine.build().unwrap().version;
+    assert!(version.contains(" by "), "{version}");
+    assert!(engine.service().is_none());
+    let folder = tempfile::tempdir().unwrap();
+    let at = |folder: &Path| open(&*engine, folder, Durability::Sync, &[]).unwrap();
+    let database = at(folder.path());
+    write(&*database, b"key", b"value");
+    database.checkpoint().unwrap();
+    drop(database);
+    let again = at(folder.path());
+    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    drop(again);
+    let other = tempfile::tempdir().unwrap();
+    assert_eq!(read(&*at(other.path()), b"key"), None);
+    assert!(engine.build().is_ok());
+}
+
+/// A commit after an error is refused, and the session goes on.
+fn goes_on_after_an_error(origin: &Origin) {
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    session.put(b"key", b"value").unwrap();
+    assert!(
+        session
+            .sql()
+            .unwrap()
+            .prepare("SELECT * FROM nowhere")
+            .is_err()
+    );
+    assert!(!session.commit().unwrap_err().is_conflict());
+    session.begin(Mode::Read).unwrap();
+    assert_eq!(support::get(session.as_mut(), b"key"), None);
+    session.commit().unwrap();
+}
+
+fn does_all(origin: Option<Origin>, dialect: Dialect, sample: &Sample, isolations: &[&str]) {
+    let Some(origin) = origin else {
+        return;
+    };
+    for isolation in isolations {
+        keeps_the_contract(&origin, isolation);
+    }
+    speaks_sql(&origin, dialect, sample);
+    holds_one_database(&origin);
+    goes_on_after_an_error(&origin);
+}
+
+#[test]
+fn postgresql_keeps_the_contract_and_speaks_sql() {
+    let isolations = ["auto", "serializable"];
+    let origin = Origin::postgresql();
+    does_all(origin, Dialect::Postgresql, &POSTGRESQL, &isolations);
+}
+
+#[test]
+fn mariadb_keeps_the_contract_and_speaks_sql() {
+    let isolations = ["auto", "serializable"];
+    does_all(Origin::mariadb(), Dialect::Mariadb, &MARIADB, &isolations);
+}
+
+#[test]
+fn sqlite_keeps_the_contract_and_speaks_sql() {
+    does_all(Origin::sqlite(), Dialect::Sqlite, &SQLITE, &["auto"]);
+}
+
+#[test]
+fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
+    let Some(origin) = Origin::sqlite() else {
+        return;
+    };
+    let foreign = origin.sqlite_with("CREATE TABLE thesis (years INTEGER)");
+    let engine = ODBC.at(Path::new(&foreign)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let refusals = [
+        engine.build().map(drop),
+        open(&*engine, folder.path(), Durability::Sync, &[]).map(drop),
+    ];
+    for refused in refusals {
+        let why = refused.unwrap_err().to_string();
+        assert!(
+            why.contains("did not make") && why.contains("another file"),
+            "{why}"
+        );
+    }
+    origin.sqlite_with("INSERT INTO thesis VALUES (10)");
+}
+
+#[test]
+fn a_schema_of_anothers_is_refused_and_left_alone() {
+    let Some(origin) = Origin::postgresql() else {
+        return;
+    };
+    origin.as_owner("CREATE SCHEMA trueput; CREATE TABLE trueput.thesis (years int)");
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let refused = open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
+    let why = refused.unwrap_err().to_string();
+    assert!(why.contains("schema 'trueput'"), "{why}");
+    origin.as_owner("INSERT INTO trueput.thesis VALUES (10)");
+}
+
+/// What one run has open another does not get, and does when it is closed.
+fn is_held(by: &dyn Engine, from: &dyn Engine) {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let at = |engine: &dyn Engine, folder: usize| {
+        open(engine, folders[folder].path(), Durability::Sync, &[])
+    };
+    let database = at(by, 0).unwrap();
+    write(&*database, b"key", b"value");
+    let refused = at(from, 1).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("another run"), "{refused}");
+    let again = at(by, 0).unwrap();
+    assert_eq!(read(&*again, b"key").as_deref(), Some(b"value".as_slice()));
+    drop((database, again));
+    assert_eq!(read(&*at(from, 1).unwrap(), b"key"), None);
+}
+
+fn is_held_against_all(origin: Option<Origin>) {
+    let Some(origin) = origin else {
+        return;
+    };
+    let odbc = ODBC.at(Path::new(origin.source())).unwrap();
+    let native = origin.native();
+    is_held(&*odbc, &*odbc);
+    is_held(&*odbc, &*native);
+    is_held(&*native, &*odbc);
+}
+
+#[test]
+fn two_runs_never_have_one_schema_of_postgresqls_by_whatever_driver() {
+    is_held_against_all(Origin::postgresql());
+}
+
+#[test]
+fn two_runs_never_have_one_database_of_mariadbs_by_whatever_driver() {
+    is_held_against_all(Origin::mariadb());
+}
+
+#[test]
+fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
+    let Some(origin) = Origin::postgresql() else {
+        return;
+    };
+    origin.as_owner(
+        "CREATE FUNCTION public.cut() RETURNS event_trigger LANGUAGE plpgsql AS \
+         $$BEGIN RAISE EXCEPTION 'cut off'; END$$; \
+         CREATE EVENT TRIGGER cut ON ddl_command_end WHEN TAG IN ('COMMENT') \
+         EXECUTE FUNCTION public.cut()",
+    );
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = || open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
+    let why = at().unwrap_err().to_string();
+    assert!(why.contains("cut off"), "{why}");
+    assert_eq!(engine.build().map(drop), Ok(()));
+    origin.as_owner("DROP EVENT TRIGGER cut");
+    assert_eq!(at(), Ok(()));
+}
+
+#[test]
+fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
+    let Some(origin) = Origin::sqlite() else {
+        return;
+    };
+    let named = |dialect: &str| {
+        let source = format!("{};TRUEPUT_DIALECT={dialect}", origin.source());
+        ODBC.at(Path::new(&source)).unwrap()
+    };
+    let informix = named("informix");
+    assert_eq!(informix.dialect(), Some(Dialect::Informix));
+    assert_eq!(informix.capabilities().max_key_bytes, 120);
+    assert!(!named("iris").capabilities().snapshot_reads);
+    let sqlite = named("sqlite");
+    assert!(sqlite.build().is_ok());
+    let folder = tempfile::tempdir().unwrap();
+    let at = |dialect: &str| {
+        let knobs = [("dialect", Value::from(dialect))];
+        open(&*sqlite, folder.path(), Durability::Sync, &knobs).map(drop)
+    };
+    assert_eq!(at("sqlite"), Ok(()));
+    let why = at("iris").unwrap_err().to_string();
+    assert!(why.contains("TRUEPUT_DIALECT=iris"), "{why}");
+    let given = settings(&[("dialect", "iris".into())]);
+    let knobs = knob::resolve("odbc", sqlite.knobs(), &given).unwrap();
+    assert!(sqlite.promise_with(Durability::Sync, &knobs).is_err());
+}
+
+#[test]
+fn a_level_that_the_server_is_not_set_for_is_refused() {
+    let Some(origin) = Origin::mariadb() else {
+        return;
+    };
+    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let refused = open(&*engine, folder.path(), Durability::Buffered, &[]).map(drop);
+    let why = refused.unwrap_err().to_string();
+    assert!(why.contains("innodb_flush_log_at_trx_commit = 1"), "{why}");
+    assert!(engine.promise(Durability::Async).is_none());
+    let knobs = [("dialect", Value::from("informix"))];
+    let other = open(&*engine, folder.path(), Durability::Sync, &knobs).map(drop);
+    assert!(other.is_err(), "its statements are not MariaDB's");
+}
+
+#[test]
+fn a_wrong_password_is_one_line_without_it() {
+    let Some(origin) = Origin::mariadb() else {
+        return;
+    };
+    origin.as_owner("CREATE USER me@localhost IDENTIFIED BY 's3cret'");
+    let source = origin.source().replace("UID=root", "UID=me;PWD={s3crets}");
+    let shown = secret::keep(Path::new(&source));
+    assert!(!shown.display().to_string().contains("s3crets"));
+    let refused = ODBC.at(&shown).unwrap().build().unwrap_err().to_string();
+    assert!(refused.contains("Access denied for user 'me'"), "{refused}");
+    assert!(
+        !refused.contains("s3crets") && !refused.contains('\n'),
+        "{refused}"
+    );
+    let nowhere = "Driver={MariaDB Unicode};Server=127.0.0.1;Port=1;UID=me;PWD=s3crets";
+    let refused = ODBC
+        .at(Path::new(nowhere))
+        .unwrap()
+        .build()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.starts_with("cannot connect to Driver={MariaDB"),
+        "{refused}"
+    );
+    assert!(
+        !refused.contains("s3crets") && !refused.contains('\n'),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_has_it() {
+    let said = |source: &str| {
+        let built = ODBC.at(Path::new(source)).and_then(|engine| engine.build());
+        built.unwrap_err().to_string()
+    };
+    let no_driver = said("Server=somewhere;UID=me");
+    assert!(no_driver.contains("names neither a driver"), "{no_driver}");
+    let unnamed = ODBC.build().unwrap_err().to_string();
+    assert!(unnamed.contains("odbc@DSN=NAME"), "{unnamed}");
+    if !odbc::has_manager() {
+        let missing = said("DSN=mine");
+        assert!(
+            missing.contains("install the package unixodbc"),
+            "{missing}"
+        );
+        return;
+    }
+    for (driver, package) in [
+        ("PostgreSQL of nowhere", "odbc-postgresql"),
+        ("MariaDB of nowhere", "odbc-mariadb"),
+        ("SQLite of nowhere", "libsqliteodbc"),
+        ("IBM INFORMIX ODBC DRIVER", "Informix Client SDK"),
+        ("InterSystems IRIS ODBC of nowhere", "InterSystems"),
+    ] {
+        let missing = said(&format!("Driver={{{driver}}};Server=h;UID=me;PWD=geheim"));
+        assert!(
+            missing.contains(driver) && missing.contains(package),
+            "{missing}"
+        );
+        assert!(
+            !missing.contains("geheim") && !missing.contains('\n'),
+            "{missing}"
+        );
+    }
+    let unknown = said("DSN=of_nowhere;PWD=geheim");
+    assert!(
+        unknown.contains("'of_nowhere'") && unknown.contains("odbc.ini"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_deadlock_is_told_as_one_over_odbc_too() {
+    for origin in [Origin::postgresql(), Origin::mariadb()]
+        .into_iter()
+        .flatten()
+    {
+        let engine = ODBC.at(Path::new(origin.source())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        deadlock::is_told_apart(&*engine, folder.path(), &[]);
+    }
+}

@@ -1,0 +1,500 @@
+//! The PostgreSQL driver does what it promises, on a private server and on a user's.
+
+use crate::support::{
+    self, Place, deadlock, get, keeps_the_contract, open, read, scans_keep_to_their_bounds,
+    sql::{self, Sample},
+    write,
+};
+use std::path::Path;
+use trueput_drivers::Postgresql;
+use trueput_engine::{
+    Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance, knob, secret,
+};
+
+static ENGINE: Postgresql = Postgresql::new();
+const LEVELS: [Durability; 3] = [Durability::Sync, Durability::Buffered, Durability::Process];
+
+const SAMPLE: Sample = Sample {
+    columns: "id bigint PRIMARY KEY, amount numeric(12, 2), name text, data bytea, at timestamptz",
+    parameter: |number| format!("${number}"),
+    lock: " FOR UPDATE",
+    amount: Datum::Decimal {
+        units: 1234,
+        scale: 2,
+    },
+    moment: Datum::Timestamp(sql::MOMENT),
+    unknown_table: "relation \"nowhere\" does not exist",
+};
+
+/// Whether there is a PostgreSQL to test; where not, why.
+fn is_here() -> bool {
+    match ENGINE.build() {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+    }
+}
+
+/// The address of a private server's own socket, as a user would give it.
+fn address(place: &Path, user: &str, database: &str) -> String {
+    format!(
+        "postgres://{user}@/{database}?host={}/data",
+        place.display()
+    )
+}
+
+/// Executes statements at a private server as its owner.
+fn as_owner(database: &dyn Database, statements: &str) {
+    let mut session = database.session().unwrap();
+    session.sql().unwrap().batch(statements).unwrap();
+}
+
+#[test]
+fn the_contract_is_kept_at_every_level() {
+    if is_here() {
+        LEVELS
+            .iter()
+            .for_each(|level| keeps_the_contract(&ENGINE, *level, &[]));
+    }
+}
+
+#[test]
+fn the_contract_is_kept_at_every_isolation() {
+    if is_here() {
+        for isolation in ["read-committed", "serializable"] {
+            let given = [("isolation", Value::from(isolation))];
+            keeps_the_contract(&ENGINE, Durability::Process, &given);
+        }
+    }
+}
+
+#[test]
+fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
+    if !is_here() {
+        return;
+    }
+    let knobs = [("isolation", Value::from("read-committed"))];
+    let place = Place::of(&ENGINE, Durability::Process, &knobs);
+    let database = open(&ENGINE, place.path(), Durability::Process, &knobs).unwrap();
+    let mut first = database.session().unwrap();
+    first.begin(Mode::Write).unwrap();
+    assert_eq!(get(first.as_mut(), b"counter"), None);
+    std::thread::scope(|scope| {
+        let (found, finds) = std::sync::mpsc::channel();
+        scope.spawn(|| {
+            let mut second = database.session().unwrap();
+            second.begin(Mode::Write).unwrap();
+            found.send(get(second.as_mut(), b"counter")).unwrap();
+            second.commit().unwrap();
+            drop(found);
+        });
+        let early = finds.recv_timeout(std::time::Duration::from_millis(500));
+        assert!(early.is_err(), "it did not wait, and found {early:?}");
+        first.put(b"counter", b"1").unwrap();
+        first.commit().unwrap();
+        assert_eq!(finds.recv().unwrap().as_deref(), Some(b"1".as_slice()));
+    });
+}
+
+#[test]
+fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
+    if !is_here() {
+        return;
+    }
+    let given = [("log_directory", Value::from("log"))];
+    let place = Place::of(&ENGINE, Durability::Process, &given);
+    assert!(place.path().join("data/.s.PGSQL.5432").exists());
+    support::are_closed_to_others(place.path(), &["data", "log/wal"]);
+}
+
+#[test]
+fn its_sessions_speak_sql() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
+    assert_eq!(ENGINE.dialect(), Some(Dialect::Postgresql));
+    sql::speaks_sql(&*database, &SAMPLE);
+}
+
+#[test]
+fn a_statement_takes_an_array_and_a_small_number() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
+    let mut session = database.session().unwrap();
+    let speaker = session.sql().unwrap();
+    speaker
+        .batch("CREATE TABLE t (i int4, s int2, b bool); INSERT INTO t VALUES (1, 2, true), (7, 8, NULL)")
+        .unwrap();
+    let found = sql::rows(
+        session.as_mut(),
+        "SELECT i, s, b FROM t WHERE i = ANY($1) ORDER BY i",
+        &[Datum::Integers(&[1, 7, 9])],
+    );
+    use sql::Owned::{Integer, Null};
+    let expected = [
+        vec![Integer(1), Integer(2), Integer(1)],
+        vec![Integer(7), Integer(8), Null],
+    ];
+    assert_eq!(found, expected);
+    let speaker = session.sql().unwrap();
+    let insert = speaker.prepare("INSERT INTO t (s) VALUES ($1)").unwrap();
+    let refused = speaker.execute(insert, &[Datum::Integer(40_000)]);
+    assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    assert_eq!(speaker.execute(insert, &[Datum::Integer(-7)]), Ok(1));
+}
+
+#[test]
+fn scans_keep_to_their_bounds_in_batches_too() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
+    scans_keep_to_their_bounds(database.as_ref());
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    for number in 0..3_000_u32 {
+        let key = number.to_be_bytes();
+        session.put(&key, &key).unwrap();
+    }
+    use trueput_engine::{Direction, KeyRange};
+    for direction in [Direction::Forward, Direction::Backward] {
+        let mut keys = support::keys(session.as_mut(), KeyRange::ALL, direction, usize::MAX);
+        if direction == Direction::Backward {
+            keys.reverse();
+        }
+        assert!(keys.is_sorted() && keys.len() == 3_006, "{}", keys.len());
+    }
+    session.commit().unwrap();
+}
+
+#[test]
+fn a_key_of_the_greatest_length_that_cannot_be_compressed_is_kept() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as u8
+    };
+    let key: Vec<u8> = (0..ENGINE.capabilities().max_key_bytes)
+        .map(|_| random())
+        .collect();
+    write(database.as_ref(), &key, b"value");
+    assert_eq!(
+        read(database.as_ref(), &key).as_deref(),
+        Some(b"value".as_slice())
+    );
+}
+
+#[test]
+fn a_socket_is_reached_whatever_the_length_of_its_path() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let long = folder.path().join("a".repeat(120)).join("b".repeat(120));
+    std::fs::create_dir_all(&long).unwrap();
+    let server = support::start(&ENGINE, &long, Durability::Process, &[]).unwrap();
+    let database = open(&ENGINE, &long, Durability::Process, &[]).unwrap();
+    write(database.as_ref(), b"key", b"value");
+    assert_eq!(
+        read(database.as_ref(), b"key").as_deref(),
+        Some(b"value".as_slice())
+    );
+    drop(database);
+    server.stop(&mut || true).unwrap();
+}
+
+#[test]
+fn what_was_committed_is_there_when_the_server_comes_back() {
+    if !is_here() {
+        return;
+    }
+    let given = [("log_directory", Value::from("log"))];
+    let mut place = Place::of(&ENGINE, Durability::Sync, &given);
+    assert!(place.path().join("log/wal").is_dir());
+    let database = open(&ENGINE, place.path(), Durability::Sync, &given).unwrap();
+    write(database.as_ref(), b"key", b"value");
+    drop(database);
+    place.restart(&ENGINE, Durability::Buffered, &given);
+    let database = open(&ENGINE, place.path(), Durability::Buffered, &given).unwrap();
+    assert_eq!(
+        read(database.as_ref(), b"key").as_deref(),
+        Some(b"value".as_slice())
+    );
+    let settings = database.settings().unwrap();
+    assert_eq!(settings["synchronous_commit"], "off".into());
+    assert_eq!(settings["fsync"], "on".into());
+}
+
+#[test]
+fn settings_and_counters_are_the_server_s_own() {
+    if !is_here() {
+        return;
+    }
+    let given = [
+        ("shared_buffers", Value::from("32MiB")),
+        ("wal_compression", Value::from("on")),
+        ("checkpoint_timeout", Value::Integer(600)),
+    ];
+    let place = Place::of(&ENGINE, Durability::Sync, &given);
+    let database = open(&ENGINE, place.path(), Durability::Sync, &given).unwrap();
+    let settings = database.settings().unwrap();
+    for (name, value) in [
+        ("shared_buffers", "32MB"),
+        ("checkpoint_timeout", "10min"),
+        ("synchronous_commit", "on"),
+        ("log_checkpoints", "on"),
+    ] {
+        assert_eq!(settings[name], value.into(), "{name}");
+    }
+    assert_ne!(settings["wal_compression"], "off".into());
+    write(database.as_ref(), b"key", b"value");
+    database.checkpoint().unwrap();
+    let counters = database.counters().unwrap();
+    let has = |part: &str| counters.keys().any(|name| name.contains(part));
+    assert!(
+        has("blks_hit") && has("checkpoint") && has("wal_bytes"),
+        "{counters:?}"
+    );
+    let log = std::fs::read_to_string(place.path().join("server.log")).unwrap();
+    assert!(log.contains("checkpoint starting"), "{log}");
+}
+
+#[test]
+fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Process, &[]);
+    let database = open(&ENGINE, place.path(), Durability::Process, &[]).unwrap();
+    write(database.as_ref(), b"key", b"one");
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    assert!(get(session.as_mut(), b"key").is_some());
+    write(database.as_ref(), b"key", b"two");
+    let error = session.put(b"key", b"three").unwrap_err();
+    assert!(
+        error.is_conflict() && error.to_string().contains("40001"),
+        "{error}"
+    );
+    deadlock::another_conflict_is_none(&error);
+    session.abort().unwrap();
+    session.begin(Mode::Write).unwrap();
+    assert_eq!(
+        get(session.as_mut(), b"key").as_deref(),
+        Some(b"two".as_slice())
+    );
+    session.commit().unwrap();
+}
+
+/// A user's own database on the server of `place`: the connection that made it, and the engine on it.
+fn shop(place: &Place) -> (Box<dyn Database>, Box<dyn Engine>) {
+    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    as_owner(&*owner, "CREATE DATABASE shop");
+    let users = ENGINE
+        .at(Path::new(&address(place.path(), "postgres", "shop")))
+        .unwrap();
+    (owner, users)
+}
+
+#[test]
+fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let (_owner, users) = shop(&place);
+    assert!(users.service().is_none() && users.build().is_ok());
+    let folder = tempfile::tempdir().unwrap();
+    let at = |level| open(&*users, folder.path(), level, &[]);
+    let database = at(Durability::Sync).unwrap();
+    write(database.as_ref(), b"key", b"value");
+    drop(database);
+    let database = at(Durability::Buffered).unwrap();
+    assert_eq!(
+        read(database.as_ref(), b"key").as_deref(),
+        Some(b"value".as_slice())
+    );
+    assert_eq!(
+        database.settings().unwrap()["synchronous_commit"],
+        "off".into()
+    );
+    // Another folder is another database, and this one is at work.
+    drop(database);
+    let knobs = knob::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
+    let checks = conformance::run(&*users, folder.path(), Durability::Sync, &knobs);
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+    let afresh = at(Durability::Sync).unwrap();
+    assert_eq!(read(afresh.as_ref(), b"key"), None);
+    let refused = at(Durability::Process).map(drop).unwrap_err().to_string();
+    assert!(
+        refused.contains("fsync=on") && refused.contains("not 'process'"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let (_owner, users) = shop(&place);
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let database = open(&*users, folders[0].path(), Durability::Sync, &[]).unwrap();
+    as_owner(
+        &*database,
+        "CREATE FUNCTION public.cut() RETURNS event_trigger LANGUAGE plpgsql AS \
+         $$BEGIN RAISE EXCEPTION 'cut off'; END$$; DROP SCHEMA trueput CASCADE; \
+         CREATE EVENT TRIGGER cut ON ddl_command_end WHEN TAG IN ('COMMENT') \
+         EXECUTE FUNCTION public.cut()",
+    );
+    drop(database);
+    let cut = open(&*users, folders[1].path(), Durability::Sync, &[]);
+    let why = cut.map(drop).unwrap_err().to_string();
+    assert!(why.contains("cut off"), "{why}");
+    assert_eq!(users.build().map(drop), Ok(()));
+}
+
+#[test]
+fn a_user_with_rights_on_his_database_alone_is_served() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    as_owner(&*owner, "CREATE ROLE clerk LOGIN");
+    as_owner(&*owner, "CREATE DATABASE shop OWNER clerk");
+    let users = ENGINE
+        .at(Path::new(&address(place.path(), "clerk", "shop")))
+        .unwrap();
+    assert!(users.build().is_ok());
+    let folder = tempfile::tempdir().unwrap();
+    let knobs = knob::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
+    let checks = conformance::run(&*users, folder.path(), Durability::Sync, &knobs);
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
+}
+
+#[test]
+fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    as_owner(&*owner, "CREATE TABLE thesis (years int)");
+    // The private server's own schema has the name, and not the mark.
+    let users = ENGINE
+        .at(Path::new(&address(place.path(), "postgres", "postgres")))
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let refusals = [
+        users.build().map(drop),
+        open(&*users, folder.path(), Durability::Sync, &[]).map(drop),
+    ];
+    for refused in refusals {
+        let why = refused.unwrap_err().to_string();
+        assert!(
+            why.contains("schema 'trueput' that is not trueput's"),
+            "{why}"
+        );
+    }
+    as_owner(&*owner, "INSERT INTO thesis VALUES (10)");
+}
+
+#[test]
+fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
+    as_owner(
+        &*owner,
+        "CREATE ROLE clerk LOGIN PASSWORD 'right' SUPERUSER",
+    );
+    as_owner(&*owner, "CREATE DATABASE shop");
+    let rules = "local all clerk scram-sha-256\nlocal all all trust\n";
+    std::fs::write(place.path().join("data/pg_hba.conf"), rules).unwrap();
+    as_owner(&*owner, "SELECT pg_reload_conf()");
+    let folder = place.path().join("data");
+    let with = |password: &str| {
+        let url = format!(
+            "postgres://clerk:{password}@/shop?host={}",
+            folder.display()
+        );
+        let shown = secret::keep(Path::new(&url));
+        assert!(!shown.display().to_string().contains(password));
+        ENGINE.at(&shown).unwrap().build()
+    };
+    // What the server has read of its rules shows a moment after it was told to.
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let refused = loop {
+        match with("wrong") {
+            Err(refused) => break refused.to_string(),
+            Ok(_) => assert!(std::time::Instant::now() < limit),
+        }
+    };
+    assert!(refused.contains("postgres://clerk@/shop"), "{refused}");
+    assert!(
+        refused.contains("password authentication failed"),
+        "{refused}"
+    );
+    assert!(
+        !refused.contains("wrong") && !refused.contains('\n'),
+        "{refused}"
+    );
+    assert!(with("right").is_ok());
+    let nowhere = "postgres://clerk@/shop?host=/no/such/folder";
+    let why = ENGINE
+        .at(Path::new(nowhere))
+        .unwrap()
+        .build()
+        .unwrap_err()
+        .to_string();
+    assert!(why.starts_with(&format!("cannot reach {nowhere}")), "{why}");
+}
+
+#[test]
+fn a_program_that_is_no_postgresql_is_refused() {
+    for (path, why) in [
+        ("/bin/sh", "is no PostgreSQL server"),
+        ("/no/such/postgres", "cannot read"),
+        ("mysql://host/db", "another kind of server"),
+    ] {
+        let refused = ENGINE
+            .at(Path::new(path))
+            .map(drop)
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn a_deadlock_is_told_as_one_at_every_isolation() {
+    if !is_here() {
+        return;
+    }
+    let place = Place::of(&ENGINE, Durability::Sync, &[]);
+    for isolation in ["read-committed", "repeatable-read", "serializable"] {
+        let given = [("isolation", isolation.into())];
+        deadlock::is_told_apart(&ENGINE, place.path(), &given);
+    }
+}

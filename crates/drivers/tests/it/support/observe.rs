@@ -1,0 +1,51 @@
+//! What an engine does by itself is seen from outside, and nothing where it does nothing.
+
+use crate::support::{Place, settings, write};
+use trueput_engine::{Durability, Engine, Happening, OpenSpec, Value, knob};
+
+/// Bytes of each record that is written.
+const BYTES: usize = 10_000;
+
+/// The kinds that an observer of the engine sees after so many records were written, and after a
+/// checkpoint that was asked for; then those of a look after nothing.
+pub fn seen(
+    engine: &dyn Engine,
+    level: Durability,
+    given: &[(&str, Value)],
+    records: u32,
+) -> [Vec<&'static str>; 3] {
+    let place = Place::of(engine, level, given);
+    let knobs = knob::resolve("engine", engine.knobs(), &settings(given)).unwrap();
+    let spec = OpenSpec {
+        directory: place.path(),
+        durability: level,
+        knobs: &knobs,
+        sessions: 4,
+    };
+    let database = engine.open(&spec).unwrap();
+    write(&*database, b"first", b"value");
+    database.checkpoint().unwrap();
+    let mut observer = engine.observer(&spec).unwrap();
+    let mut look = || -> Vec<_> {
+        let seen = observer.look().into_iter();
+        seen.map(|happening| happening.kind).collect()
+    };
+    for number in 0..records {
+        write(&*database, &number.to_be_bytes(), &vec![7; BYTES]);
+    }
+    let written = look();
+    write(&*database, b"last", b"value");
+    database.checkpoint().unwrap();
+    let asked = look();
+    [written, asked, look()]
+}
+
+/// A checkpoint that is asked for is seen, and ends; before it there is none, and after it nothing.
+pub fn a_checkpoint_is_seen(engine: &dyn Engine, level: Durability, given: &[(&str, Value)]) {
+    let name = engine.info().name;
+    let [written, asked, nothing] = seen(engine, level, given, 1);
+    let is_checkpoint = |kind: &&str| kind.starts_with(Happening::CHECKPOINT);
+    assert!(!written.iter().any(is_checkpoint), "{name}: {written:?}");
+    assert_eq!(asked, [Happening::CHECKPOINT], "{name}");
+    assert_eq!(nothing, [Happening::CHECKPOINT_ENDED], "{name}");
+}

@@ -1,0 +1,707 @@
+//! Bad input: one clear line, exit code 2, and nothing that was measured earlier is touched.
+
+use crate::support::{Bench, refusal, stderr, stdout};
+
+/// Asserts that each command line is refused in one line that says the given words.
+fn assert_refused(bench: &Bench, cases: &[(&[&str], &[&str])]) {
+    let before = bench.snapshot();
+    for (arguments, words) in cases {
+        let line = refusal(&bench.run(arguments));
+        for word in *words {
+            assert!(line.contains(word), "{arguments:?}: {line}");
+        }
+        assert_eq!(bench.snapshot(), before, "{arguments:?} changed something");
+    }
+}
+
+const JOURNAL: &str = "sqlite.journal_mode=delete";
+
+/// A bench that holds a finished run.
+fn with_a_run() -> Bench {
+    let bench = Bench::new();
+    bench.run(&["run", "threen1", "--engine", "null", "--set", "finish=10"]);
+    assert_eq!(bench.trials().len(), 1);
+    bench
+}
+
+#[test]
+fn names_that_are_not_there_are_answered_with_the_nearest() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "threen1", "--engine", "lmbd"],
+            &["unknown engine 'lmbd'", "did you mean 'lmdb'"],
+        ),
+        (
+            &["run", "threen1", "--engine", "postgres://me:hush@host/db"],
+            &["unknown engine 'postgres://me'", "behind its engine and @"],
+        ),
+        (
+            &["run", "threen2", "--engine", "lmdb"],
+            &["unknown workload", "did you mean 'threen1'"],
+        ),
+        (&["knobs", "sqlit"], &["did you mean 'sqlite'"]),
+        (&["check", "sqlit"], &["did you mean 'sqlite'"]),
+        (
+            &["run", "firts-look"],
+            &[
+                "unknown workload or plan 'firts-look'",
+                "did you mean 'first-look'",
+            ],
+        ),
+        (&["plan", "show", "ycbs"], &["did you mean 'ycsb'"]),
+        (&["man", "runs"], &["no subcommand 'runs'", "'run'"]),
+        (&["runn"], &["'runn'", "'run'"]),
+        (
+            &["run", "threen1", "--enginee", "lmdb"],
+            &["'--enginee'", "'--engine'"],
+        ),
+        (
+            &["run", "tpcc", "--pacing", "tpc"],
+            &[
+                "'--pacing'",
+                "pacing is a setting of tpcc: --set pacing=tpc",
+            ],
+        ),
+        (
+            &["ledger", "tpcc", "--prime=customer,stock"],
+            &["prime is a setting of tpcc: --set prime=customer+stock"],
+        ),
+        (
+            &["run", "micro", "--records", "--engine", "lmdb"],
+            &["records is a setting of micro: --set records=VALUE"],
+        ),
+        (
+            &["run", "tpcc", "--pase", "tpc"],
+            &["unexpected argument '--pase' found"],
+        ),
+        (&["run", "threen1"], &["names no engine"]),
+        (&["run"], &["PLAN|WORKLOAD"]),
+        (&[], &["--help"]),
+        (
+            &["report", "x", "--format", "pdf"],
+            &["no report format 'pdf'"],
+        ),
+    ];
+    assert_refused(&with_a_run(), cases);
+}
+
+#[test]
+fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "micro", "--value-size", "512"],
+            &["value_bytes is a setting of micro: --set value_bytes=512"],
+        ),
+        (
+            &["run", "micro", "--read-percent", "95"],
+            &[
+                "update_percent is a setting of micro (reads are what the other shares leave)",
+                "--set update_percent=VALUE",
+            ],
+        ),
+        (
+            &[
+                "run",
+                "micro",
+                "--engine",
+                "lmdb",
+                "--set",
+                "read_percent=95",
+            ],
+            &["did you mean 'update_percent'? reads are what the other shares leave"],
+        ),
+        (
+            &[
+                "run",
+                "micro",
+                "--engine",
+                "lmdb",
+                "--set",
+                "value_size=512",
+            ],
+            &["did you mean 'value_bytes'?"],
+        ),
+        (
+            &[
+                "run",
+                "ycsb",
+                "--engine",
+                "lmdb",
+                "--set",
+                "read_percent=95",
+            ],
+            &["did you mean 'readproportion'?"],
+        ),
+        (
+            &["run", "ycsb", "--engine", "lmdb", "--set", "value_size=512"],
+            &["did you mean 'fieldlength'? a record has fieldcount fields"],
+        ),
+        (
+            &["report", "--p99", "x"],
+            &["trueput: unexpected argument '--p99' found; see 'trueput report --help'\n"],
+        ),
+    ];
+    assert_refused(&Bench::new(), cases);
+}
+
+#[test]
+fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "--resume", "x", "--engine", "lmdb", "--repeat", "9"],
+            &[
+                "'--resume <RUN>' cannot be used with",
+                "--engine <ENGINE>",
+                "--repeat <N>",
+            ],
+        ),
+        (
+            &[
+                "run",
+                "--resume",
+                "x",
+                "--knob",
+                "lmdb.map_size=1GiB",
+                "--seed",
+                "1",
+            ],
+            &[
+                "'--resume <RUN>' cannot be used with",
+                "--knob",
+                "--seed <N>",
+            ],
+        ),
+        (
+            &[
+                "run",
+                "threen1",
+                "--engine",
+                "lmdb,redb",
+                "--durability",
+                "sync,process",
+            ],
+            &[
+                "redb does not support durability 'process'",
+                "--skip-unsupported",
+            ],
+        ),
+        (
+            &["run", "threen1", "--engine", "lmdb", "--set", "finish=1e30"],
+            &["is out of range (at most 9223372036854775807)"],
+        ),
+        (
+            &["run", "threen1", "--duration", "-1"],
+            &["'--duration <TIME>'"],
+        ),
+        (
+            &["run", "threen1", "--repeat", "1,000"],
+            &["is not a whole number; write 1000"],
+        ),
+        (
+            &["engines", "lmdb"],
+            &["trueput: unexpected argument 'lmdb' found; see 'trueput engines --help'\n"],
+        ),
+        (
+            &["knobs"],
+            &["not provided: <ENGINE>; see 'trueput knobs --help'\n"],
+        ),
+        (
+            &["run", "micro", "--set", "test=mix,scan_percent=10"],
+            &["give the option once for each of test=mix and scan_percent=10"],
+        ),
+    ];
+    assert_refused(&Bench::new(), cases);
+}
+
+#[test]
+fn a_cache_for_all_is_refused_where_an_engine_has_none_or_has_it_by_a_knob() {
+    let run = [
+        "run",
+        "micro",
+        "--durability",
+        "sync",
+        "--cache",
+        "256MiB",
+        "--engine",
+    ];
+    let with = |rest: &[&'static str]| [&run[..], rest].concat();
+    let bench = Bench::new();
+    for (arguments, words) in [
+        (
+            with(&["lmdb,redb"]),
+            "there is none to set: lmdb maps its file, so that the kernel's page cache is its \
+             cache; leave out lmdb, or leave out cache and limit all engines alike with memory",
+        ),
+        (
+            with(&["redb", "--knob", "redb.cache_size=64MiB"]),
+            "cache and redb.cache_size both size redb's cache: leave one of them out",
+        ),
+        (
+            with(&["redb", "--cache", "1KiB"]),
+            "cache 1 KiB: redb.cache_size: 1024 is out of range",
+        ),
+    ] {
+        assert_refused(&bench, &[(&arguments, &[words])]);
+    }
+}
+
+#[test]
+fn a_count_with_a_letter_is_answered_in_full() {
+    let bench = Bench::new();
+    for (option, value, words) in [
+        (
+            "--set",
+            "finish=5k",
+            "'5k' is not a whole number (1 or more); write 5000",
+        ),
+        ("--workers", "1k", "'1k' is not a whole number; write 1000"),
+        ("--seed", "5k", "; write 5000"),
+        ("--rate", "5k", "'5k' is not a rate per second; write 5000"),
+    ] {
+        let arguments: &[&str] = &["run", "threen1", "--engine", "lmdb", option, value];
+        assert_refused(&bench, &[(arguments, &[words])]);
+    }
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
+    let run = |rest: &'static [&'static str]| -> Vec<&'static str> {
+        ["run", "threen1", "--engine", "lmdb"]
+            .iter()
+            .chain(rest)
+            .copied()
+            .collect()
+    };
+    let cases = [
+        (
+            run(&["--set", "start=100", "--set", "finish=10"]),
+            ": threen1: the range 100 to 10 is reversed",
+        ),
+        (run(&["--set", "finish=0"]), "out of range (1 or more)"),
+        (run(&["--set", "finish=ten"]), "'ten' is not a whole number"),
+        (run(&["--set", "finsh=10"]), "did you mean 'finish'"),
+        (run(&["--set", "finish"]), "write NAME=VALUE"),
+        (
+            run(&["--workers", "0"]),
+            "workers is 0; it must be between 1 and 1024",
+        ),
+        (run(&["--workers", "four"]), "'four' is not a whole number"),
+        (run(&["--workers", "-1"]), "workers is -1; it must be"),
+        (run(&["--repeat", "0"]), "repeat is 0"),
+        (
+            run(&["--knob", "lmdb.mapsize=1GiB"]),
+            "did you mean 'map_size'",
+        ),
+        (run(&["--knob", "lmdb.map_size=1"]), "out of range"),
+        (run(&["--knob", "map_size=1"]), "write ENGINE.NAME=VALUE"),
+        (
+            run(&["--durability", "buffered"]),
+            "lmdb does not support durability 'buffered'; it supports sync",
+        ),
+        (
+            run(&[
+                "--engine",
+                "sqlite",
+                "--durability",
+                "async",
+                "--knob",
+                JOURNAL,
+            ]),
+            "sqlite cannot keep durability 'async' with journal_mode 'delete'",
+        ),
+        (run(&["--durability", "asinc"]), "did you mean 'async'"),
+        (run(&["--verify", "ful"]), "did you mean 'full'"),
+        (run(&["--name", "a/b"]), "no name for a plan"),
+        (run(&["--set", "finish=9000000000000"]), "free"),
+    ];
+    let bench = with_a_run();
+    for (arguments, words) in &cases {
+        assert_refused(&bench, &[(arguments, &[words])]);
+    }
+    let threads: &[&str] = &[
+        "run",
+        "threen1",
+        "--engine",
+        "redb",
+        "--worker-kind",
+        "processes",
+    ];
+    assert_refused(&bench, &[(threads, &["redb allows only one process"])]);
+}
+
+#[test]
+fn a_list_that_may_be_one_number_is_refused_with_both_ways_to_write_it() {
+    let bench = with_a_run();
+    let cases = [
+        ("--set", "finish=1,500", "write 1500 for the one"),
+        ("--set", "finish=100,000", "write 100000 for the one"),
+        ("--set", "block=100,200,400", "each of 100 and 200 and 400"),
+        ("--knob", "lmdb.map_size=1,024MiB", "write 1024MiB"),
+        ("--workers", "1,016", "write 1016"),
+        ("--rate", "5,000", "write 5000"),
+    ];
+    for (option, list, words) in cases {
+        for command in [&["run"][..], &["plan", "check"]] {
+            let rest = ["threen1", "--engine", "lmdb", option, list];
+            let arguments = [command, &rest].concat();
+            assert_refused(&bench, &[(&arguments, &[words, option])]);
+        }
+    }
+    // The controls: lists that can be nothing else, and the way to write one that could.
+    let trials = |options: &[&str]| {
+        let check = ["plan", "check", "threen1", "--engine", "lmdb", "--json"];
+        let output = bench.run(&[&check, options].concat());
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let trials = document["trials"].as_array().unwrap().clone();
+        let values = trials.iter().map(|trial| {
+            let finish = trial["settings"]["finish"].as_i64().unwrap();
+            (finish, trial["workers"].as_i64().unwrap())
+        });
+        values.collect::<Vec<_>>()
+    };
+    let both = vec![(1, 4), (500, 4)];
+    assert_eq!(trials(&["--set", "finish=1", "--set", "finish=500"]), both);
+    let reversed: Vec<_> = both.iter().rev().copied().collect();
+    assert_eq!(trials(&["--set", "finish=500,1"]), reversed);
+    let workers = ["--set", "finish=9", "--workers", "1,16", "--workers", "100"];
+    assert_eq!(trials(&workers), [(9, 1), (9, 16), (9, 100)]);
+}
+
+#[test]
+fn what_would_change_nothing_is_refused_and_never_passed_over() {
+    let bench = with_a_run();
+    let micro = ["run", "micro", "--engine", "lmdb,redb"];
+    let page = "sqlite.page_size=4096";
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["--knob", page],
+            &["the run has no sqlite; its engines are lmdb, redb"],
+        ),
+        (
+            &["--set", "size=1MiB", "--set", "records=10"],
+            &["size and records both", "size=0"],
+        ),
+        (
+            &["--set", "update_percent=50"],
+            &["update_percent is a setting of test=mix"],
+        ),
+        (&["--until", "0%"], &["'0%'", "0.01% or more"]),
+        (&["--until", "0.001%"], &["as narrow as '0.001%'"]),
+        (&["--until", "NaN"], &["'NaN' is not a part"]),
+        (&["--until", "100%"], &["'100%' is not a part"]),
+        (&["--budget", "0"], &["the budget must be above 0, not 0"]),
+        (&["--disk-factor", "0"], &["'0' is not a factor"]),
+    ];
+    for (given, words) in cases {
+        let arguments = [&micro, *given].concat();
+        assert_refused(&bench, &[(&arguments, words)]);
+    }
+    let storage = ["run", "log-flush", "--knob", page];
+    assert_refused(&bench, &[(&storage, &["log-flush runs on no engine"])]);
+    let step = ["ledger", "micro", "--engine", "lmdb", "--step", page];
+    assert_refused(&bench, &[(&step, &["the run has no sqlite"])]);
+    let plan = |name: &str, rest: &str| {
+        let head = "workload = \"micro\"\nengines = [\"lmdb\"]\ndurability = [\"sync\"]\n";
+        bench.write(&format!("{name}.toml"), &format!("{head}{rest}"));
+    };
+    plan("knob", "knobs.sqlite.page_size = 4096\n");
+    plan(
+        "twice",
+        "[knobs]\n\"lmdb.map_size\" = 1\nlmdb.map_size = 2\n",
+    );
+    plan(
+        "when",
+        "[[when]]\nengines = [\"sqlite\"]\nsettings = {records = 5}\nnote = \"n\"\n",
+    );
+    plan(
+        "size",
+        "settings.size = \"1MiB\"\n[[when]]\nsettings = {records = 5}\nnote = \"n\"\n",
+    );
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["run", "knob.toml"],
+            &["knob.toml:4: sqlite.page_size: the run has no sqlite"],
+        ),
+        (
+            &["plan", "check", "twice.toml"],
+            &["twice.toml:", "lmdb.map_size is set twice"],
+        ),
+        (&["run", "when.toml"], &["when.toml:4: ", "matches nothing"]),
+        (
+            &["run", "size.toml"],
+            &["size.toml:5: ", "size and records"],
+        ),
+    ];
+    assert_refused(&bench, cases);
+}
+
+#[test]
+fn knobs_of_engines_that_the_command_line_or_the_machine_leaves_out_are_no_mistake() {
+    let bench = Bench::new();
+    let text = "workload = \"micro\"\nengines = [\"lmdb\", \"sqlite\"]\n\
+        knobs.sqlite.page_size = 4096\n";
+    bench.write("plan.toml", text);
+    bench.write(
+        "present.toml",
+        &text.replace("\"lmdb\", \"sqlite\"", "\"present\""),
+    );
+    let check = |arguments: &[&str]| {
+        let output = bench.run(&[&["plan", "check"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    };
+    check(&["plan.toml", "--engine", "lmdb"]);
+    check(&["plan.toml"]);
+    check(&["present.toml", "--knob", "rocksdb.write_buffer_size=1MiB"]);
+    check(&[
+        "micro",
+        "--engine",
+        "lmdb",
+        "--set",
+        "size=0",
+        "--set",
+        "records=10",
+    ]);
+}
+
+#[test]
+fn a_run_and_the_check_of_its_plan_need_the_same_room() {
+    let bench = with_a_run();
+    let plan = [
+        "micro",
+        "--engine",
+        "lmdb",
+        "--set",
+        "records=100000000000000",
+    ];
+    let room = |factor: &str| {
+        let options = ["--disk-factor", factor];
+        let shown = stdout(&bench.run(&[&["plan", "check"], &plan[..], &options].concat()));
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (before, _) = flat.split_once(" at the start of a run").unwrap();
+        let (_, needed) = before.split_once(" at a time ").unwrap();
+        let refused = refusal(&bench.run(&[&["run"], &plan[..], &options].concat()));
+        assert!(
+            refused.contains(&format!(": {needed}, ")),
+            "{refused}\n{shown}"
+        );
+        assert!(
+            needed.contains(&format!("({factor} times the ")),
+            "{needed}"
+        );
+        needed.to_owned()
+    };
+    assert_ne!(room("4"), room("1.5"));
+    let json = bench.run(&[&["plan", "check", "--json"], &plan[..]].concat());
+    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let bytes = |name: &str| document["disk"][name].as_f64().unwrap();
+    assert_eq!(bytes("needed_bytes"), 4.0 * bytes("expected_bytes"));
+}
+
+#[test]
+fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_made() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["--set", "records=0"], "out of range (1 or more)"),
+        (&["--set", "size=10"], "less than one record"),
+        (
+            &["--set", "key_bytes=600"],
+            "lmdb: keys of 600 B are longer than the 511 B",
+        ),
+        (&["--set", "records=9000000000000"], "free"),
+        (&["--memory", "1000TiB"], "exceeds this machine's"),
+        (&["--rate", "-5"], "must be between 0"),
+        (&["--arrival", "poisson"], "set a rate"),
+    ];
+    let bench = with_a_run();
+    for (given, words) in cases {
+        let run = ["run", "micro", "--engine", "lmdb"];
+        let arguments: Vec<_> = run.iter().chain(*given).copied().collect();
+        assert_refused(&bench, &[(&arguments, &[words])]);
+    }
+}
+
+#[test]
+fn a_plan_s_mistake_is_named_with_file_and_line() {
+    let bench = with_a_run();
+    let plan = |name: &str, line: &str| {
+        let text = format!("workload = \"threen1\"\nengines = [\"lmdb\"]\n{line}\n");
+        bench.write(&format!("plans/{name}.toml"), &text);
+    };
+    plan("key", "repeats = 3");
+    plan("engine", "knobs.lmbd.map_size = 3");
+    plan("knob", "knobs.lmdb.map_sise = 3");
+    plan("range", "settings.start = 10\nsettings.finish = 5");
+    plan("toml", "repeat = = 3");
+    let key = "plans/key.toml:3: unknown key 'repeats' (did you mean 'repeat'?); keys are name,";
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "plans/key.toml"], &[key]),
+        (&["plan", "check", "plans/key.toml"], &[key]),
+        (
+            &["run", "plans/engine.toml"],
+            &["plans/engine.toml:3: ", "did you mean 'lmdb'"],
+        ),
+        (
+            &["run", "plans/knob.toml"],
+            &["plans/knob.toml:3: ", "did you mean 'map_size'"],
+        ),
+        (
+            &["run", "plans/range.toml"],
+            &["plans/range.toml:3: ", "reversed"],
+        ),
+        (&["run", "plans/toml.toml"], &["plans/toml.toml:3: "]),
+        (&["run", "plans/none.toml"], &["plans/none.toml: "]),
+    ];
+    assert_refused(&bench, cases);
+}
+
+#[test]
+fn a_plan_that_is_endless_or_no_regular_file_is_refused() {
+    let bench = with_a_run();
+    let plan = "workload = \"threen1\"\nengines = [\"lmdb\"]\nsettings.finish = 10\n";
+    bench.write(
+        "plans/long.toml",
+        &format!("{plan}# {}", "x".repeat(4 << 20)),
+    );
+    bench.write("plans/plain.toml", plan);
+    let (fifo, link) = ("plans/fifo.toml", "plans/link.toml");
+    std::os::unix::fs::symlink("plain.toml", bench.path().join(link)).unwrap();
+    std::fs::create_dir(bench.path().join("plans/folder.toml")).unwrap();
+    let long = "plans/long.toml: a plan may have at most 4 MiB";
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "plans/long.toml"], &[long]),
+        (&["plan", "check", "plans/long.toml"], &[long]),
+        (&["plan", "check", "plans/folder.toml"], &["it is a folder"]),
+    ];
+    assert_refused(&bench, cases);
+    let made = std::process::Command::new("mkfifo")
+        .arg(bench.path().join(fifo))
+        .status();
+    assert!(made.unwrap().success());
+    for command in [&["run", fifo][..], &["plan", "check", fifo]] {
+        let said = refusal(&bench.run(command));
+        assert!(said.contains("plans/fifo.toml: it is a FIFO"), "{said}");
+    }
+    // The control: a link of the user's own.
+    let read = bench.run(&["plan", "check", link]);
+    assert!(read.status.success(), "{}", stderr(&read));
+}
+
+#[test]
+fn folders_that_cannot_be_used_are_refused() {
+    let bench = with_a_run();
+    bench.write("file", "");
+    bench.write("theirs/letter.txt", "do not delete");
+    bench.write("newer/run.json", "{\"format\": 999}");
+    bench.write("empty/readme", "");
+    let run = ["run", "threen1", "--engine", "lmdb", "--set", "finish=10"];
+    let with = |rest: [&'static str; 2]| run.iter().copied().chain(rest).collect::<Vec<_>>();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&with(["--work", "theirs"]), &["work folder", "theirs"]),
+        (&with(["--work", "file"]), &["work folder", "file"]),
+        (
+            &with(["--work", "/proc/trueput"]),
+            &["work folder", "/proc/trueput"],
+        ),
+        (&with(["--results", "file"]), &["results folder", "file"]),
+        (&with(["--results", "/proc/trueput"]), &["folder /proc"]),
+        (&["report", "newer"], &["format 999 is newer"]),
+        (&["run", "--resume", "newer"], &["format 999 is newer"]),
+        (&["report", "empty"], &["not a run folder"]),
+        (&["run", "--resume", "nowhere"], &["not a run folder"]),
+        (
+            &["history", "nowhere"],
+            &["nowhere: no such folder; give a folder of runs, such as results"],
+        ),
+        (&["check", "lmdb", "--work", "file"], &["work folder file"]),
+    ];
+    assert_refused(&bench, cases);
+}
+
+#[test]
+fn a_run_folder_without_its_file_of_trials_is_a_run_without_trials_yet() {
+    let bench = with_a_run();
+    let folder = bench.run_folder().path().to_owned();
+    let run = folder.to_str().unwrap();
+    let said = |file: &dyn Fn()| {
+        file();
+        let output = bench.run(&["report", run]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        (stdout(&output), refusal(&bench.run(&["compare", run, run])))
+    };
+    let trials = folder.join("trials.jsonl");
+    let empty = said(&|| std::fs::write(&trials, "").unwrap());
+    let absent = said(&|| std::fs::remove_file(&trials).unwrap());
+    assert!(
+        empty.0.contains("No trial of this run has finished"),
+        "{empty:?}"
+    );
+    assert_eq!(absent, empty);
+}
+
+#[test]
+fn a_bad_problem_is_named_with_its_line() {
+    let bench = with_a_run();
+    let before = bench.snapshot();
+    let cases = [
+        ("1 10\n10 1\n", "line 2"),
+        ("0 10\n", "start is 0"),
+        ("1 ten\n", "'ten' is not a whole number"),
+        ("1 10 0\n", "workers is 0"),
+        ("7\n", "has 1 number"),
+        ("", "standard input has no problem"),
+    ];
+    for (input, words) in cases {
+        let line = refusal(&bench.run_with(&["threen1"], input));
+        assert!(line.contains(words), "{input}: {line}");
+    }
+    let line = refusal(&bench.run_with(&["threen1", "--resume"], "1 10\n"));
+    assert!(line.contains("nothing to resume"), "{line}");
+    let line = refusal(&bench.run_with(&["threen1", "--engine", "lmbd"], "1 10\n"));
+    assert!(line.contains("did you mean 'lmdb'"), "{line}");
+    let line = refusal(&bench.run_with(&["threen1", "--commit", "per-stor"], "1 10\n"));
+    assert!(line.contains("did you mean 'per-store'"), "{line}");
+    assert_eq!(bench.snapshot(), before);
+}
+
+#[test]
+fn a_place_that_this_machine_has_not_is_refused_by_run_and_by_plan_check() {
+    let bench = with_a_run();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--cpus", "4000"], &["CPU 4000", "this machine has 0"]),
+        (
+            &["--cpus", "a"],
+            &["--cpus", "'a' is no list of processors"],
+        ),
+        (&["--numa", "bind:900"], &["'bind:900'", "node"]),
+        (&["--numa", "bind"], &["--numa", "'bind' is no NUMA policy"]),
+        (&["--allocator", "jemaloc"], &["did you mean 'jemalloc'"]),
+    ];
+    for (options, words) in cases {
+        let run = ["run", "threen1", "--engine", "lmdb"];
+        let check = ["plan", "check", "threen1", "--engine", "lmdb"];
+        for command in [&run[..], &check[..]] {
+            let arguments: Vec<_> = command.iter().chain(*options).copied().collect();
+            assert_refused(&bench, &[(&arguments, words)]);
+        }
+    }
+}
+
+#[test]
+fn a_place_that_a_plan_names_is_refused_with_its_line() {
+    let bench = with_a_run();
+    let plan = "workload = \"threen1\"\nengines = [\"lmdb\"]\nnuma = [\"bind:900\"]\n";
+    bench.write("numa.toml", plan);
+    assert_refused(
+        &bench,
+        &[(&["run", "numa.toml"], &["numa.toml:3", "bind:900"])],
+    );
+}
+
+#[test]
+fn an_image_that_no_file_system_is_made_in_is_refused() {
+    let run = ["run", "threen1", "--engine", "lmdb", "--image", "1GiB"];
+    let here = [&run[..], &["--filesystem", "here"]].concat();
+    let own = [&run[..], &["--filesystem", "ext4:size=512MiB"]].concat();
+    let words: &[&str] = &["image is 1 GiB", "filesystem=ext4", "remove image"];
+    let cases: &[(&[&str], &[&str])] = &[(&run, words), (&here, words), (&own, words)];
+    assert_refused(&with_a_run(), cases);
+}

@@ -1,0 +1,29 @@
+//! The built program as a user calls it, as one test program: a test's name begins with its file.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod answers;
+mod bad_input;
+mod bundles;
+mod caches;
+mod comparing;
+mod crashes;
+mod engine_builds;
+mod filesystems;
+mod fuzz;
+mod gate;
+mod histories;
+mod ledger;
+mod listings;
+mod native;
+mod page;
+mod published;
+mod repeats;
+mod secrets;
+mod servers;
+mod support;
+mod trouble;
+mod turns;

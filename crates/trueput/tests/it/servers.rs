@@ -1,0 +1,326 @@
+//! An engine that is a server: the program runs a private one for each trial, and leaves none
+//! behind, however the trial ends.
+
+use crate::support::{Bench, ended_well, refusal, signal, stderr, stdout, wait_for_work};
+use nix::sys::signal::Signal::{SIGINT, SIGKILL};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+use trueput_record::Outcome;
+
+/// A trial on a server, but for its engine and its end.
+const TRIAL: [&str; 10] = [
+    "run",
+    "micro",
+    "--durability",
+    "process",
+    "--workers",
+    "2",
+    "--set",
+    "test=overwrite",
+    "--set",
+    "records=2000",
+];
+
+/// A server that the program makes for a trial, and how its processes and files are known.
+struct Kind {
+    engine: &'static str,
+    /// The file that a running server keeps its process's number in, in its folder.
+    pid: &'static str,
+    /// A file that each instance has.
+    file: &'static str,
+}
+
+const POSTGRESQL: Kind = Kind {
+    engine: "postgresql",
+    pid: "data/postmaster.pid",
+    file: "PG_VERSION",
+};
+
+const MARIADB: Kind = Kind {
+    engine: "mariadb",
+    pid: "data/server.pid",
+    file: "ibdata1",
+};
+
+/// The arguments of a trial on such a server that takes so many seconds.
+fn trial(kind: &Kind, seconds: &'static str) -> Vec<&'static str> {
+    let more = ["--engine", kind.engine, "--duration", seconds];
+    [&TRIAL[..], &more].concat()
+}
+
+/// Whether there is a server to test; where not, why.
+fn is_here(kind: &Kind) -> bool {
+    let registry = trueput_drivers::registry().iter();
+    let engine = registry
+        .into_iter()
+        .find(|engine| engine.info().name == kind.engine);
+    match engine.unwrap().build() {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+    }
+}
+
+/// The file that a running server keeps its process's number in, below a folder.
+fn pid_file(kind: &Kind, folder: &Path) -> Option<PathBuf> {
+    let file = folder.join(kind.pid);
+    if file.exists() {
+        return Some(file);
+    }
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders
+        .filter(|entry| entry.file_name() != "data")
+        .find_map(|entry| pid_file(kind, &entry.path()))
+}
+
+/// Waits until the workers are at work on the server, and says which process that is.
+fn server_at_work(kind: &Kind, child: &mut Child, work: &Path) -> i32 {
+    // Both workers are threads of one process.
+    wait_for_work(child, work, 1 << 20, 1);
+    let text = std::fs::read_to_string(pid_file(kind, work).unwrap()).unwrap();
+    text.lines().next().unwrap().parse().unwrap()
+}
+
+/// Waits until a process is gone.
+fn assert_gone(pid: i32) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    while Path::new(&format!("/proc/{pid}")).exists() {
+        assert!(Instant::now() < limit, "process {pid} is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// That a run has cleared its work folder away.
+fn assert_nothing_is_left(bench: &Bench) {
+    let work = bench.run_folder().path().join("work");
+    assert!(!work.exists(), "something is left");
+}
+
+/// A long trial on a private server that is at work, the process of `trueput` and the server's; `None`,
+/// and said, where no server is here.
+fn trial_at_work(kind: &Kind) -> Option<(Bench, Child, i32)> {
+    if !is_here(kind) {
+        return None;
+    }
+    let bench = Bench::new();
+    // It does not end before somebody ends it.
+    let mut child = bench.spawn_with(&trial(kind, "300"), "");
+    let server = server_at_work(kind, &mut child, &bench.path().join("results"));
+    Some((bench, child, server))
+}
+
+#[test]
+fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_told() {
+    if !is_here(&POSTGRESQL) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench.run(&trial(&POSTGRESQL, "2"));
+    let trials = bench.trials();
+    assert!(
+        ended_well(&trials[0]),
+        "{:?}\n{}",
+        trials[0].outcome,
+        stderr(&output)
+    );
+    let measurement = trials[0].measurement.as_ref().unwrap();
+    let (all, server) = (measurement.resources, measurement.server.unwrap());
+    assert!(server.user_cpu_s + server.system_cpu_s > 0.0);
+    assert!(all.user_cpu_s > server.user_cpu_s && all.system_cpu_s > server.system_cpu_s);
+    assert!(server.voluntary_context_switches > 0 && server.peak_rss_bytes > 0);
+    assert!(all.read_calls > server.read_calls);
+    let engine = trials[0].engine.as_ref().unwrap();
+    assert!(engine.origin.ends_with("/postgres") && engine.sha256.len() == 64);
+    assert_eq!(engine.settings["fsync"], "off".into());
+    assert_nothing_is_left(&bench);
+}
+
+#[test]
+fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing() {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        invalid_once_killed(kind);
+    }
+}
+
+fn invalid_once_killed(kind: &Kind) {
+    let Some((bench, child, server)) = trial_at_work(kind) else {
+        return;
+    };
+    signal(server, SIGKILL);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let trials = bench.trials();
+    let Outcome::Invalid { reasons } = &trials[0].outcome else {
+        panic!("{:?}", trials[0].outcome);
+    };
+    let said = format!("the server (process {server}) was killed by SIGKILL");
+    let is_named = reasons.iter().any(|reason| reason.contains(&said));
+    assert!(is_named, "{reasons:?}");
+    assert_nothing_is_left(&bench);
+    assert_gone(server);
+}
+
+#[test]
+fn ctrl_c_stops_the_server_and_clears_up() {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        stopped_by_ctrl_c(kind);
+    }
+}
+
+fn stopped_by_ctrl_c(kind: &Kind) {
+    let Some((bench, child, server)) = trial_at_work(kind) else {
+        return;
+    };
+    signal(i32::try_from(child.id()).unwrap(), SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert_gone(server);
+    assert_nothing_is_left(&bench);
+}
+
+#[test]
+fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        gone_with_its_run(kind);
+    }
+}
+
+fn gone_with_its_run(kind: &Kind) {
+    let Some((bench, mut child, server)) = trial_at_work(kind) else {
+        return;
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_gone(server);
+    let output = bench.run(&["clean", "--yes", "--results", "results"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let left = bench.snapshot();
+    let file = kind.file;
+    assert!(
+        !left.keys().any(|path| path.ends_with(file)),
+        "something is left"
+    );
+}
+
+/// A bench with a folder `home` that only root may pass, where root's PostgreSQL, which runs as
+/// somebody else, cannot reach its own; `None`, and said, where that cannot be had.
+fn bench_with_a_closed_home() -> Option<Bench> {
+    use std::os::unix::fs::PermissionsExt;
+    if !is_here(&POSTGRESQL) {
+        return None;
+    }
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root's servers run as somebody else");
+        return None;
+    }
+    let bench = Bench::new();
+    let home = bench.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+    Some(bench)
+}
+
+#[test]
+fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_name() {
+    let Some(bench) = bench_with_a_closed_home() else {
+        return;
+    };
+    let plan = |name: &str, engines: &str| {
+        let path = bench.path().join(name);
+        let text = format!(
+            "name = \"closed\"\nworkload = \"threen1\"\nengines = [{engines}]\n\
+             durability = \"process\"\nunsupported = \"leave-out\"\n\
+             [settings]\nfinish = 100\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let run = |what: &[&str]| {
+        let places = ["--results", "home/results", "--full"];
+        let all: Vec<_> = ["run"].iter().chain(what).chain(&places).copied().collect();
+        bench.run(&all)
+    };
+    let why = "postgresql: the server runs as";
+    let output = run(&[&plan("both.toml", r#""postgresql", "lmdb""#)]);
+    let said = stderr(&output);
+    assert!(
+        said.contains("trial 1 of 1") && stdout(&output).contains(why),
+        "{said}"
+    );
+    let alone = refusal(&run(&[&plan("alone.toml", r#""postgresql""#)]));
+    assert!(
+        alone.contains("nothing to run") && alone.contains(why),
+        "{alone}"
+    );
+    let named = refusal(&run(&[
+        "threen1",
+        "--engine",
+        "postgresql",
+        "--durability",
+        "process",
+    ]));
+    assert!(named.contains(why) && named.contains("--work"), "{named}");
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_told() {
+    let bench = Bench::new();
+    for (address, why) in [
+        (
+            "postgres://me:hush@127.0.0.1:9/db",
+            "cannot reach postgres://me@127.0.0.1:9/db",
+        ),
+        ("mysql://me:hush@host/db", "is of another kind of server"),
+        ("postgres://me:hush@host:many/db", "has an invalid port"),
+    ] {
+        let engine = format!("postgresql@{address}");
+        let line = refusal(&bench.run(&["run", "micro", "--engine", &engine]));
+        assert!(line.contains(why) && !line.contains("hush"), "{line}");
+        assert!(!line.contains("to install"), "{line}");
+    }
+    assert!(!bench.path().join("results").exists());
+}
+
+#[test]
+fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing() {
+    for kind in [&POSTGRESQL, &MARIADB] {
+        if !is_here(kind) {
+            continue;
+        }
+        let bench = Bench::new();
+        std::fs::create_dir(bench.path().join("checks")).unwrap();
+        let level = ["--durability", "process", "--work", "checks"];
+        let output = bench.run(&[&["check", kind.engine], &level[..]].concat());
+        let (text, why) = (stdout(&output), stderr(&output));
+        let passed = format!("{} process: 32 of 32 checks passed\n", kind.engine);
+        assert!(text.starts_with(&passed), "{text}\n{why}");
+        let observed = format!("{} isolation with ", kind.engine);
+        assert!(text.contains(&observed), "{text}");
+        assert!(
+            output.status.success() && !text.contains("FAILED"),
+            "{text}"
+        );
+        let left = std::fs::read_dir(bench.path().join("checks")).unwrap();
+        assert_eq!(left.count(), 0, "something is left");
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_started_fails_its_check_in_one_line() {
+    let Some(bench) = bench_with_a_closed_home() else {
+        return;
+    };
+    let at = ["--durability", "process", "--work", "home"];
+    let output = bench.run(&[&["check", "postgresql"], &at[..]].concat());
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}\n{}", stderr(&output));
+    let failed = "postgresql process: FAILED: the server runs as";
+    assert!(
+        text.starts_with(failed) && text.lines().count() == 1,
+        "{text}"
+    );
+}

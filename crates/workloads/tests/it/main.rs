@@ -1,0 +1,15 @@
+//! Every workload and the generators, as one program: a test's name begins with its workload.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod generate;
+mod micro;
+mod storage;
+mod support;
+mod threen1;
+mod tpcc;
+mod ycsb;

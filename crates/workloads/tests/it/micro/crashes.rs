@@ -1,0 +1,61 @@
+//! What is missing after a crash is counted where a prefix is promised, and is wrong where every
+//! commit is; what nobody wrote is wrong at every level.
+
+use super::harness::{Bench, Fault, assert_right, failures};
+use trueput_record::{Survival, Value};
+use trueput_workloads::Conclusion;
+
+const SMALL: (&str, &str) = ("records", "300");
+
+/// The outcome of a run whose engine has this fault, after a crash that may leave so much.
+fn crashed(given: &[(&str, &str)], fault: Fault, survival: Survival) -> Conclusion {
+    let bench = Bench::counted(2, given).with(fault);
+    bench.prepare().unwrap();
+    let (mut ended, _) = bench.work_together();
+    ended.crashed = Some(survival);
+    bench.conclude(&ended)
+}
+
+fn missing(conclusion: &Conclusion) -> &Value {
+    &conclusion.results["missing_acknowledged"]
+}
+
+#[test]
+fn a_lost_write_is_wrong_where_every_commit_is_promised_and_counted_where_a_prefix_is() {
+    for (test, check) in [("fill-random", "records"), ("overwrite", "versions")] {
+        // Each record is written once, so that what is lost is the last write.
+        let given = [("test", test), SMALL, ("distribution", "sequential")];
+        let given = if test == "overwrite" {
+            &given[..]
+        } else {
+            &given[..2]
+        };
+        let lost = Fault::DropsPut(123);
+        let strict = crashed(given, lost, Survival::EveryCommit);
+        let failed: Vec<_> = failures(&strict).into_keys().collect();
+        assert_eq!(failed, [check], "{test}");
+        let prefix = crashed(given, lost, Survival::ConsistentPrefix);
+        assert_right(&prefix, test);
+        assert_eq!(missing(&prefix), &Value::Integer(1), "{test}");
+        let sound = crashed(given, Fault::None, Survival::EveryCommit);
+        assert_right(&sound, test);
+        assert_eq!(missing(&sound), &Value::Integer(0), "{test}");
+    }
+}
+
+#[test]
+fn a_garbled_value_is_wrong_even_where_commits_may_be_missing() {
+    let given = [("test", "fill-random"), SMALL];
+    let conclusion = crashed(&given, Fault::Garbles(100), Survival::ConsistentPrefix);
+    assert!(failures(&conclusion).contains_key("contents"));
+}
+
+#[test]
+fn a_test_that_deletes_cannot_tell_what_a_crash_has_taken() {
+    let refused = |test| {
+        let bench = Bench::counted(1, &[("test", test), SMALL]);
+        bench.job.check_crash(Survival::EveryCommit).err()
+    };
+    assert!(refused("delete-random").unwrap().contains("deletes"));
+    assert_eq!(refused("overwrite"), None);
+}

@@ -1,0 +1,29 @@
+//! What the tests of several workloads share: changing a database behind a workload's back, and reading
+//! what it concludes.
+
+use std::collections::BTreeMap;
+use trueput_engine::{Database, Mode, Session};
+use trueput_workloads::Conclusion;
+
+/// Changes records behind the workload's back.
+pub fn tamper(database: &dyn Database, with: impl FnOnce(&mut dyn Session)) {
+    let mut session = database.session().unwrap();
+    session.begin(Mode::Write).unwrap();
+    with(&mut *session);
+    session.commit().unwrap();
+}
+
+/// The checks that failed, with what they say.
+pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
+    let failed = conclusion.checks.iter().filter(|check| !check.passed);
+    failed
+        .map(|check| (check.name.clone(), check.detail.clone()))
+        .collect()
+}
+
+/// Asserts that there were so many checks at least, and that all passed.
+pub fn assert_all_right(conclusion: &Conclusion, least: usize, what: &str) {
+    let checks = &conclusion.checks;
+    assert!(checks.len() >= least, "{what}: {checks:?}");
+    assert_eq!(failures(conclusion), BTreeMap::new(), "{what}");
+}

@@ -1,0 +1,245 @@
+//! Runs the job in this process, as the runner's workers do in theirs.
+
+use super::faulty::{Fault, Faulty};
+pub use crate::support::failures;
+use crate::support::{self, assert_all_right};
+use trueput_engine::{Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, knob};
+use trueput_record::trial::Settings;
+use trueput_record::{Conditions, VerifyLevel, WorkerKind};
+use trueput_runner::host::service::{Server, Site};
+use trueput_workloads::tpcc::Tpcc;
+use trueput_workloads::{
+    Conclusion, Ended, Error, Findings, Job, Load, Meter, Remains, Target, Task, Workload,
+};
+
+pub const SEED: u64 = 7;
+
+pub fn settings(given: &[(&str, &str)]) -> Settings {
+    given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
+        .collect()
+}
+
+pub fn job_under(given: &[(&str, &str)], conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    let resolved = knob::resolve("tpcc", Tpcc.settings(), &settings(given))?;
+    Tpcc.job(&resolved, conditions)
+}
+
+pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
+    job_under(given, &Conditions::default())
+}
+
+pub fn engine(name: &str) -> &'static dyn Engine {
+    let engines = trueput_drivers::registry().iter();
+    let found = engines.copied().find(|engine| engine.info().name == name);
+    found.unwrap()
+}
+
+/// Counts like the runner's meter.
+pub struct Counter {
+    pub counts: Vec<u64>,
+    pub conflicts: u64,
+    /// Nanoseconds that it was asked to rest.
+    pub rested_ns: u64,
+    date_us: i64,
+}
+
+impl Meter for Counter {
+    fn start(&mut self) {}
+
+    fn finish(&mut self, kind: usize) {
+        self.counts[kind] += 1;
+    }
+
+    fn rest(&mut self, _mark: u64, time_ns: u64) -> bool {
+        self.rested_ns += time_ns;
+        true
+    }
+
+    fn date_us(&mut self) -> i64 {
+        self.date_us += 1;
+        self.date_us
+    }
+
+    fn advance(&mut self, _units: u64) {}
+
+    fn conflict(&mut self, _error: &trueput_engine::Error) {
+        self.conflicts += 1;
+    }
+
+    fn retract(&mut self, _kind: usize, _count: u64) {}
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// A database with a job on it.
+pub struct Bench {
+    pub job: Box<dyn Job>,
+    database: Faulty,
+    pub capabilities: Capabilities,
+    pub workers: u32,
+    pub verify: VerifyLevel,
+    /// Ends before its folder goes.
+    _server: Option<Server>,
+    folder: tempfile::TempDir,
+}
+
+/// The server that an engine needs for a database, where it needs one.
+fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
+    let service = engine.service()?;
+    let site = Site {
+        service: &*service,
+        spec,
+        conditions: &Conditions::default(),
+        group_entry: None,
+    };
+    Some(Server::start(&site, &mut || true).unwrap())
+}
+
+impl Bench {
+    pub fn new(engine: &dyn Engine, fault: Fault, workers: u32, given: &[(&str, &str)]) -> Self {
+        Self::turned(engine, fault, workers, given, &[])
+    }
+
+    /// As [`Bench::new`], with knobs of the engine.
+    pub fn turned(
+        engine: &dyn Engine,
+        fault: Fault,
+        workers: u32,
+        given: &[(&str, &str)],
+        knobs: &[(&str, &str)],
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let levels = Durability::ALL.into_iter().rev();
+        let knobs = knob::resolve("engine", engine.knobs(), &settings(knobs)).unwrap();
+        let durability = levels
+            .into_iter()
+            .find(|level| engine.promise_with(*level, &knobs).is_ok())
+            .unwrap();
+        let spec = OpenSpec {
+            directory: folder.path(),
+            durability,
+            knobs: &knobs,
+            sessions: workers + 4,
+        };
+        let server = server(engine, &spec);
+        let database = engine.open(&spec).unwrap();
+        Self {
+            job: job(given).unwrap(),
+            database: Faulty::new(database, fault),
+            capabilities: engine.capabilities(),
+            workers,
+            verify: VerifyLevel::Full,
+            _server: server,
+            folder,
+        }
+    }
+
+    pub fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
+        with(&Target {
+            database: &self.database,
+            directory: self.folder.path(),
+            capabilities: self.capabilities,
+            workers: self.workers,
+            threads: 2,
+            generation: 0,
+            seed: SEED,
+            progress: &|_| {},
+        })
+    }
+
+    pub fn prepare(&self) -> Result<Option<Load>, Error> {
+        self.target(|target| self.job.prepare(target, Remains::Nothing))
+    }
+
+    fn work(&self, worker: u32) -> (Counter, Findings) {
+        let mut session = self.database.session().unwrap();
+        let mut meter = Counter {
+            counts: vec![0; self.job.kinds().len()],
+            conflicts: 0,
+            rested_ns: 0,
+            date_us: 0,
+        };
+        let mut task = Task {
+            session: &mut *session,
+            directory: self.folder.path(),
+            meter: &mut meter,
+            capabilities: self.capabilities,
+            worker,
+            workers: self.workers,
+            worker_kind: WorkerKind::Threads,
+            verify: self.verify,
+            generation: 0,
+            seed: SEED,
+        };
+        self.job.prime(&mut task).unwrap();
+        let found = self.job.execute(&mut task).unwrap();
+        (meter, found)
+    }
+
+    /// All workers at once; what they rested together, nanoseconds, comes with it.
+    pub fn work_together(&self) -> (Ended, u64) {
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let start = |worker| scope.spawn(move || self.work(worker));
+            let threads: Vec<_> = (0..self.workers).map(start).collect();
+            let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+            joined.collect()
+        });
+        let mut ended = Ended {
+            counts: vec![0; self.job.kinds().len()],
+            conflicts: 0,
+            findings: Vec::new(),
+            resumed: false,
+            verify: self.verify,
+            crashed: None,
+        };
+        let mut rested_ns = 0;
+        for (meter, found) in outcomes {
+            for (sum, count) in ended.counts.iter_mut().zip(meter.counts) {
+                *sum += count;
+            }
+            ended.conflicts += meter.conflicts;
+            ended.findings.push(found);
+            rested_ns += meter.rested_ns;
+        }
+        (ended, rested_ns)
+    }
+
+    pub fn conclude(&self, ended: &Ended) -> Conclusion {
+        self.target(|target| self.job.conclude(target, ended))
+            .unwrap()
+    }
+
+    /// Load, run and checks.
+    pub fn run(&self) -> (Ended, Conclusion) {
+        self.prepare().unwrap();
+        let (ended, _) = self.work_together();
+        let conclusion = self.conclude(&ended);
+        (ended, conclusion)
+    }
+
+    /// Changes records behind the workload's back.
+    pub fn tamper(&self, with: impl FnOnce(&mut dyn Session)) {
+        support::tamper(&self.database, with);
+    }
+}
+
+/// The numbers of the consistency conditions that failed.
+pub fn broken(conclusion: &Conclusion) -> Vec<u32> {
+    let words = failures(conclusion);
+    let mut numbers: Vec<u32> = words
+        .keys()
+        .filter_map(|name| name.strip_prefix("consistency condition "))
+        .map(|rest| rest.split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// Asserts that there were checks and all passed.
+pub fn assert_right(conclusion: &Conclusion) {
+    assert_all_right(conclusion, 13, "");
+}

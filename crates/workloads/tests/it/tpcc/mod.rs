@@ -1,0 +1,11 @@
+//! The tpcc workload over keys and values and in SQL, on every engine that is compiled in or found.
+
+mod acid;
+mod conditions;
+mod engines;
+mod faulty;
+mod harness;
+mod odbc;
+mod settings;
+mod sql;
+mod statements;

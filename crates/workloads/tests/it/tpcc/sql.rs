@@ -1,0 +1,394 @@
+//! The tables in SQL: the conditions hold on every engine that speaks it, and what is in them is
+//! what lies in keys and values.
+
+use super::acid::isolation_test;
+use super::faulty::Fault;
+use super::harness::{Bench, assert_right, engine};
+use trueput_engine::{Engine, Mode};
+use trueput_record::measurement::Check;
+use trueput_workloads::tpcc::acid::Suite;
+use trueput_workloads::tpcc::input::{Line, NewOrder, OrderStatus, StockLevel};
+use trueput_workloads::tpcc::rows::{CustomerRow, Table};
+use trueput_workloads::tpcc::scale::{Cardinality, DISTRICTS, Scale};
+use trueput_workloads::tpcc::store::{Store, tables};
+use trueput_workloads::tpcc::tables::{Intent, StockKey, Tables, Who};
+use trueput_workloads::tpcc::transaction::{
+    Ordered, Scratch, new_order, order_status, stock_level,
+};
+use trueput_workloads::{Findings, Remains};
+
+const WAREHOUSES: u32 = 2;
+/// What the order of the test of answers comes to with the seed of tests, cents.
+const TOTAL: i64 = 169_354;
+const SMALL: [(&str, &str); 4] = [
+    ("store", "sql"),
+    ("warehouses", "2"),
+    ("cardinality", "hundredth"),
+    ("transactions", "400"),
+];
+
+/// Knobs of an engine under which the store is tried too.
+const MYROCKS: [(&str, &str); 1] = [("storage_engine", "rocksdb")];
+const SNAPSHOT: [(&str, &str); 1] = [("isolation", "snapshot")];
+
+/// The engine, unless it is not on this machine; then it says why.
+fn found(name: &str) -> Option<&'static dyn Engine> {
+    let engine = engine(name);
+    match engine.build() {
+        Ok(_) => Some(engine),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+fn passes_on(name: &str, knobs: &[(&str, &str)]) {
+    let Some(engine) = found(name) else {
+        return;
+    };
+    let bench = Bench::turned(engine, Fault::None, 4, &SMALL, knobs);
+    let (ended, conclusion) = bench.run();
+    assert_eq!(ended.counts.iter().sum::<u64>(), 400);
+    assert_right(&conclusion);
+    assert_eq!(conclusion.results["store"].to_string(), "sql");
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_in_sqlites_sql() {
+    passes_on("sqlite", &[]);
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_in_postgresqls_sql() {
+    passes_on("postgresql", &[]);
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_in_postgresqls_functions() {
+    for isolation in ["read-committed", "repeatable-read", "serializable"] {
+        let Some(engine) = found("postgresql") else {
+            return;
+        };
+        let mut given = SMALL.to_vec();
+        given[0] = ("store", "procedures");
+        let knobs = [("isolation", isolation)];
+        let bench = Bench::turned(engine, Fault::None, 4, &given, &knobs);
+        let (ended, conclusion) = bench.run();
+        assert_eq!(ended.counts.iter().sum::<u64>(), 400);
+        assert_right(&conclusion);
+        assert_eq!(conclusion.results["store"].to_string(), "procedures");
+    }
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_in_mariadbs_sql() {
+    passes_on("mariadb", &[]);
+    passes_on("mariadb", &SNAPSHOT);
+}
+
+#[test]
+fn the_conditions_hold_after_load_and_run_in_myrocks_sql() {
+    passes_on("mariadb", &MYROCKS);
+}
+
+/// What the suite of atomicity and isolation finds in SQL, unless the engine is missing.
+fn checks(name: &str, knobs: &[(&str, &str)]) -> Option<Vec<Check>> {
+    let engine = found(name)?;
+    let given = [("cardinality", "hundredth")];
+    let bench = Bench::turned(engine, Fault::None, 4, &given, knobs);
+    let scale = Scale::new(1, Cardinality::Hundredth);
+    Some(bench.target(|target| {
+        let suite = Suite::load(target, &scale, Store::Sql).unwrap();
+        suite.run().unwrap()
+    }))
+}
+
+#[test]
+fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
+    let with: [(&str, &[(&str, &str)]); 5] = [
+        ("sqlite", &[]),
+        ("postgresql", &[]),
+        ("mariadb", &[]),
+        ("mariadb", &SNAPSHOT),
+        ("mariadb", &MYROCKS),
+    ];
+    for (name, knobs) in with {
+        for check in checks(name, knobs).into_iter().flatten() {
+            assert!(check.passed, "{name}: {}: {}", check.name, check.detail);
+        }
+    }
+}
+
+#[test]
+fn write_transactions_that_are_read_committed_fail_the_tests_that_read_again() {
+    let read_committed = [("isolation", "read-committed")];
+    for name in ["postgresql", "mariadb"] {
+        let Some(checks) = checks(name, &read_committed) else {
+            continue;
+        };
+        let failed = checks.iter().filter(|check| !check.passed);
+        let numbers: Vec<_> = failed.map(|check| isolation_test(&check.name)).collect();
+        assert_eq!(numbers, [Some(7), Some(8)], "{name}: {checks:?}");
+    }
+}
+
+/// Everything that the tables hold, a line for each row.
+fn contents(bench: &Bench, store: Store) -> Vec<String> {
+    bench.target(|target| {
+        let mut session = target.database.session().unwrap();
+        let mut tables = tables(&mut *session, store).unwrap();
+        let mut lines = Vec::new();
+        // Reading stocks takes their locks.
+        tables.begin(Mode::Write).unwrap();
+        for warehouse in 1..=WAREHOUSES {
+            for table in Table::ALL {
+                let rows = tables.read_table(table, warehouse).unwrap();
+                lines.push(format!("{warehouse} {table:?} {rows} rows"));
+            }
+            of_warehouse(&mut *tables, warehouse, &mut lines);
+        }
+        let mut histories = Vec::new();
+        let mut visit = |row| histories.push(format!("{row:?}"));
+        tables.each_history(&mut visit).unwrap();
+        tables.abort().unwrap();
+        histories.sort();
+        lines.extend(histories);
+        lines
+    })
+}
+
+fn of_warehouse(tables: &mut dyn Tables, warehouse: u32, lines: &mut Vec<String>) {
+    let scale = Scale::new(WAREHOUSES, Cardinality::Hundredth);
+    lines.push(format!("{:?}", tables.warehouse_ytd(warehouse).unwrap()));
+    let keys: Vec<_> = (1..=scale.items)
+        .map(|item| StockKey { warehouse, item })
+        .collect();
+    let mut stocks = Vec::new();
+    for (index, some) in keys.chunks(15).enumerate() {
+        let district = 1 + (index % usize::from(DISTRICTS)) as u8;
+        tables.stocks(some, district, &mut stocks).unwrap();
+        lines.push(format!("{stocks:?}"));
+    }
+    let ids: Vec<_> = (1..=scale.items + 1).collect();
+    let mut items = Vec::new();
+    for some in ids.chunks(15) {
+        tables.items(some, &mut items).unwrap();
+        lines.push(format!("{items:?}"));
+    }
+    for district in 1..=DISTRICTS {
+        lines.push(format!(
+            "{:?}",
+            tables.district_state(warehouse, district).unwrap()
+        ));
+        let mut visit = |row| lines.push(format!("{row:?}"));
+        tables.each_order(warehouse, district, &mut visit).unwrap();
+        let mut visit = |row| lines.push(format!("{row:?}"));
+        tables
+            .each_new_order(warehouse, district, &mut visit)
+            .unwrap();
+        let mut visit = |row| lines.push(format!("{row:?}"));
+        tables
+            .each_order_line(warehouse, district, &mut visit)
+            .unwrap();
+        let mut customer = CustomerRow::default();
+        let mut orders = Vec::new();
+        for id in 1..=scale.customers {
+            let (who, out) = (Who::Number(id), &mut customer);
+            tables
+                .customer(warehouse, district, &who, Intent::Show, out)
+                .unwrap();
+            lines.push(format!(
+                "{:?}",
+                CustomerRow {
+                    data: customer.data,
+                    ..customer
+                }
+            ));
+            let by_name = Who::LastName(customer.last);
+            let (intent, out) = (Intent::Show, &mut customer);
+            tables
+                .customer(warehouse, district, &by_name, intent, out)
+                .unwrap();
+            lines.push(format!("the middle one is {}", customer.id));
+            let last = tables.last_order(warehouse, district, id).unwrap();
+            lines.push(format!("{last:?}"));
+            if let Some(order) = last {
+                tables
+                    .order_lines(warehouse, district, order.id, &mut orders)
+                    .unwrap();
+                lines.push(format!("{orders:?}"));
+            }
+        }
+        let low = tables.low_stock(warehouse, district, 15).unwrap();
+        lines.push(format!("{low} low stocks"));
+    }
+}
+
+fn filled(engine: &dyn Engine, store: &'static str) -> Vec<String> {
+    let mut given = SMALL.to_vec();
+    given[0] = ("store", store);
+    let bench = Bench::new(engine, Fault::None, 1, &given);
+    assert_right(&bench.run().1);
+    contents(&bench, Store::named(store).unwrap())
+}
+
+#[test]
+fn one_worker_leaves_the_same_rows_in_every_store() {
+    let expected = filled(engine("sqlite"), "kv");
+    assert!(expected.len() > 5_000, "{}", expected.len());
+    for name in ["sqlite", "postgresql", "mariadb"] {
+        let Some(engine) = found(name) else {
+            continue;
+        };
+        let rows = filled(engine, "sql");
+        let differing = expected.iter().zip(&rows).find(|(kv, sql)| kv != sql);
+        assert_eq!(differing, None, "{name}");
+        assert_eq!(rows.len(), expected.len(), "{name}");
+    }
+}
+
+#[test]
+fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
+    let mut given = SMALL.to_vec();
+    given[3] = ("transactions", "1");
+    for (name, store) in [("kv", Store::KeyValue), ("sql", Store::Sql)] {
+        given[0] = ("store", name);
+        let bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
+        bench.target(|target| {
+            bench.job.prepare(target, Remains::Nothing).unwrap();
+            let mut session = target.database.session().unwrap();
+            let mut tables = tables(&mut *session, store).unwrap();
+            tables.begin(Mode::Read).unwrap();
+            let scale = Scale::new(WAREHOUSES, Cardinality::Hundredth);
+            for table in [Table::History, Table::Item] {
+                for warehouse in 1..=WAREHOUSES {
+                    let rows = tables.read_table(table, warehouse).unwrap();
+                    assert_eq!(Some(rows), scale.rows(table), "{name} {table:?}");
+                }
+            }
+            tables.prime(Table::History, 1).unwrap();
+            tables.abort().unwrap();
+        });
+    }
+}
+
+/// What one worker has done by kind, what it found, and the rows that it left.
+fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<Findings>, Vec<String>) {
+    let mut given = SMALL.to_vec();
+    given[0] = ("store", store);
+    given[3] = ("transactions", "1500");
+    let bench = Bench::new(engine, Fault::None, 1, &given);
+    let (ended, conclusion) = bench.run();
+    assert_right(&conclusion);
+    let rows = contents(&bench, Store::Sql);
+    (ended.counts, ended.findings, rows)
+}
+
+#[test]
+fn functions_of_the_server_do_and_leave_what_the_clients_statements_do() {
+    let Some(engine) = found("postgresql") else {
+        return;
+    };
+    let statements = done(engine, "sql");
+    let functions = done(engine, "procedures");
+    assert!(statements.1[0]["rolled back"] > 0, "{:?}", statements.1);
+    assert_eq!(statements.0, functions.0);
+    assert_eq!(statements.1, functions.1);
+    let mut rows = statements.2.iter().zip(&functions.2);
+    assert_eq!(rows.find(|(one, other)| one != other), None);
+    assert_eq!(statements.2.len(), functions.2.len());
+}
+
+/// Does `work` with the tables of a small database.
+fn with_tables(name: &str, store: Store, work: impl Fn(&mut dyn Tables, &str)) {
+    let Some(engine) = found(name) else {
+        return;
+    };
+    let given = [("cardinality", "hundredth"), ("transactions", "1")];
+    let bench = Bench::new(engine, Fault::None, 1, &given);
+    bench.target(|target| {
+        let scale = Scale::new(1, Cardinality::Hundredth);
+        Suite::load(target, &scale, store).unwrap();
+        let mut session = target.database.session().unwrap();
+        let mut tables = tables(&mut *session, store).unwrap();
+        work(&mut *tables, &format!("{name} {store:?}"));
+    });
+}
+
+/// Every engine and store that tells a row that is not there.
+const STORES: [(&str, Store); 6] = [
+    ("lmdb", Store::KeyValue),
+    ("sqlite", Store::KeyValue),
+    ("sqlite", Store::Sql),
+    ("postgresql", Store::Sql),
+    ("postgresql", Store::Procedures),
+    ("mariadb", Store::Sql),
+];
+
+#[test]
+fn a_stock_level_counts_in_a_district_that_is_there_and_is_an_error_in_none() {
+    for (name, store) in STORES {
+        with_tables(name, store, |tables, name| {
+            let level = |district, threshold| StockLevel {
+                warehouse: 1,
+                district,
+                threshold,
+            };
+            assert_eq!(stock_level(tables, &level(1, 0)), Ok(0), "{name}");
+            let all = stock_level(tables, &level(1, 1_000)).unwrap();
+            assert!(all > 50, "{name}: {all}");
+            let some = stock_level(tables, &level(1, 20)).unwrap();
+            assert!(some > 0 && some < all, "{name}: {some} of {all}");
+            let error = stock_level(tables, &level(11, 20)).unwrap_err();
+            assert!(!error.is_conflict(), "{name}: {error}");
+            let text = error.to_string();
+            assert!(text.contains("not there"), "{name}: {text}");
+        });
+    }
+}
+
+#[test]
+fn transactions_answer_alike_in_every_store_and_tell_what_is_not_there() {
+    let line = |item| Line {
+        item,
+        supplier: 1,
+        quantity: 7,
+    };
+    for (name, store) in STORES {
+        with_tables(name, store, |tables, name| {
+            let scratch = &mut Scratch::default();
+            // One item twice: its stock is taken twice.
+            let lines = [line(3), line(1), line(3), line(2), line(9)];
+            let order = NewOrder::of(1, 1, 1, &lines);
+            let committed = |order| Ordered::Committed {
+                order,
+                total: TOTAL,
+            };
+            let ordered = new_order(tables, scratch, &order, 1);
+            assert_eq!(ordered, Ok(committed(31)), "{name}");
+            let unused = NewOrder::of(1, 1, 1, &[line(3), line(1_001)]);
+            let ordered = new_order(tables, scratch, &unused, 1);
+            assert_eq!(ordered, Ok(Ordered::RolledBack), "{name}");
+            // The number of the order that was rolled back is given again.
+            let next = new_order(tables, scratch, &order, 1);
+            assert_eq!(next, Ok(committed(32)), "{name}");
+            let nobody = NewOrder::of(1, 1, 31, &lines);
+            assert!(new_order(tables, scratch, &nobody, 1).is_err(), "{name}");
+            let elsewhere = Line {
+                supplier: 2,
+                ..line(3)
+            };
+            let lacking = NewOrder::of(1, 1, 1, &[elsewhere]);
+            assert!(new_order(tables, scratch, &lacking, 1).is_err(), "{name}");
+            let status = |customer| OrderStatus {
+                warehouse: 1,
+                district: 1,
+                who: Who::Number(customer),
+            };
+            let lines = order_status(tables, scratch, &status(1));
+            assert_eq!(lines, Ok(Some(5)), "{name}");
+            assert!(order_status(tables, scratch, &status(31)).is_err());
+        });
+    }
+}

@@ -4,7 +4,7 @@ use crate::engines::{Contender, driver};
 use crate::keys::{BATCH, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
-use trueput_engine::{Database, Durability, Engine, Mode, OpenSpec, Session, knob};
+use trueput_engine::{Database, Durability, Engine, Mode, OpenSpec, Session, parameter};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_runner::meter::{ClockMeter, Lane, Stage};
@@ -49,7 +49,7 @@ fn load(database: &dyn Database, records: u64) -> Result<()> {
 }
 
 fn open(engine: &dyn Engine, folder: &Path, durability: Durability) -> Result<Box<dyn Database>> {
-    let knobs = knob::resolve(engine.info().name, engine.knobs(), &Settings::new());
+    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &Settings::new());
     let knobs = knobs.map_err(|why| anyhow!(why))?;
     Ok(engine.open(&OpenSpec {
         directory: folder,
@@ -136,7 +136,7 @@ fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Resul
         .iter()
         .find(|workload| workload.info().name == "threen1");
     let workload = workload.context("no workload threen1")?;
-    let settings = knob::resolve("threen1", workload.settings(), &Settings::new());
+    let settings = parameter::resolve("threen1", workload.settings(), &Settings::new());
     let job = workload
         .job(
             &settings.map_err(|why| anyhow!(why))?,

@@ -15,14 +15,15 @@ use crate::library::{self, Origin, Search, assertions};
 use crate::promise::{self, until};
 use crate::refuse;
 use environment::Environment;
+use knobs::BerkeleyKnobs;
 use shim::{Level, Loaded};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, CacheCount, CacheKnob, CacheScope, CacheUse, Capabilities, Database, Durability, Engine,
-    Error, Info, Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Session, Value,
-    Window,
+    Error, Info, Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result,
+    Session, Value, Window,
 };
 
 const TITLE: &str = "Berkeley DB";
@@ -92,16 +93,17 @@ impl Engine for BerkeleyDb {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
-        let level = knobs::level(durability, knobs)
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        let knobs = BerkeleyKnobs::from(knobs);
+        let level = knobs::level(durability, &knobs)
             .ok_or_else(|| refuse::no_durability("berkeleydb", durability))?;
         let (mapped_to, window) = match level {
             Level::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
-            Level::WriteNosync => ("DB_TXN_WRITE_NOSYNC=true", Some(unflushed(knobs))),
+            Level::WriteNosync => ("DB_TXN_WRITE_NOSYNC=true", Some(unflushed(&knobs))),
             Level::Nosync => (
                 "DB_TXN_NOSYNC=true",
                 Some(Window {
-                    bytes: Some(knobs.unsigned("log_buffer")),
+                    bytes: Some(knobs.log_buffer),
                     ..until(
                         "the log's buffer of log_buffer bytes fills; then, for lost power, as at \
                          async",
@@ -119,10 +121,10 @@ impl Engine for BerkeleyDb {
         })
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
         // Two-phase locks on pages; with snapshots, readers keep the versions of their beginning. A
         // committed record that no search finds breaks every level.
-        let is_sound = knobs::known_defect(knobs).is_none();
+        let is_sound = knobs::known_defect(&knobs.into()).is_none();
         is_sound.then_some(Isolation::Serializable)
     }
 
@@ -130,44 +132,49 @@ impl Engine for BerkeleyDb {
         &["writers", "isolation"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        knobs::KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        BerkeleyKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("cache_size"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = BerkeleyKnobs::from(knobs).cache_size;
+        Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
-    fn workaround(&self, knobs: &Resolved) -> Option<String> {
-        knobs::workaround(knobs)
+    fn workaround(&self, knobs: &ParameterValues) -> Option<String> {
+        knobs::workaround(&knobs.into())
     }
 
-    fn known_defect(&self, knobs: &Resolved) -> Option<String> {
-        knobs::known_defect(knobs).map(str::to_owned)
+    fn known_defect(&self, knobs: &ParameterValues) -> Option<String> {
+        knobs::known_defect(&knobs.into()).map(str::to_owned)
     }
 
     fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
         // A log in memory has no files.
-        let has_files = knobs::level(spec.durability, spec.knobs)? != Level::LogInMemory;
-        let log = match spec.knobs.text("log_directory") {
-            "log" => spec.directory.join("log"),
-            _ => spec.directory.to_owned(),
-        };
+        let knobs = BerkeleyKnobs::from(spec.knobs);
+        let has_files = knobs::level(spec.durability, &knobs)? != Level::LogInMemory;
+        let log = knobs.log_directory.within(spec.directory);
         let marks = || Box::new(Marks::new(observe::reader(&log))) as Box<dyn Observer>;
         has_files.then(marks)
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        let level = knobs::level(spec.durability, spec.knobs)
+        let knobs = BerkeleyKnobs::from(spec.knobs);
+        let level = knobs::level(spec.durability, &knobs)
             .ok_or_else(|| refuse::no_durability("berkeleydb", spec.durability))?;
         let (_, engine) = self.library()?;
-        Ok(Box::new(Environment::open(engine, spec, level)?))
+        Ok(Box::new(Environment::open(
+            engine,
+            spec.directory,
+            &knobs,
+            level,
+        )?))
     }
 }
 
 /// What lost power takes where commits are written to the log, but not flushed.
-fn unflushed(knobs: &Resolved) -> Window {
-    let checkpoint = match knobs.unsigned("checkpoint_log") {
+fn unflushed(knobs: &BerkeleyKnobs) -> Window {
+    let checkpoint = match knobs.checkpoint_log {
         0 => "",
         _ => "at a checkpoint, or ",
     };

@@ -16,8 +16,8 @@ use session::FjallSession;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind,
-    Knob, OpenSpec, Promise, Resolved, Result, Session, Value,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
+    Parameter, ParameterValues, Promise, Result, Session, Value, choices, parameters,
 };
 
 /// The fjall driver.
@@ -29,135 +29,86 @@ const KEYSPACE: &str = "records";
 const MAX_KEY_BYTES: usize = u16::MAX as usize;
 const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 
-const KNOBS: &[Knob] = &[
-    Knob {
-        name: "concurrency",
-        summary: "Whether write transactions run one at a time, or overlap and are checked for \
-            conflicts at commit.",
-        gives_up: "optimistic: memory for the reads of write transactions, and retries of \
-            conflicting commits",
-        kind: Kind::Choice {
-            default: "single-writer",
-            choices: &["single-writer", "optimistic"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "persist_mode",
-        summary: "How a commit at durability 'sync' flushes the journal: fsync (SyncAll) or \
-                  fdatasync (SyncData).",
-        gives_up: "sync_data: the journal's timestamps; nothing where fdatasync keeps what \
-                   reading the file needs, as on Linux",
-        kind: Kind::Choice {
-            default: "sync_all",
-            choices: &["sync_all", "sync_data"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "cache_size",
-        summary: "Memory for blocks of tables; fjall advises a fifth to a quarter of memory.",
-        gives_up: "host memory; smaller: more reads",
-        kind: Kind::Bytes {
-            default: 32 << 20,
-            min: 1 << 20,
-            max: 1 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "max_memtable_size",
-        summary: "Size at which the write buffer is sealed and written out as a table. Fixed when \
-            the database is created.",
-        gives_up: "larger: memory, a longer journal to replay, a wider window at 'async' and \
-                   'buffered'; smaller: more compaction",
-        kind: Kind::Bytes {
-            default: 64 << 20,
-            min: 1 << 20,
-            max: 4 << 30,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "max_journaling_size",
-        summary: "Size of all journals together above which memtables are written out early.",
-        gives_up: "larger: disk and time to replay after a crash",
-        kind: Kind::Bytes {
-            default: 512 << 20,
-            min: 64 << 20,
-            max: 1 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "worker_threads",
-        summary: "Threads that write out memtables and compact; 0: fjall's default, one per core, \
-            at most 4.",
-        gives_up: "more: CPU time of the sessions; fewer: writers wait for compaction",
-        kind: Kind::Integer {
-            default: 0,
-            min: 0,
-            max: 256,
-        },
-        unit: "threads",
-    },
-    Knob {
-        name: "compression",
-        summary: "Compression of data blocks; by-level is fjall's default: none in the upper two \
-            levels, lz4 below. Fixed when the database is created.",
-        gives_up: "lz4: CPU time; none: disk and cache",
-        kind: Kind::Choice {
-            default: "by-level",
-            choices: &["by-level", "none", "lz4"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "data_block_size",
-        summary: "Size of a data block before compression. Fixed when the database is created.",
-        gives_up: "larger: reads more than needed; smaller: larger index in memory",
-        kind: Kind::Bytes {
-            default: 4 << 10,
-            min: 1 << 10,
-            max: 1 << 20,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "expect_point_read_hits",
-        summary: "Build no filter for the last level. Fixed when the database is created.",
-        gives_up: "on: slower look-ups of absent keys",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-    Knob {
-        name: "separation_threshold",
-        summary: "Keep values of this size or more apart from the tree, in blob files; 0 keeps \
-            every value in the tree. Fixed when the database is created.",
-        gives_up: "on: a second read per value, and space until blobs are collected",
-        kind: Kind::Bytes {
-            default: 0,
-            min: 0,
-            max: 1 << 30,
-        },
-        unit: "bytes",
-    },
-];
+parameters! {
+    /// fjall's knobs.
+    struct FjallKnobs {
+        /// Whether write transactions run one at a time, or overlap and are checked for conflicts
+        /// at commit.
+        concurrency: Choice<Concurrency> = SingleWriter,
+            cost "optimistic: memory for the reads of write transactions, and retries of \
+                conflicting commits",
+        /// How a commit at durability 'sync' flushes the journal: fsync (SyncAll) or fdatasync
+        /// (SyncData).
+        persist_mode: Choice<CommitFlush> = SyncAll,
+            cost "sync_data: the journal's timestamps; nothing where fdatasync keeps what reading \
+                the file needs, as on Linux",
+        /// Memory for blocks of tables; fjall advises a fifth to a quarter of memory.
+        cache_size: Bytes = 32 MiB in 1 MiB..=1 TiB, cost "host memory; smaller: more reads",
+        /// Size at which the write buffer is sealed and written out as a table. Fixed when the
+        /// database is created.
+        max_memtable_size: Bytes = 64 MiB in 1 MiB..=4 GiB,
+            cost "larger: memory, a longer journal to replay, a wider window at 'async' and \
+                'buffered'; smaller: more compaction",
+        /// Size of all journals together above which memtables are written out early.
+        max_journaling_size: Bytes = 512 MiB in 64 MiB..=1 TiB,
+            cost "larger: disk and time to replay after a crash",
+        /// Threads that write out memtables and compact; 0: fjall's default, one per core, at most
+        /// 4.
+        worker_threads: Integer<usize> = 0 in 0..=256, unit "threads",
+            cost "more: CPU time of the sessions; fewer: writers wait for compaction",
+        /// Compression of data blocks; by-level is fjall's default: none in the upper two levels,
+        /// lz4 below. Fixed when the database is created.
+        compression: Choice<Compression> = ByLevel, cost "lz4: CPU time; none: disk and cache",
+        /// Size of a data block before compression. Fixed when the database is created.
+        data_block_size: Bytes = 4 KiB in 1 KiB..=1 MiB,
+            cost "larger: reads more than needed; smaller: larger index in memory",
+        /// Build no filter for the last level. Fixed when the database is created.
+        expect_point_read_hits: Boolean = false, cost "on: slower look-ups of absent keys",
+        /// Keep values of this size or more apart from the tree, in blob files; 0 keeps every value
+        /// in the tree. Fixed when the database is created.
+        separation_threshold: Bytes = 0 B in 0 B..=1 GiB,
+            cost "on: a second read per value, and space until blobs are collected",
+    }
+}
+
+choices! {
+    /// How write transactions run.
+    enum Concurrency {
+        SingleWriter = "single-writer",
+        Optimistic = "optimistic",
+    }
+}
+
+choices! {
+    /// How a commit at durability `sync` flushes the journal.
+    enum CommitFlush {
+        SyncAll = "sync_all",
+        SyncData = "sync_data",
+    }
+}
+
+choices! {
+    /// Compression of data blocks.
+    enum Compression {
+        ByLevel = "by-level",
+        None = "none",
+        Lz4 = "lz4",
+    }
+}
 
 const PERSIST_SOURCE: &str = "https://docs.rs/fjall/latest/fjall/enum.PersistMode.html";
 
 /// Opens a database of the given type with the settings that concern all of it. A macro, since the
 /// trait that its two types share is private to fjall.
 macro_rules! open_configured {
-    ($database:ident, $spec:expr) => {{
-        let knobs = $spec.knobs;
+    ($database:ident, $spec:expr, $knobs:expr) => {{
         let builder = $database::builder($spec.directory)
-            .cache_size(knobs.unsigned("cache_size"))
-            .max_journaling_size(knobs.unsigned("max_journaling_size"))
+            .cache_size($knobs.cache_size)
+            .max_journaling_size($knobs.max_journaling_size)
             .manual_journal_persist($spec.durability == Durability::Buffered);
-        let builder = match usize::try_from(knobs.integer("worker_threads")) {
-            Ok(threads) if threads > 0 => builder.worker_threads(threads),
-            _ => builder,
+        let builder = match $knobs.worker_threads {
+            0 => builder,
+            threads => builder.worker_threads(threads),
         };
         builder
             .open()
@@ -203,9 +154,10 @@ impl Engine for Fjall {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        let flush = FjallKnobs::from(knobs).persist_mode;
         let (mapped_to, window, source) = match durability {
-            Durability::Sync if knobs.text("persist_mode") == "sync_data" => {
+            Durability::Sync if flush == CommitFlush::SyncData => {
                 ("durability=SyncData at each commit", None, PERSIST_SOURCE)
             }
             Durability::Sync => ("durability=SyncAll at each commit", None, PERSIST_SOURCE),
@@ -238,7 +190,7 @@ impl Engine for Fjall {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // One write transaction at a time, or reads and ranges validated at commit.
         Some(Isolation::Serializable)
     }
@@ -247,33 +199,38 @@ impl Engine for Fjall {
         &["concurrency"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        FjallKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("cache_size"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = FjallKnobs::from(knobs).cache_size;
+        Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let knobs = FjallKnobs::from(spec.knobs);
         let commit_mode = match spec.durability {
-            Durability::Sync if spec.knobs.text("persist_mode") == "sync_data" => {
-                Some(PersistMode::SyncData)
-            }
-            Durability::Sync => Some(PersistMode::SyncAll),
+            Durability::Sync => Some(match knobs.persist_mode {
+                CommitFlush::SyncAll => PersistMode::SyncAll,
+                CommitFlush::SyncData => PersistMode::SyncData,
+            }),
             Durability::Async => Some(PersistMode::Buffer),
             Durability::Buffered => None,
             other => return Err(refuse::no_durability("fjall", other)),
         };
-        let options = || keyspace_options(spec.knobs);
-        let handle = if spec.knobs.text("concurrency") == "optimistic" {
-            let database = open_configured!(OptimisticTxDatabase, spec)?;
-            let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
-            Handle::Optimistic(database, records)
-        } else {
-            let database = open_configured!(SingleWriterTxDatabase, spec)?;
-            let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
-            Handle::SingleWriter(database, records)
+        let options = || keyspace_options(&knobs);
+        let handle = match knobs.concurrency {
+            Concurrency::Optimistic => {
+                let database = open_configured!(OptimisticTxDatabase, spec, knobs)?;
+                let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
+                Handle::Optimistic(database, records)
+            }
+            Concurrency::SingleWriter => {
+                let database = open_configured!(SingleWriterTxDatabase, spec, knobs)?;
+                let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
+                Handle::SingleWriter(database, records)
+            }
         };
         Ok(Box::new(Opened {
             handle,
@@ -283,22 +240,22 @@ impl Engine for Fjall {
 }
 
 /// The settings of the one keyspace; fjall keeps those that it was made with.
-fn keyspace_options(knobs: &Resolved) -> KeyspaceCreateOptions {
-    let block_size = u32::try_from(knobs.unsigned("data_block_size")).unwrap_or(u32::MAX);
+fn keyspace_options(knobs: &FjallKnobs) -> KeyspaceCreateOptions {
+    let block_size = u32::try_from(knobs.data_block_size).unwrap_or(u32::MAX);
     let options = KeyspaceCreateOptions::default()
-        .max_memtable_size(knobs.unsigned("max_memtable_size"))
+        .max_memtable_size(knobs.max_memtable_size)
         .data_block_size_policy(BlockSizePolicy::all(block_size))
-        .expect_point_read_hits(knobs.boolean("expect_point_read_hits"));
-    let compression = match knobs.text("compression") {
-        "none" => Some(CompressionType::None),
-        "lz4" => Some(CompressionType::Lz4),
-        _ => None,
+        .expect_point_read_hits(knobs.expect_point_read_hits);
+    let compression = match knobs.compression {
+        Compression::None => Some(CompressionType::None),
+        Compression::Lz4 => Some(CompressionType::Lz4),
+        Compression::ByLevel => None,
     };
     let options = match compression {
         Some(kind) => options.data_block_compression_policy(CompressionPolicy::all(kind)),
         None => options,
     };
-    match u32::try_from(knobs.unsigned("separation_threshold")) {
+    match u32::try_from(knobs.separation_threshold) {
         Ok(bytes) if bytes > 0 => options.with_kv_separation(Some(
             KvSeparationOptions::default()
                 .separation_threshold(bytes)

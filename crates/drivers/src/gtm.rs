@@ -16,11 +16,11 @@ use crate::promise;
 use crate::refuse;
 use database::Opened;
 use install::Installation;
-use knobs::Shape;
+use knobs::{AccessMethod, GtmKnobs, HostLanguage, Shape};
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob,
-    Native, OpenSpec, Promise, Resolved, Result, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Native,
+    OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
 const TITLE: &str = "GT.M";
@@ -121,7 +121,7 @@ impl Engine for Gtm {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let transactions = match durability {
             Durability::Sync => ", TSTART ():serial",
             Durability::Buffered => ", SET or TSTART ():(serial:transaction=\"BATCH\")",
@@ -130,8 +130,9 @@ impl Engine for Gtm {
                 return Err(refuse::no_durability("gtm", durability));
             }
         };
+        let knobs = GtmKnobs::from(knobs);
         let journal = Shape::of(knobs, durability)?.journal_settings();
-        let window = (durability == Durability::Buffered).then(|| unflushed(knobs));
+        let window = (durability == Durability::Buffered).then(|| unflushed(&knobs));
         Ok(Promise {
             durability,
             mapped_to: format!("{journal}{transactions}"),
@@ -140,21 +141,24 @@ impl Engine for Gtm {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // Write transactions are validated at commit, but a read transaction has no snapshot.
         Some(Isolation::ReadCommitted)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        knobs::KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        GtmKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        match knobs.text("access_method") {
-            "MM" => Err("has no effect with access_method=MM, which has no global buffers"),
-            _ => Ok(CacheKnob {
-                unit_bytes: knobs.unsigned("block_size"),
-                ..CacheKnob::bytes("global_buffers")
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let knobs = GtmKnobs::from(knobs);
+        match knobs.access_method {
+            AccessMethod::Mm => {
+                Err("has no effect with access_method=MM, which has no global buffers")
+            }
+            AccessMethod::Bg => Ok(CacheKnob {
+                unit_bytes: knobs.block_size,
+                ..CacheKnob::bytes("global_buffers", knobs.global_buffers * knobs.block_size)
             }),
         }
     }
@@ -164,8 +168,8 @@ impl Engine for Gtm {
         Ok(Box::new(Opened::open(self.installation()?, spec)?))
     }
 
-    fn workaround(&self, knobs: &Resolved) -> Option<String> {
-        let by_call_ins = knobs.text("host_language") == "rust";
+    fn workaround(&self, knobs: &ParameterValues) -> Option<String> {
+        let by_call_ins = GtmKnobs::from(knobs).host_language == HostLanguage::Rust;
         by_call_ins.then(|| {
             "its transactions cannot outlast a call-in, so the driver keeps a write transaction's \
              writes until the commit, which reads again what was read, compares, and then writes; \
@@ -176,11 +180,11 @@ impl Engine for Gtm {
 
     fn native(
         &self,
-        knobs: &Resolved,
+        knobs: &ParameterValues,
         workload: &str,
-        settings: &Resolved,
+        settings: &ParameterValues,
     ) -> Result<Option<Box<dyn Native>>> {
-        if knobs.text("host_language") == "rust" {
+        if GtmKnobs::from(knobs).host_language == HostLanguage::Rust {
             return Ok(None);
         }
         native::check(workload, settings)?;
@@ -191,13 +195,13 @@ impl Engine for Gtm {
 }
 
 /// What can be lost at `buffered`.
-fn unflushed(knobs: &Resolved) -> Window {
-    let for_lost_power = match knobs.boolean("sync_io") {
+fn unflushed(knobs: &GtmKnobs) -> Window {
+    let for_lost_power = match knobs.sync_io {
         false => "",
         true => ", and sync_io flushes what is written, so that this holds for lost power, too",
     };
     Window {
-        time_s: Some(knobs.unsigned("epoch_interval") as f64),
+        time_s: Some(knobs.epoch_interval as f64),
         ..promise::until(format!(
             "the next epoch, for lost power: due after epoch_interval. For killed processes with \
              their shared memory: the journal's buffer is written when it fills, or 1 s after a \

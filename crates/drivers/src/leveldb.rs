@@ -8,13 +8,14 @@ mod knobs;
 use crate::library::{self, Origin, PerFile, Search, symbols};
 use crate::lsm::{self, Api, BatchSession, Get, Handle, Limits, Reads, Store, check};
 use crate::refuse;
+use knobs::{Compression, LevelDbKnobs};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
-    Isolation, Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "LevelDB";
@@ -163,24 +164,25 @@ impl Engine for LevelDb {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // A write transaction that reads has the database for itself until it ends.
         Some(Isolation::Serializable)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        knobs::KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        LevelDbKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("block_cache"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = LevelDbKnobs::from(knobs).block_cache;
+        Ok(CacheKnob::bytes("block_cache", size_bytes))
     }
 
-    fn workaround(&self, _knobs: &Resolved) -> Option<String> {
+    fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
         Some(lsm::TURNS_OF_READERS.to_owned())
     }
 
-    fn check_transactions(&self, _knobs: &Resolved) -> Result<()> {
+    fn check_transactions(&self, _knobs: &ParameterValues) -> Result<()> {
         Err(Error::Unsupported(
             "leveldb has write batches and snapshots but no transactions: what reads before it \
              writes takes turns in its driver, whose lock would be measured"
@@ -209,7 +211,7 @@ struct Opened {
 
 impl Opened {
     fn open(symbols: &'static Symbols, spec: &OpenSpec<'_>, sync: u8) -> Result<Self> {
-        let settings = Settings::new(symbols, spec.knobs)?;
+        let settings = Settings::new(symbols, &spec.knobs.into())?;
         let directory = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         // SAFETY: the options and the path live; the database is ours to close.
@@ -268,16 +270,15 @@ unsafe impl Send for Settings {}
 unsafe impl Sync for Settings {}
 
 impl Settings {
-    fn new(symbols: &'static Symbols, knobs: &Resolved) -> Result<Self> {
-        let size = |name| {
-            usize::try_from(knobs.unsigned(name))
+    fn new(symbols: &'static Symbols, knobs: &LevelDbKnobs) -> Result<Self> {
+        let size = |name, bytes: u64| {
+            usize::try_from(bytes)
                 .map_err(|_| Error::Unsupported(format!("leveldb.{name} exceeds memory")))
         };
-        let number = |name| c_int::try_from(knobs.integer(name)).unwrap_or(c_int::MAX);
-        let compression = c_int::from(knobs.text("compression") == "snappy");
-        let (write_buffer, block) = (size("write_buffer_size")?, size("block_size")?);
-        let cache_bytes = size("block_cache")?;
-        let bloom_bits = number("bloom_bits");
+        let compression = c_int::from(knobs.compression == Compression::Snappy);
+        let write_buffer = size("write_buffer_size", knobs.write_buffer_size)?;
+        let block = size("block_size", knobs.block_size)?;
+        let cache_bytes = size("block_cache", knobs.block_cache)?;
         let own = &symbols.own;
         // SAFETY: all is new and lives until it is dropped with the struct.
         unsafe {
@@ -285,13 +286,13 @@ impl Settings {
             (symbols.api.options_set_create_if_missing)(options, 1);
             (own.options_set_write_buffer_size)(options, write_buffer);
             (own.options_set_block_size)(options, block);
-            (own.options_set_max_open_files)(options, number("max_open_files"));
+            (own.options_set_max_open_files)(options, knobs.max_open_files);
             (own.options_set_compression)(options, compression);
             let cache = (own.cache_create_lru)(cache_bytes);
             (own.options_set_cache)(options, cache);
             let mut filter = std::ptr::null_mut();
-            if bloom_bits > 0 {
-                filter = (own.filterpolicy_create_bloom)(bloom_bits);
+            if knobs.bloom_bits > 0 {
+                filter = (own.filterpolicy_create_bloom)(knobs.bloom_bits);
                 (own.options_set_filter_policy)(options, filter);
             }
             Ok(Self {

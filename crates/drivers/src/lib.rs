@@ -6,6 +6,7 @@ mod gtm;
 mod leveldb;
 mod library;
 mod lmdb;
+mod log_directory;
 mod lsm;
 mod mariadb;
 mod mdbx;

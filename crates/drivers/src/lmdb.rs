@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
-    Isolation, Kind, Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
+    parameters,
 };
 
 /// The system's own LMDB, which can be named; the one that is compiled in is the default.
@@ -51,58 +52,32 @@ impl Lmdb {
     }
 }
 
-const GIB: u64 = 1 << 30;
 const SOURCE: &str = "http://www.lmdb.tech/doc/group__mdb.html#ga32a193c6bf4d7d5c5d579e71f22e9340";
 
-const KNOBS: &[Knob] = &[
-    Knob {
-        name: "map_size",
-        summary: "Size of the memory map, which is the maximum size of the database; the file is \
-            sparse. All processes must use the same value.",
-        gives_up: "smaller: a put that finds no free page fails as full. Larger: address space only",
-        kind: Kind::Bytes {
-            default: 64 * GIB,
-            min: 1 << 20,
-            max: 64 * 1024 * GIB,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "writemap",
-        summary: "Writes pages through a writable map instead of write calls (MDB_WRITEMAP).",
-        gives_up: "protection from stray pointers; a full disk kills the process (SIGBUS) instead \
-                   of failing the put; the file's length is the whole map at once",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-    Knob {
-        name: "max_readers",
-        summary: "Slots in the reader table, one per session of every process.",
-        gives_up: "more: each commit looks through a longer table. Fewer: a session that finds no \
-                   slot fails as full",
-        kind: Kind::Integer {
-            default: 126,
-            min: 1,
-            max: 65_536,
-        },
-        unit: "sessions",
-    },
-    Knob {
-        name: "no_read_ahead",
-        summary: "Tells the kernel not to read ahead in the map (MDB_NORDAHEAD).",
-        gives_up: "speed of scans and of warming up; random reads of a database larger than memory \
-                   gain",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-    Knob {
-        name: "no_mem_init",
-        summary: "Does not clear fresh pages before it fills them (MDB_NOMEMINIT).",
-        gives_up: "privacy: leftovers of the process's memory can reach the file",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-];
+parameters! {
+    /// LMDB's knobs.
+    struct LmdbKnobs {
+        /// Size of the memory map, which is the maximum size of the database; the file is sparse.
+        /// All processes must use the same value.
+        map_size: Bytes = 64 GiB in 1 MiB..=64 TiB,
+            cost "smaller: a put that finds no free page fails as full. Larger: address space only",
+        /// Writes pages through a writable map instead of write calls (MDB_WRITEMAP).
+        writemap: Boolean = false,
+            cost "protection from stray pointers; a full disk kills the process (SIGBUS) instead \
+                of failing the put; the file's length is the whole map at once",
+        /// Slots in the reader table, one per session of every process.
+        max_readers: Integer<u32> = 126 in 1..=65_536, unit "sessions",
+            cost "more: each commit looks through a longer table. Fewer: a session that finds no \
+                slot fails as full",
+        /// Tells the kernel not to read ahead in the map (MDB_NORDAHEAD).
+        no_read_ahead: Boolean = false,
+            cost "speed of scans and of warming up; random reads of a database larger than memory \
+                gain",
+        /// Does not clear fresh pages before it fills them (MDB_NOMEMINIT).
+        no_mem_init: Boolean = false,
+            cost "privacy: leftovers of the process's memory can reach the file",
+    }
+}
 
 impl Engine for Lmdb {
     fn info(&self) -> Info {
@@ -162,9 +137,9 @@ impl Engine for Lmdb {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         // Of the knobs' flags this one alone changes how a commit reaches the file.
-        let map = knob_flags(knobs) & ffi::MDB_WRITEMAP;
+        let map = knob_flags(LmdbKnobs::from(knobs)) & ffi::MDB_WRITEMAP;
         let flags = environment::flag_names(durability_flags(durability)? | map);
         let window = (durability == Durability::Async).then(|| Window {
             commits: Some(1),
@@ -178,30 +153,30 @@ impl Engine for Lmdb {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // One write transaction at a time, and readers keep the tree of their beginning.
         Some(Isolation::Serializable)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        LmdbKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+    fn cache_knob(&self, _knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
         Err("maps its file, so that the kernel's page cache is its cache")
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        let flags = durability_flags(spec.durability)? | knob_flags(spec.knobs);
-        let readers = spec.knobs.unsigned("max_readers");
-        if readers < u64::from(spec.sessions) {
+        let knobs = LmdbKnobs::from(spec.knobs);
+        let flags = durability_flags(spec.durability)? | knob_flags(knobs);
+        let readers = knobs.max_readers;
+        if readers < spec.sessions {
             return Err(Error::Unsupported(format!(
                 "{} sessions need as many reader slots, but max_readers is {readers}",
                 spec.sessions
             )));
         }
-        let readers = u32::try_from(readers).unwrap_or(u32::MAX);
-        let map_bytes = spec.knobs.unsigned("map_size") as usize;
+        let map_bytes = knobs.map_size as usize;
         Ok(Box::new(Environment::open(
             self.chosen(),
             spec.directory,
@@ -223,14 +198,14 @@ fn durability_flags(durability: Durability) -> Result<u32> {
     }
 }
 
-fn knob_flags(knobs: &Resolved) -> u32 {
+fn knob_flags(knobs: LmdbKnobs) -> u32 {
     [
-        ("writemap", ffi::MDB_WRITEMAP),
-        ("no_read_ahead", ffi::MDB_NORDAHEAD),
-        ("no_mem_init", ffi::MDB_NOMEMINIT),
+        (knobs.writemap, ffi::MDB_WRITEMAP),
+        (knobs.no_read_ahead, ffi::MDB_NORDAHEAD),
+        (knobs.no_mem_init, ffi::MDB_NOMEMINIT),
     ]
     .into_iter()
-    .filter(|(name, _)| knobs.boolean(name))
+    .filter(|(is_on, _)| *is_on)
     .fold(0, |flags, (_, flag)| flags | flag)
 }
 

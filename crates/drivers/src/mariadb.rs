@@ -11,22 +11,22 @@ mod session;
 mod settings;
 mod sql;
 
+use crate::log_directory::LogDirectory;
 use crate::{library, promise};
 use connection::told;
 use database::MariaDbDatabase;
-use knobs::{KNOBS, NAME};
+use knobs::{IsolationLevel, MariaDbKnobs, NAME, Storage};
 use mysql::prelude::Queryable;
 use place::{Place, UsersServer};
 pub(crate) use schema::turn;
 use server::Server;
 use session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
-use settings::Storage;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info,
-    Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Service, secret,
+    Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result, Service, secret,
 };
 
 /// The MariaDB driver.
@@ -144,13 +144,14 @@ impl Engine for MariaDb {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         settings::promise(durability, knobs)
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
-        Some(match (Storage::of(knobs), knobs.text("isolation")) {
-            (_, "read-committed") => Isolation::ReadCommitted,
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
+        let knobs = MariaDbKnobs::from(knobs);
+        Some(match (knobs.storage_engine, knobs.isolation) {
+            (_, IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
             // Without gap locks, a search is not kept from what is put into it.
             (Storage::Rocksdb, _) => Isolation::Snapshot,
             // Gets and scans of a write transaction are FOR UPDATE, with locks on gaps.
@@ -158,12 +159,12 @@ impl Engine for MariaDb {
         })
     }
 
-    fn isolation_in_sql(&self, knobs: &Resolved) -> Option<Isolation> {
-        Some(match (Storage::of(knobs), knobs.text("isolation")) {
-            (Storage::Innodb, "serializable") => Isolation::Serializable,
-            (Storage::Innodb, "snapshot") | (Storage::Rocksdb, "repeatable-read") => {
-                Isolation::Snapshot
-            }
+    fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
+        let knobs = MariaDbKnobs::from(knobs);
+        Some(match (knobs.storage_engine, knobs.isolation) {
+            (Storage::Innodb, IsolationLevel::Serializable) => Isolation::Serializable,
+            (Storage::Innodb, IsolationLevel::Snapshot)
+            | (Storage::Rocksdb, IsolationLevel::RepeatableRead) => Isolation::Snapshot,
             // At repeatable-read, too, an UPDATE overwrites what was committed since the SELECT.
             _ => Isolation::ReadCommitted,
         })
@@ -173,12 +174,13 @@ impl Engine for MariaDb {
         &["storage_engine", "isolation"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        MariaDbKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("innodb_buffer_pool_size"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = MariaDbKnobs::from(knobs).innodb_buffer_pool_size;
+        Ok(CacheKnob::bytes("innodb_buffer_pool_size", size_bytes))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
@@ -208,7 +210,7 @@ impl Engine for MariaDb {
 
     fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<Happening>> {
         self.service()?;
-        match Storage::of(spec.knobs) {
+        match MariaDbKnobs::from(spec.knobs).storage_engine {
             Storage::Innodb => None,
             Storage::Rocksdb => {
                 let data = place::holder(spec.directory)?.join(place::DATA);
@@ -219,12 +221,13 @@ impl Engine for MariaDb {
 
     fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
         self.service()?;
-        if Storage::of(spec.knobs) != Storage::Innodb {
+        let knobs = MariaDbKnobs::from(spec.knobs);
+        if knobs.storage_engine != Storage::Innodb {
             return None;
         }
-        let log = match spec.knobs.text("log_directory") {
-            "log" => place::LOG,
-            _ => place::DATA,
+        let log = match knobs.log_directory {
+            LogDirectory::Apart => place::LOG,
+            LogDirectory::Beside => place::DATA,
         };
         let reader = observe::reader(&place::holder(spec.directory)?.join(log));
         Some(Box::new(Marks::new(reader)))

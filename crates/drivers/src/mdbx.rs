@@ -10,11 +10,12 @@ use crate::library::{self, Origin, Search};
 use crate::refuse;
 use api::{MdbxBuild, TITLE, value};
 use environment::{Environment, Setup};
+use knobs::{AsyncBy, MdbxKnobs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob,
-    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
+    Parameter, ParameterValues, Promise, Result, Session, Value, Window,
 };
 
 const SEARCH: Search = Search {
@@ -28,7 +29,6 @@ const SOURCE: &str = "mdbx.h of 0.14.4, 'SYNC MODES'";
 const MAX_KEY_BYTES: usize = 2022;
 const MAX_VALUE_BYTES: usize = 0x7FF0_0000;
 
-const SAFE_NOSYNC: &str = "safe-nosync";
 const UNITS_PER_S: u64 = 65_536;
 const MS_PER_S: u64 = 1000;
 
@@ -81,7 +81,7 @@ impl Engine for Mdbx {
     }
 
     fn promise(&self, durability: Durability) -> Option<Promise> {
-        let flags = durability_flags(durability, SAFE_NOSYNC).ok()?;
+        let flags = durability_flags(durability, AsyncBy::SafeNosync).ok()?;
         Some(Promise {
             durability,
             mapped_to: mapped_to(flags),
@@ -90,19 +90,18 @@ impl Engine for Mdbx {
         })
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let usual = self.promise(durability);
         let mut promise = usual.ok_or_else(|| refuse::no_durability("mdbx", durability))?;
-        let async_by = knobs.text("async_by");
+        let knobs = MdbxKnobs::from(knobs);
+        let async_by = knobs.async_by;
         // Of the knobs' flags this one alone changes how a commit reaches the file.
-        let map = knob_flags(knobs) & value::MDBX_WRITEMAP;
+        let map = knob_flags(&knobs) & value::MDBX_WRITEMAP;
         promise.mapped_to = mapped_to(durability_flags(durability, async_by)? | map);
         if let Some(window) = &mut promise.window {
             *window = match async_by {
-                SAFE_NOSYNC => {
-                    unflushed(knobs.unsigned("sync_bytes"), knobs.unsigned("sync_period"))
-                }
-                _ => Window {
+                AsyncBy::SafeNosync => unflushed(knobs.sync_bytes, knobs.sync_period),
+                AsyncBy::NoMetaSync => Window {
                     time_s: None,
                     bytes: None,
                     commits: Some(1),
@@ -113,16 +112,16 @@ impl Engine for Mdbx {
         Ok(promise)
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // One write transaction at a time, and readers keep the tree of their beginning.
         Some(Isolation::Serializable)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        knobs::KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        MdbxKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+    fn cache_knob(&self, _knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
         Err("maps its file, so that the kernel's page cache is its cache")
     }
 
@@ -157,11 +156,11 @@ fn unflushed(sync_bytes: u64, sync_period_ms: u64) -> Window {
 
 /// What the level asks of libmdbx. A session's reader slot belongs to its transaction, and may be
 /// read from while the same thread writes, so `MDBX_NOSTICKYTHREADS` is always on.
-fn durability_flags(durability: Durability, async_by: &str) -> Result<u32> {
+fn durability_flags(durability: Durability, async_by: AsyncBy) -> Result<u32> {
     let flags = match durability {
         Durability::Sync => 0,
         // libmdbx adds MDBX_NOMETASYNC to both of its levels without flushes.
-        Durability::Async if async_by == SAFE_NOSYNC => {
+        Durability::Async if async_by == AsyncBy::SafeNosync => {
             value::MDBX_SAFE_NOSYNC | value::MDBX_NOMETASYNC
         }
         Durability::Async => value::MDBX_NOMETASYNC,
@@ -178,39 +177,39 @@ fn mapped_to(flags: u32) -> String {
 }
 
 fn setup(spec: &OpenSpec<'_>) -> Result<Setup> {
-    let knobs = spec.knobs;
-    let max_readers = knobs.unsigned("max_readers");
+    let knobs = MdbxKnobs::from(spec.knobs);
+    let max_readers = knobs.max_readers;
     if max_readers < u64::from(spec.sessions) {
         return Err(Error::Unsupported(format!(
             "{} sessions need as many reader slots, but max_readers is {max_readers}",
             spec.sessions
         )));
     }
-    let flags = durability_flags(spec.durability, knobs.text("async_by"))? | knob_flags(knobs);
+    let flags = durability_flags(spec.durability, knobs.async_by)? | knob_flags(&knobs);
     // At the other levels libmdbx flushes by itself, and these would be another promise.
     let unflushed = flags & value::MDBX_SAFE_NOSYNC != 0;
-    let limit = |name| if unflushed { knobs.unsigned(name) } else { 0 };
+    let limit = |asked: u64| if unflushed { asked } else { 0 };
     Ok(Setup {
         flags,
         max_readers,
-        writethrough_threshold: knobs.unsigned("writethrough_threshold"),
-        size_upper: knobs.unsigned("size_upper"),
-        growth_step: knobs.unsigned("growth_step"),
-        page_bytes: knobs.text("page_size").parse().unwrap_or(0),
-        sync_bytes: limit("sync_bytes"),
-        sync_period: limit("sync_period") * UNITS_PER_S / MS_PER_S,
+        writethrough_threshold: knobs.writethrough_threshold,
+        size_upper: knobs.size_upper,
+        growth_step: knobs.growth_step,
+        page_bytes: knobs.page_size.parse().unwrap_or(0),
+        sync_bytes: limit(knobs.sync_bytes),
+        sync_period: limit(knobs.sync_period) * UNITS_PER_S / MS_PER_S,
     })
 }
 
-fn knob_flags(knobs: &Resolved) -> u32 {
+fn knob_flags(knobs: &MdbxKnobs) -> u32 {
     [
-        ("writemap", value::MDBX_WRITEMAP),
-        ("lifo_reclaim", value::MDBX_LIFORECLAIM),
-        ("no_read_ahead", value::MDBX_NORDAHEAD),
-        ("no_mem_init", value::MDBX_NOMEMINIT),
+        (knobs.writemap, value::MDBX_WRITEMAP),
+        (knobs.lifo_reclaim, value::MDBX_LIFORECLAIM),
+        (knobs.no_read_ahead, value::MDBX_NORDAHEAD),
+        (knobs.no_mem_init, value::MDBX_NOMEMINIT),
     ]
     .into_iter()
-    .filter(|(name, _)| knobs.boolean(name))
+    .filter(|(is_on, _)| *is_on)
     .fold(0, |flags, (_, flag)| flags | flag)
 }
 

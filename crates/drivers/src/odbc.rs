@@ -26,13 +26,13 @@ use crate::{promise, refuse};
 use connection::{Connection, Natives, Told};
 use database::OdbcDatabase;
 use dialect::Manner;
-use knobs::{KNOBS, NAME, check_dialect};
+use knobs::{NAME, OdbcKnobs, check_dialect};
 use source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use trueput_engine::{
-    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Isolation, Knob,
-    OpenSpec, Promise, Resolved, Result,
+    Build, Capabilities, Database, Dialect, Durability, Engine, Error, Info, Isolation, OpenSpec,
+    Parameter, ParameterValues, Promise, Result,
 };
 
 /// The ODBC driver.
@@ -162,11 +162,11 @@ impl Engine for Odbc {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let Some(manner) = self.manner() else {
             return unknown_promise(durability);
         };
-        check_dialect(knobs, manner)?;
+        check_dialect(&knobs.into(), manner)?;
         let keeping =
             (manner.keeping)(durability).ok_or_else(|| refuse::no_durability(NAME, durability))?;
         Ok(Promise {
@@ -177,16 +177,17 @@ impl Engine for Odbc {
         })
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
         let manner = self.manner()?;
-        knobs::stated(knobs, manner)
+        knobs::stated(&knobs.into(), manner)
     }
 
-    fn isolation_in_sql(&self, knobs: &Resolved) -> Option<Isolation> {
+    fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
         let manner = self.manner()?;
-        match (manner.dialect, knobs::stated(knobs, manner)?) {
+        let knobs = OdbcKnobs::from(knobs);
+        match (manner.dialect, knobs::stated(&knobs, manner)?) {
             // Without locks, an UPDATE overwrites what was committed since the SELECT.
-            (Dialect::Mariadb, _) if knobs::bit(knobs, manner) < dialect::SERIALIZABLE => {
+            (Dialect::Mariadb, _) if knobs::bit(&knobs, manner) < dialect::SERIALIZABLE => {
                 Some(Isolation::ReadCommitted)
             }
             (_, stated) => Some(stated),
@@ -197,8 +198,8 @@ impl Engine for Odbc {
         &["isolation"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        OdbcKnobs::PARAMETERS
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

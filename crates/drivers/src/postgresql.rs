@@ -16,15 +16,16 @@ mod wire;
 use crate::library;
 use crate::promise;
 use address::Address;
+use database::Isolation as IsolationLevel;
 use database::Opened;
 use instance::Instance;
-use knobs::Keeping;
+use knobs::{Keeping, PostgresqlKnobs};
 pub(crate) use owned::LOCK;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info,
-    Isolation, Knob, OpenSpec, Promise, Resolved, Result, Service, Window, secret,
+    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service, Window, secret,
 };
 use wire::Connection;
 
@@ -170,12 +171,13 @@ impl Engine for Postgresql {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let (keeping, delay_ms) = match self.users() {
             Some(_) => (owned::keeping(durability)?, None),
             None => {
-                let delay_ms = knobs.unsigned("wal_writer_delay");
-                (Keeping::of(knobs, durability)?, Some(delay_ms))
+                let knobs = PostgresqlKnobs::from(knobs);
+                let delay_ms = knobs.wal_writer_delay;
+                (Keeping::of(&knobs, durability)?, Some(delay_ms))
             }
         };
         Ok(Promise {
@@ -186,12 +188,12 @@ impl Engine for Postgresql {
         })
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
-        Some(match knobs.text("isolation") {
-            "read-committed" => Isolation::ReadCommitted,
-            "serializable" => Isolation::Serializable,
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
+        Some(match PostgresqlKnobs::from(knobs).isolation {
+            IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
             // What it calls repeatable read is snapshot isolation.
-            _ => Isolation::Snapshot,
+            IsolationLevel::RepeatableRead => Isolation::Snapshot,
+            IsolationLevel::Serializable => Isolation::Serializable,
         })
     }
 
@@ -199,17 +201,20 @@ impl Engine for Postgresql {
         &["isolation"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         match self.users() {
             Some(_) => knobs::OF_A_SESSION,
-            None => knobs::KNOBS,
+            None => PostgresqlKnobs::PARAMETERS,
         }
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
         match self.users() {
             Some(_) => Err("is a server of yours, whose cache is sized where it is started"),
-            None => Ok(CacheKnob::bytes("shared_buffers")),
+            None => {
+                let size_bytes = PostgresqlKnobs::from(knobs).shared_buffers;
+                Ok(CacheKnob::bytes("shared_buffers", size_bytes))
+            }
         }
     }
 

@@ -18,8 +18,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Kind,
-    Knob, OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
+    Parameter, ParameterValues, Promise, Result, Session, Value, Window, parameters,
 };
 
 /// The redb driver.
@@ -33,48 +33,24 @@ const FILE_NAME: &str = "data.redb";
 
 /// redb's limit on a key and on a value: `MAX_VALUE_LENGTH` in its `page_store/base.rs`.
 const MAX_BYTES: usize = 3 << 30;
-const COMMITS_PER_SYNC_DEFAULT: i64 = 1000;
 
-const KNOBS: &[Knob] = &[
-    Knob {
-        name: "cache_size",
-        summary: "Memory for cached and unwritten pages.",
-        gives_up: "host memory; smaller: more reads and writes of pages",
-        kind: Kind::Bytes {
-            default: 1 << 30,
-            min: 1 << 20,
-            max: 1 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "two_phase_commit",
-        summary: "Flush the pages before and after the byte that makes them current.",
-        gives_up: "a second flush per durable commit",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-    Knob {
-        name: "quick_repair",
-        summary: "Save the allocator's state in each durable commit, so that opening after a \
-                  crash need not walk the file. Implies two_phase_commit.",
-        gives_up: "a second flush and more writing per durable commit",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-    Knob {
-        name: "commits_per_sync",
-        summary: "At durability 'buffered', make every n-th commit durable; no effect at 'sync'.",
-        gives_up: "a larger number loses more commits in a crash and lets the file grow further, \
-                   since pages of the last durable commit are not reused before the next",
-        kind: Kind::Integer {
-            default: COMMITS_PER_SYNC_DEFAULT,
-            min: 2,
-            max: 1_000_000,
-        },
-        unit: "commits",
-    },
-];
+parameters! {
+    /// redb's knobs.
+    struct RedbKnobs {
+        /// Memory for cached and unwritten pages.
+        cache_size: Bytes = 1 GiB in 1 MiB..=1 TiB,
+            cost "host memory; smaller: more reads and writes of pages",
+        /// Flush the pages before and after the byte that makes them current.
+        two_phase_commit: Boolean = false, cost "a second flush per durable commit",
+        /// Save the allocator's state in each durable commit, so that opening after a crash need
+        /// not walk the file. Implies two_phase_commit.
+        quick_repair: Boolean = false, cost "a second flush and more writing per durable commit",
+        /// At durability 'buffered', make every n-th commit durable; no effect at 'sync'.
+        commits_per_sync: Integer = 1000 in 2..=1_000_000, unit "commits",
+            cost "a larger number loses more commits in a crash and lets the file grow further, \
+                since pages of the last durable commit are not reused before the next",
+    }
+}
 
 impl Engine for Redb {
     fn info(&self) -> Info {
@@ -113,7 +89,7 @@ impl Engine for Redb {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let (mapped_to, window, source) = match durability {
             Durability::Sync => (
                 "durability=Immediate".to_owned(),
@@ -121,7 +97,7 @@ impl Engine for Redb {
                 "https://docs.rs/redb/latest/redb/enum.Durability.html#variant.Immediate",
             ),
             Durability::Buffered => {
-                let every = knobs.unsigned("commits_per_sync");
+                let every = RedbKnobs::from(knobs).commits_per_sync;
                 let window = Window {
                     commits: Some(every - 1),
                     ..until(
@@ -148,27 +124,29 @@ impl Engine for Redb {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // One write transaction at a time, and readers keep the tree of their beginning.
         Some(Isolation::Serializable)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        RedbKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("cache_size"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = RedbKnobs::from(knobs).cache_size;
+        Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let knobs = RedbKnobs::from(spec.knobs);
         let commits_per_sync = match spec.durability {
             Durability::Sync => 1,
-            Durability::Buffered => spec.knobs.unsigned("commits_per_sync"),
+            Durability::Buffered => knobs.commits_per_sync,
             other => return Err(refuse::no_durability("redb", other)),
         };
         let path = spec.directory.join(FILE_NAME);
-        let cache_size = usize::try_from(spec.knobs.unsigned("cache_size"))
+        let cache_size = usize::try_from(knobs.cache_size)
             .map_err(|_| Error::Unsupported("redb.cache_size exceeds memory".to_owned()))?;
         let engine = Builder::new()
             .set_cache_size(cache_size)
@@ -179,8 +157,8 @@ impl Engine for Redb {
         Ok(Box::new(Opened {
             engine,
             path,
-            two_phase_commit: spec.knobs.boolean("two_phase_commit"),
-            quick_repair: spec.knobs.boolean("quick_repair"),
+            two_phase_commit: knobs.two_phase_commit,
+            quick_repair: knobs.quick_repair,
             commits_per_sync,
             commits_since_sync: AtomicU64::new(0),
         }))

@@ -12,12 +12,13 @@ use crate::lsm::{self, Limits};
 use crate::promise::{self, until};
 use crate::refuse;
 use database::Opened;
+use knobs::{BufferedWal, RocksDbKnobs, Transactions};
 use std::path::PathBuf;
 use std::time::SystemTime;
 use symbols::Symbols;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Happening, Info,
-    Isolation, Knob, OpenSpec, Promise, Resolved, Result, Window,
+    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
 const TITLE: &str = "RocksDB";
@@ -92,7 +93,8 @@ impl Engine for RocksDb {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        let knobs = RocksDbKnobs::from(knobs);
         let (mapped_to, window) = match durability {
             Durability::Sync => ("sync=true", None),
             Durability::Async => (
@@ -102,7 +104,7 @@ impl Engine for RocksDb {
                      table",
                 )),
             ),
-            Durability::Buffered if knobs.text("buffered_wal") == "manual" => (
+            Durability::Buffered if knobs.buffered_wal == BufferedWal::Manual => (
                 "manual_wal_flush=true, sync=false",
                 Some(Window {
                     bytes: Some(LOG_BUFFER_BYTES),
@@ -115,7 +117,7 @@ impl Engine for RocksDb {
             Durability::Buffered => (
                 "disableWAL=true",
                 Some(Window {
-                    bytes: Some(knobs::write_buffers_bytes(knobs)),
+                    bytes: Some(knobs::write_buffers_bytes(&knobs)),
                     ..until(
                         "a full write buffer is written out as a table: at most \
                          write_buffer_size times max_write_buffer_number is in memory only",
@@ -134,12 +136,12 @@ impl Engine for RocksDb {
         })
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
-        Some(match knobs.text("transactions") {
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
+        Some(match RocksDbKnobs::from(knobs).transactions {
             // One that reads has the database for itself until it ends.
-            "batch" => Isolation::Serializable,
+            Transactions::Batch => Isolation::Serializable,
             // Gets are locked or validated; what a scan reads is not, and may change.
-            _ => Isolation::ReadCommitted,
+            Transactions::Pessimistic | Transactions::Optimistic => Isolation::ReadCommitted,
         })
     }
 
@@ -147,27 +149,28 @@ impl Engine for RocksDb {
         &["transactions"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        knobs::KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        RocksDbKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("block_cache"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = RocksDbKnobs::from(knobs).block_cache;
+        Ok(CacheKnob::bytes("block_cache", size_bytes))
     }
 
-    fn workaround(&self, knobs: &Resolved) -> Option<String> {
-        let has_none = knobs.text("transactions") == "batch";
+    fn workaround(&self, knobs: &ParameterValues) -> Option<String> {
+        let has_none = RocksDbKnobs::from(knobs).transactions == Transactions::Batch;
         has_none.then(|| lsm::TURNS_OF_READERS.to_owned())
     }
 
-    fn check_transactions(&self, knobs: &Resolved) -> Result<()> {
-        match knobs.text("transactions") {
-            "batch" => Err(Error::Unsupported(
+    fn check_transactions(&self, knobs: &ParameterValues) -> Result<()> {
+        match RocksDbKnobs::from(knobs).transactions {
+            Transactions::Batch => Err(Error::Unsupported(
                 "rocksdb with transactions=batch has write batches and no transactions; give \
                  pessimistic or optimistic"
                     .to_owned(),
             )),
-            _ => Ok(()),
+            Transactions::Pessimistic | Transactions::Optimistic => Ok(()),
         }
     }
 

@@ -22,8 +22,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, CacheCount, CacheKnob, CacheScope, Capabilities, Database, Dialect, Durability, Engine,
-    Info, Installable, Isolation, Kind, Knob, Observer, OpenSpec, Promise, Resolved, Result,
-    Session, Value, Window,
+    Info, Installable, Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result,
+    Session, Value, Window, choices, parameters,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -59,102 +59,73 @@ impl Sqlite {
     }
 }
 
-/// SQLite's own default of `wal_autocheckpoint`, pages, and of the page size, bytes.
-const USUAL_CHECKPOINT_PAGES: u64 = 1000;
+/// The page size of SQLite's default and of the knob's, bytes.
 const USUAL_PAGE_BYTES: u64 = 4096;
 
-const KNOBS: &[Knob] = &[
-    Knob {
-        name: "journal_mode",
-        summary: "Journal for crash recovery; auto means wal, or memory at level none.",
-        gives_up: "delete, truncate, persist: readers and writers keep each other out, and async \
-                   cannot be kept; memory, off: level none only, a killed process can leave a \
-                   corrupt database; off also cannot abort",
-        kind: Kind::Choice {
-            default: "auto",
-            choices: &[
-                "auto", "wal", "delete", "truncate", "persist", "memory", "off",
-            ],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "page_size",
-        summary: "Size of a page of a new database.",
-        gives_up: "larger: more is written for a small change. Smaller: a deeper tree, and large \
-                   values spill to more pages",
-        kind: Kind::Choice {
-            default: "4096",
-            choices: &[
-                "512", "1024", "2048", "4096", "8192", "16384", "32768", "65536",
-            ],
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "cache_size",
-        summary: "Page cache of each connection.",
-        gives_up: "memory, once per session",
-        kind: Kind::Bytes {
-            default: 2000 * 1024,
-            min: 64 * 1024,
-            max: 1 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "mmap_size",
-        summary: "Part of the database file that is read through a memory map; 0: none.",
-        gives_up: "an I/O error kills the process (SIGBUS) instead of failing the read",
-        kind: Kind::Bytes {
-            default: 0,
-            min: 0,
-            max: 0x7fff_0000,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "wal_autocheckpoint",
-        summary: "Pages in the write-ahead log at which a commit also checkpoints; 0: never.",
-        gives_up: "more: a longer log, slower reads and, at async, a larger window. Fewer: more \
-                   flushes and the same page written more often",
-        kind: Kind::Integer {
-            default: 1000,
-            min: 0,
-            max: i32::MAX as i64,
-        },
-        unit: "pages",
-    },
-    Knob {
-        name: "busy_timeout",
-        summary: "Time that a transaction waits for a lock before it reports a conflict.",
-        gives_up: "shorter: more conflicts to retry; longer: waits where a retry would be faster",
-        kind: Kind::Integer {
-            default: 5000,
-            min: 0,
-            max: 3_600_000,
-        },
-        unit: "ms",
-    },
-    Knob {
-        name: "busy_wait",
-        summary: "How a transaction waits for a lock: sqlite uses the library's handler (sleeps \
-            of 1 to 100 ms), short the driver's (50 us to 1 ms).",
-        gives_up: "short: CPU time for more frequent attempts",
-        kind: Kind::Choice {
-            default: "sqlite",
-            choices: &["sqlite", "short"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "without_rowid",
-        summary: "Keeps records in the key's own B-tree (WITHOUT ROWID), not in a table plus index.",
-        gives_up: "off: each get and put searches two trees; large values scan better",
-        kind: Kind::Boolean { default: true },
-        unit: "",
-    },
-];
+parameters! {
+    /// SQLite's knobs.
+    struct SqliteKnobs {
+        /// Journal for crash recovery; auto means wal, or memory at level none.
+        journal_mode: Choice<JournalMode> = Auto,
+            cost "delete, truncate, persist: readers and writers keep each other out, and async \
+                cannot be kept; memory, off: level none only, a killed process can leave a \
+                corrupt database; off also cannot abort",
+        /// Size of a page of a new database.
+        page_size: Choice = "4096" of [
+            "512",
+            "1024",
+            "2048",
+            "4096",
+            "8192",
+            "16384",
+            "32768",
+            "65536",
+        ], unit "bytes",
+            cost "larger: more is written for a small change. Smaller: a deeper tree, and large \
+                values spill to more pages",
+        /// Page cache of each connection.
+        cache_size: Bytes = 2000 KiB in 64 KiB..=1 TiB, cost "memory, once per session",
+        /// Part of the database file that is read through a memory map; 0: none.
+        mmap_size: Bytes = 0 B in 0 B..=0x7fff_0000 B,
+            cost "an I/O error kills the process (SIGBUS) instead of failing the read",
+        /// Pages in the write-ahead log at which a commit also checkpoints; 0: never.
+        wal_autocheckpoint: Integer = 1000 in 0..=2_147_483_647, unit "pages",
+            cost "more: a longer log, slower reads and, at async, a larger window. Fewer: more \
+                flushes and the same page written more often",
+        /// Time that a transaction waits for a lock before it reports a conflict.
+        busy_timeout: Integer<i32> = 5000 in 0..=3_600_000, unit "ms",
+            cost "shorter: more conflicts to retry; longer: waits where a retry would be faster",
+        /// How a transaction waits for a lock: sqlite uses the library's handler (sleeps of 1 to
+        /// 100 ms), short the driver's (50 us to 1 ms).
+        busy_wait: Choice<BusyWait> = Sqlite, cost "short: CPU time for more frequent attempts",
+        /// Keeps records in the key's own B-tree (WITHOUT ROWID), not in a table plus index.
+        without_rowid: Boolean = true,
+            cost "off: each get and put searches two trees; large values scan better",
+    }
+}
+
+choices! {
+    /// The knob `journal_mode`.
+    enum JournalMode {
+        Auto = "auto",
+        Wal = "wal",
+        Delete = "delete",
+        Truncate = "truncate",
+        Persist = "persist",
+        Memory = "memory",
+        Off = "off",
+    }
+}
+
+choices! {
+    /// How a transaction waits for a lock.
+    enum BusyWait {
+        /// By the library's handler.
+        Sqlite = "sqlite",
+        /// By the driver's.
+        Short = "short",
+    }
+}
 
 impl Engine for Sqlite {
     fn info(&self) -> Info {
@@ -234,7 +205,7 @@ impl Engine for Sqlite {
         };
         let window = (durability == Durability::Async).then(|| Window {
             time_s: None,
-            bytes: Some(USUAL_CHECKPOINT_PAGES * USUAL_PAGE_BYTES),
+            bytes: Some(SqliteKnobs::default().wal_autocheckpoint * USUAL_PAGE_BYTES),
             commits: None,
             until: "the next checkpoint, which flushes the log: due at wal_autocheckpoint pages \
                     (1000 by default), put off while another connection checkpoints"
@@ -249,22 +220,23 @@ impl Engine for Sqlite {
         })
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
-        let (journal_mode, synchronous) = setup::journal(durability, knobs)?;
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        let knobs = SqliteKnobs::from(knobs);
+        let (journal_mode, synchronous) = setup::journal(durability, knobs.journal_mode)?;
         let usual = self.promise(durability);
         let mut promise = usual.ok_or_else(|| refuse::no_durability("sqlite", durability))?;
         let synchronous = synchronous.name();
         promise.mapped_to = format!("journal_mode={journal_mode}, synchronous={synchronous}");
         if let Some(window) = &mut promise.window {
-            let pages = knobs.unsigned("wal_autocheckpoint");
-            let page_bytes: u64 = knobs.text("page_size").parse().unwrap_or(USUAL_PAGE_BYTES);
+            let pages = knobs.wal_autocheckpoint;
+            let page_bytes: u64 = knobs.page_size.parse().unwrap_or(USUAL_PAGE_BYTES);
             // Without checkpoints the whole log may be lost.
             window.bytes = (pages > 0).then(|| pages.saturating_mul(page_bytes));
         }
         Ok(promise)
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // Write transactions begin with BEGIN IMMEDIATE: there is one at a time.
         Some(Isolation::Serializable)
     }
@@ -273,14 +245,14 @@ impl Engine for Sqlite {
         &["journal_mode"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        SqliteKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
         Ok(CacheKnob {
             per_session: true,
-            ..CacheKnob::bytes("cache_size")
+            ..CacheKnob::bytes("cache_size", SqliteKnobs::from(knobs).cache_size)
         })
     }
 
@@ -299,7 +271,8 @@ impl Engine for Sqlite {
     }
 
     fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
-        let (journal_mode, _) = setup::journal(spec.durability, spec.knobs).ok()?;
+        let (journal_mode, _) =
+            setup::journal(spec.durability, SqliteKnobs::from(spec.knobs).journal_mode).ok()?;
         let reader = observe::reader(&spec.directory.join(setup::FILE));
         (journal_mode == "wal").then(|| Box::new(Marks::new(reader)) as Box<dyn Observer>)
     }

@@ -12,11 +12,12 @@ use crate::library::{self, Origin, Search, assertions};
 use crate::promise;
 use crate::refuse;
 use environment::{Environment, Loaded};
+use knobs::TokuKnobs;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Knob,
-    OpenSpec, Promise, Resolved, Result, Session, Value, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec,
+    Parameter, ParameterValues, Promise, Result, Session, Value, Window,
 };
 
 const TITLE: &str = "TokuDB";
@@ -93,10 +94,10 @@ impl Engine for TokuDb {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let (mapped_to, window) = match durability {
             Durability::Sync => ("DB_TXN_NOSYNC=false", None),
-            Durability::Buffered => ("DB_TXN_NOSYNC=true", Some(unwritten(knobs))),
+            Durability::Buffered => ("DB_TXN_NOSYNC=true", Some(unwritten(&knobs.into()))),
             Durability::Async | Durability::Process | Durability::None => {
                 return Err(refuse::no_durability("tokudb", durability));
             }
@@ -109,17 +110,18 @@ impl Engine for TokuDb {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // Write transactions lock keys and ranges that they read; readers keep a snapshot.
         Some(Isolation::Serializable)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        knobs::KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        TokuKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("cache_size"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = TokuKnobs::from(knobs).cache_size;
+        Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
@@ -130,18 +132,18 @@ impl Engine for TokuDb {
 }
 
 /// What can be lost at `buffered`.
-fn unwritten(knobs: &Resolved) -> Window {
-    let flush_ms = knobs.unsigned("fsync_log_period");
+fn unwritten(knobs: &TokuKnobs) -> Window {
+    let flush_ms = knobs.fsync_log_period;
     let by_time = match flush_ms {
         0 => "",
         _ => ", or after fsync_log_period",
     };
-    let by_checkpoint = match knobs.unsigned("checkpoint_period") {
+    let by_checkpoint = match knobs.checkpoint_period {
         0 => "when the database is closed",
         _ => "at a checkpoint, due after checkpoint_period",
     };
     Window {
-        time_s: (flush_ms > 0).then(|| flush_ms as f64 / 1000.0),
+        time_s: (flush_ms > 0).then(|| f64::from(flush_ms) / 1000.0),
         bytes: Some(LOG_BUFFERS_BYTES),
         ..promise::until(format!(
             "the log's buffer in the process fills and is written, and for lost power until the \

@@ -13,12 +13,13 @@ use crate::library::{self, Origin, Search};
 use crate::promise::{self, until};
 use config::Plan;
 use database::Opened;
+use knobs::WiredTigerKnobs;
 use shim::Api;
 use std::path::PathBuf;
 use trueput_engine::observe::Marks;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
-    Isolation, Knob, Observer, OpenSpec, Promise, Resolved, Result, Window,
+    Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -108,16 +109,17 @@ impl Engine for WiredTiger {
         promise::with_defaults(self, durability)
     }
 
-    fn promise_with(&self, durability: Durability, knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
+        let knobs = WiredTigerKnobs::from(knobs);
         Ok(Promise {
             durability,
-            mapped_to: config::levels(durability, knobs)?.join(", "),
-            window: window(durability, knobs),
+            mapped_to: config::levels(durability, &knobs)?.join(", "),
+            window: window(durability, &knobs),
             source: SOURCE.to_owned(),
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // Of two that write a record one gives way; what a transaction reads is not locked.
         Some(Isolation::Snapshot)
     }
@@ -126,20 +128,20 @@ impl Engine for WiredTiger {
         &["table"]
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        knobs::KNOBS
+    fn knobs(&self) -> &'static [Parameter] {
+        WiredTigerKnobs::PARAMETERS
     }
 
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
-        Ok(CacheKnob::bytes("cache_size"))
+    fn cache_knob(&self, knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
+        let size_bytes = WiredTigerKnobs::from(knobs).cache_size;
+        Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
     fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
         let home = spec.directory.to_owned();
-        let log = match spec.knobs.text("log_directory") {
-            "log" => home.join("log"),
-            _ => home.clone(),
-        };
+        let log = WiredTigerKnobs::from(spec.knobs)
+            .log_directory
+            .within(&home);
         Some(Box::new(Marks::new(observe::reader(home, log))))
     }
 
@@ -151,11 +153,11 @@ impl Engine for WiredTiger {
 }
 
 /// What can be lost.
-fn window(durability: Durability, knobs: &Resolved) -> Option<Window> {
-    let wait_s = knobs.unsigned("checkpoint_wait");
+fn window(durability: Durability, knobs: &WiredTigerKnobs) -> Option<Window> {
+    let wait_s = knobs.checkpoint_wait;
     match durability {
         Durability::Async => {
-            let has_checkpoints = wait_s > 0 || knobs.unsigned("checkpoint_log_size") > 0;
+            let has_checkpoints = wait_s > 0 || knobs.checkpoint_log_size > 0;
             Some(until(if has_checkpoints {
                 "the kernel writes the log back, a log file is full (log_file_max), or the next \
                  checkpoint"

@@ -1,6 +1,5 @@
 //! The knob that sizes an engine's own cache.
 
-use crate::Resolved;
 use trueput_record::Value;
 
 /// The knob that sizes an engine's own cache, and how it says a size.
@@ -12,16 +11,19 @@ pub struct CacheKnob {
     pub unit_bytes: u64,
     /// Whether every session has a cache of that size, rather than all of them one.
     pub per_session: bool,
+    /// The bytes of the cache with the knobs that it was asked for.
+    pub size_bytes: u64,
 }
 
 impl CacheKnob {
-    /// A knob in bytes, of a cache that all sessions of a process share.
+    /// A knob in bytes, of a cache that all sessions of a process share, and its value.
     #[must_use]
-    pub const fn bytes(name: &'static str) -> Self {
+    pub const fn bytes(name: &'static str, size_bytes: u64) -> Self {
         Self {
             name,
             unit_bytes: 1,
             per_session: false,
+            size_bytes,
         }
     }
 
@@ -29,11 +31,5 @@ impl CacheKnob {
     #[must_use]
     pub fn value(self, bytes: u64) -> Value {
         Value::from(bytes / self.unit_bytes.max(1))
-    }
-
-    /// The bytes of a cache with these knobs.
-    #[must_use]
-    pub fn size_bytes(self, knobs: &Resolved) -> u64 {
-        knobs.unsigned(self.name).saturating_mul(self.unit_bytes)
     }
 }

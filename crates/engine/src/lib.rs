@@ -13,7 +13,6 @@ pub mod error;
 pub mod happening;
 pub mod isolation;
 pub mod key;
-pub mod knob;
 pub mod native;
 pub mod null;
 pub mod observe;
@@ -28,7 +27,6 @@ pub use cache::{CacheCount, CacheScope};
 pub use cache_knob::CacheKnob;
 pub use error::{Error, Result};
 pub use happening::Happening;
-pub use knob::{Kind, Knob, Resolved};
 pub use native::Native;
 pub use null::Null;
 pub use observe::Observer;
@@ -36,7 +34,10 @@ pub use service::Service;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::accounting::CacheUse;
-pub use trueput_record::{Durability, Isolation, Phenomenon, Promise, Value, Window};
+pub use trueput_record::parameter::{self, Kind, Parameter, ParameterValues};
+pub use trueput_record::{
+    Durability, Isolation, Phenomenon, Promise, Value, Window, choices, parameters,
+};
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -116,7 +117,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Unsupported`] where it has not the level, or not with these knobs.
-    fn promise_with(&self, durability: Durability, _knobs: &Resolved) -> Result<Promise> {
+    fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
         let name = self.info().name;
         self.promise(durability).ok_or_else(|| {
             Error::Unsupported(format!("{name} does not support durability '{durability}'"))
@@ -129,11 +130,11 @@ pub trait Engine: Send + Sync {
     /// It holds for transactions that read as well as for those that write, so it is the weaker of
     /// both where they differ. Where a driver locks what its gets read, it may be stronger than the
     /// engine's own level of that name.
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation>;
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation>;
 
     /// The same for statements of SQL, which lock only what they say they lock; the level of
     /// [`Engine::isolation`] unless the driver says otherwise.
-    fn isolation_in_sql(&self, knobs: &Resolved) -> Option<Isolation> {
+    fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
         self.isolation(knobs)
     }
 
@@ -144,13 +145,13 @@ pub trait Engine: Send + Sync {
     }
 
     /// Its settings that a plan may turn.
-    fn knobs(&self) -> &'static [Knob];
+    fn knobs(&self) -> &'static [Parameter];
 
     /// The knob that sizes its own cache, with these knobs; `--cache` sets it.
     ///
     /// # Errors
     /// Why there is none, in words that follow the engine's name: `maps its file`.
-    fn cache_knob(&self, _knobs: &Resolved) -> std::result::Result<CacheKnob, &'static str> {
+    fn cache_knob(&self, _knobs: &ParameterValues) -> std::result::Result<CacheKnob, &'static str> {
         Err("has no knob that sizes a cache")
     }
 
@@ -168,9 +169,9 @@ pub trait Engine: Send + Sync {
     /// [`Error::Unsupported`] where a knob asks for a program that there is not.
     fn native(
         &self,
-        _knobs: &Resolved,
+        _knobs: &ParameterValues,
         _workload: &str,
-        _settings: &Resolved,
+        _settings: &ParameterValues,
     ) -> Result<Option<Box<dyn Native>>> {
         Ok(None)
     }
@@ -180,7 +181,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Unsupported`]: what the engine has instead.
-    fn check_transactions(&self, _knobs: &Resolved) -> Result<()> {
+    fn check_transactions(&self, _knobs: &ParameterValues) -> Result<()> {
         Ok(())
     }
 
@@ -188,7 +189,7 @@ pub trait Engine: Send + Sync {
     /// its rates: what and why, and what it costs, as a clause without a full stop that can follow
     /// the engine's name and a colon. `None` where it does nothing of the kind. Every trial's record
     /// has it, and every ranking shows it as a mark.
-    fn workaround(&self, _knobs: &Resolved) -> Option<String> {
+    fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
         None
     }
 
@@ -196,7 +197,7 @@ pub trait Engine: Send + Sync {
     /// that the driver does not work around: a clause without a full stop that can follow the
     /// engine's name and a colon. `None` where none is known. Every trial's record has it, and a row
     /// that has one stands apart from rankings.
-    fn known_defect(&self, _knobs: &Resolved) -> Option<String> {
+    fn known_defect(&self, _knobs: &ParameterValues) -> Option<String> {
         None
     }
 
@@ -301,8 +302,8 @@ pub struct OpenSpec<'a> {
     pub directory: &'a Path,
     /// The promise that each commit shall make.
     pub durability: Durability,
-    /// The engine's knobs, every one, resolved with [`knob::resolve`].
-    pub knobs: &'a Resolved,
+    /// The engine's knobs, every one, resolved with [`parameter::resolve`].
+    pub knobs: &'a ParameterValues,
     /// The most sessions that this process will have at once.
     pub sessions: u32,
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor,
 };
 use std::collections::BTreeMap;
 
@@ -51,12 +52,12 @@ impl Engine for Null {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // It keeps nothing to isolate.
         None
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         &[]
     }
 

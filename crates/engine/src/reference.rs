@@ -10,7 +10,8 @@
 
 use crate::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor,
 };
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -68,11 +69,11 @@ impl Engine for Reference {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         Some(Isolation::Serializable)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         &[]
     }
 
@@ -338,7 +339,7 @@ mod tests {
         let spec = OpenSpec {
             directory: folder.path(),
             durability: Durability::None,
-            knobs: &crate::Resolved::default(),
+            knobs: &crate::ParameterValues::default(),
             sessions: 1,
         };
         let first = Reference.open(&spec).unwrap();

@@ -3,7 +3,8 @@
 
 use crate::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor,
 };
 use std::collections::BTreeMap;
 
@@ -65,12 +66,12 @@ impl Engine for Storage {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         // It keeps nothing to isolate.
         None
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         &[]
     }
 
@@ -158,14 +159,14 @@ impl Session for Refusing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Resolved;
+    use crate::ParameterValues;
     use std::path::Path;
 
     fn open(directory: &Path, durability: Durability) -> Result<Box<dyn Database>> {
         Storage.open(&OpenSpec {
             directory,
             durability,
-            knobs: &Resolved::default(),
+            knobs: &ParameterValues::default(),
             sessions: 1,
         })
     }

@@ -12,7 +12,7 @@ mod isolation;
 use broken::{Broken, Fault};
 use std::path::Path;
 use trueput_engine::reference::Reference;
-use trueput_engine::{Durability, Engine, Null, Resolved, conformance};
+use trueput_engine::{Durability, Engine, Null, ParameterValues, conformance};
 use trueput_record::measurement::Check;
 
 fn run(engine: &dyn Engine) -> Vec<Check> {
@@ -21,7 +21,7 @@ fn run(engine: &dyn Engine) -> Vec<Check> {
         engine,
         folder.path(),
         Durability::None,
-        &Resolved::default(),
+        &ParameterValues::default(),
     );
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, 0, "the suite left files behind");
@@ -67,7 +67,7 @@ fn a_check_has_a_name_of_its_own_and_says_what_it_looked_at() {
 #[test]
 fn a_level_that_the_engine_has_not_fails_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let knobs = Resolved::default();
+    let knobs = ParameterValues::default();
     let checks = conformance::run(&Reference, folder.path(), Durability::Sync, &knobs);
     assert_eq!(checks.len(), 1);
     assert!(!checks[0].passed);
@@ -79,7 +79,7 @@ fn a_level_that_the_engine_has_not_fails_and_says_so() {
 
 #[test]
 fn a_folder_that_cannot_be_used_fails_every_check_and_is_named() {
-    let knobs = Resolved::default();
+    let knobs = ParameterValues::default();
     let missing = Path::new("/nonexistent");
     let checks = conformance::run(&Reference, missing, Durability::None, &knobs);
     assert_eq!(failed(&checks).len(), checks.len());
@@ -96,7 +96,7 @@ fn what_lies_in_the_folder_already_is_left_alone() {
     let file = folder.path().join("check-06").join("theirs");
     std::fs::create_dir(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "kept").unwrap();
-    let knobs = Resolved::default();
+    let knobs = ParameterValues::default();
     let checks = conformance::run(&Reference, folder.path(), Durability::None, &knobs);
     assert_eq!(failed(&checks).len(), 1);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");

@@ -21,6 +21,7 @@ pub mod ledger;
 mod lines;
 pub mod list;
 pub mod measurement;
+pub mod parameter;
 pub mod placement;
 pub mod plan;
 pub mod published;

@@ -3,7 +3,7 @@
 use crate::Registry;
 use crate::disk_space::DiskSpace;
 use crate::host::placement;
-use trueput_engine::{Engine, Native, Resolved, Storage, knob, storage};
+use trueput_engine::{Engine, Native, ParameterValues, Storage, parameter, storage};
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{MAX_WORKERS, check_count};
 use trueput_record::{Conditions, Isolation, Promise, TrialSpec, WorkerKind};
@@ -37,7 +37,7 @@ pub(crate) struct Bound {
     /// How it keeps the trial's level.
     pub promise: Promise,
     /// Its knobs, every one.
-    pub knobs: Resolved,
+    pub knobs: ParameterValues,
     /// The workload, bound to its settings.
     pub job: Box<dyn Job>,
     /// The engine's own program that does the workers' shares, where the knobs ask for it.
@@ -92,10 +92,10 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
             has.join(", ")
         ));
     }
-    let knobs = knob::resolve(name, engine.knobs(), &spec.knobs)?;
+    let knobs = parameter::resolve(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
     let promise = promise.map_err(|error| in_words(name, error))?;
-    let settings = knob::resolve(workload.info().name, workload.settings(), &spec.settings)?;
+    let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
         .job(&settings, &spec.conditions)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
@@ -157,7 +157,7 @@ pub(crate) fn in_an_engines_place(
 pub(crate) fn check_fit(
     job: &dyn Job,
     engine: &dyn Engine,
-    knobs: &Resolved,
+    knobs: &ParameterValues,
 ) -> Result<(), String> {
     job.check_capabilities(&engine.capabilities())?;
     job.check_dialect(engine.dialect())?;

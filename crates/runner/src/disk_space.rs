@@ -4,7 +4,7 @@ use crate::round::round_key;
 use crate::{Registry, host};
 use std::collections::HashMap;
 use trueput_engine::Engine;
-use trueput_engine::knob::resolve;
+use trueput_engine::parameter::resolve;
 use trueput_record::TrialSpec;
 use trueput_record::value::format_bytes;
 use trueput_workloads::Job;

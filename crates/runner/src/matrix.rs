@@ -14,8 +14,8 @@ use crate::Registry;
 use crate::bind::{check_fit, in_an_engines_place, in_words};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trueput_engine::knob::resolve;
-use trueput_engine::{Durability, Engine, Knob, Resolved, secret};
+use trueput_engine::parameter::resolve;
+use trueput_engine::{Durability, Engine, Parameter, ParameterValues, secret};
 use trueput_record::address::is_address_for;
 pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
@@ -239,7 +239,7 @@ impl<'a> Expansion<'a> {
         &self,
         at: &str,
         owner: &str,
-        knobs: &[Knob],
+        knobs: &[Parameter],
         dimensions: &Dimensions,
     ) -> Result<(), Error> {
         for (name, values) in dimensions {
@@ -475,7 +475,7 @@ impl<'a> Expansion<'a> {
         &self,
         given: &Settings,
         conditions: &Conditions,
-    ) -> Result<(Resolved, Box<dyn Job>), Error> {
+    ) -> Result<(ParameterValues, Box<dyn Job>), Error> {
         let resolved = resolve(&self.plan.workload, self.workload.settings(), given)
             .map_err(|why| self.wrong("settings", why))?;
         match self.workload.job(&resolved, conditions) {

@@ -12,7 +12,7 @@ use crate::{Error, Event, Options, Registry, conformance, host};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use trueput_engine::knob::resolve;
+use trueput_engine::parameter::resolve;
 use trueput_engine::secret::hidden;
 use trueput_record::folder::{Enough, RunEnd};
 use trueput_record::measurement::Outcome;
@@ -208,9 +208,9 @@ fn gives_up(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Strin
         };
         let differ = |name: &str| spec.knobs.get(name) != other.knobs.get(name);
         for knob in engine.knobs().iter().filter(|knob| differ(knob.name)) {
-            if !knob.gives_up.is_empty() {
+            if !knob.cost.is_empty() {
                 let name = format!("{}.{}", spec.engine, knob.name);
-                found.insert(name, knob.gives_up.to_owned());
+                found.insert(name, knob.cost.to_owned());
             }
         }
     }
@@ -231,9 +231,9 @@ fn settings_give_up(
         let differ = |name: &str| spec.settings.get(name) != other.settings.get(name);
         let settings = workload.settings().iter();
         for setting in settings.filter(|setting| differ(setting.name)) {
-            if !setting.gives_up.is_empty() {
+            if !setting.cost.is_empty() {
                 let name = format!("{}.{}", spec.workload, setting.name);
-                found.insert(name, setting.gives_up.to_owned());
+                found.insert(name, setting.cost.to_owned());
             }
         }
     }

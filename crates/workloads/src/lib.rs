@@ -15,8 +15,8 @@ pub mod ycsb;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Capabilities, Database, Dialect, Durability, Error as EngineError, Knob, Resolved, Session,
-    Value,
+    Capabilities, Database, Dialect, Durability, Error as EngineError, Parameter, ParameterValues,
+    Session, Value,
 };
 use trueput_record::measurement::{Check, Measurement};
 use trueput_record::plan::Dimensions;
@@ -56,7 +56,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// Its settings, described like an engine's knobs.
-    fn settings(&self) -> &'static [Knob];
+    fn settings(&self) -> &'static [Parameter];
 
     /// Whether each of the settings that a plan gives can have an effect beside the others, `given`
     /// being all that it gives with every value.
@@ -69,17 +69,21 @@ pub trait Workload: Send + Sync {
 
     /// Whether a trial that is given no duration ends where these settings say. One that does not,
     /// such as an open loop without a number of operations, is given [`DEFAULT_DURATION_S`].
-    fn has_end(&self, _settings: &Resolved, _conditions: &Conditions) -> bool {
+    fn has_end(&self, _settings: &ParameterValues, _conditions: &Conditions) -> bool {
         true
     }
 
-    /// Binds it to settings that were resolved with [`trueput_engine::knob::resolve`], and to the
+    /// Binds it to settings that were resolved with [`trueput_engine::parameter::resolve`], and to the
     /// conditions under which it will run.
     ///
     /// # Errors
     /// One sentence, where the settings do not go together (a reversed range, say) or not with the
     /// conditions (a duration for what ends by itself): what was given and what would be right.
-    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String>;
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String>;
 }
 
 /// The duration of a trial that has no end of its own, seconds.

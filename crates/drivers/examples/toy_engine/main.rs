@@ -4,11 +4,11 @@
 mod toy;
 
 use std::process::ExitCode;
-use trueput_engine::{Durability, Engine, conformance, knob};
+use trueput_engine::{Durability, Engine, conformance, parameter};
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let engine = toy::Toy;
-    let knobs = knob::resolve(engine.info().name, engine.knobs(), &Default::default())?;
+    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &Default::default())?;
     let folder = tempfile::tempdir()?;
     let checks = conformance::run(&engine, folder.path(), Durability::None, &knobs);
     for check in &checks {

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Kind, Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value,
-    ValueVisitor,
+    Kind, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session,
+    Value, ValueVisitor,
 };
 
 /// The toy engine's driver.
@@ -20,10 +20,10 @@ pub struct Toy;
 const MAX_KEY_BYTES: usize = 511;
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
-const KNOBS: &[Knob] = &[Knob {
+const KNOBS: &[Parameter] = &[Parameter {
     name: "capacity",
     summary: "The most records that it takes.",
-    gives_up: "more: memory",
+    cost: "more: memory",
     kind: Kind::Integer {
         default: 1_000_000,
         min: 1,
@@ -83,11 +83,11 @@ impl Engine for Toy {
         })
     }
 
-    fn isolation(&self, _knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
         Some(Isolation::Serializable)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         KNOBS
     }
 

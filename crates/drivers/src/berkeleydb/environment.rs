@@ -1,7 +1,7 @@
 //! An open environment and its one database.
 
 use super::company::Company;
-use super::knobs::{self, LOG_FOLDER, Writers};
+use super::knobs::{self, BerkeleyKnobs, LOG_FOLDER, ReadIsolation, Writers};
 use super::session::Store;
 use super::shim::{Api, Handle, Handles, Level, Loaded, NONE, Settings};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use trueput_engine::{Error, OpenSpec, Result};
+use trueput_engine::{Error, Result};
 
 /// The database's file in the environment's folder.
 const FILE: &CStr = c"records.db";
@@ -43,11 +43,16 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Opens the database of `spec`, making it if it is not there.
-    pub(super) fn open(engine: &'static Loaded, spec: &OpenSpec<'_>, level: Level) -> Result<Self> {
+    /// Opens the database in `directory`, making it if it is not there.
+    pub(super) fn open(
+        engine: &'static Loaded,
+        directory: &Path,
+        knobs: &BerkeleyKnobs,
+        level: Level,
+    ) -> Result<Self> {
         let api = &engine.api;
-        let folder = spec.directory.canonicalize().map_err(Error::engine)?;
-        let settings = knobs::settings(spec.knobs, level)?;
+        let folder = directory.canonicalize().map_err(Error::engine)?;
+        let settings = knobs::settings(knobs, level)?;
         // Held throughout, so that an opening never meets a closing of this process.
         let mut folders = open_folders();
         if folders.contains(&folder) {
@@ -63,13 +68,12 @@ impl Environment {
         let company = Company::new(&folder)?;
         let entered = company.pass()?;
         let env = open_env(engine, &folder, &settings)?;
-        let has_snapshots = spec.knobs.text("isolation") == "snapshot";
-        let is_hash = knobs::is_hash(spec.knobs);
-        let writers = Writers::of(spec.knobs);
+        let has_snapshots = knobs.isolation == ReadIsolation::Snapshot;
+        let is_hash = knobs.is_hash();
         let opened =
             reset_if_needed(engine, env, &folder, level, entered.is_alone()).and_then(|()| {
                 open_db(api, env, |db| {
-                    let page_bytes = spec.knobs.text("page_size").parse().unwrap_or(4096);
+                    let page_bytes = knobs.page_size.parse().unwrap_or(4096);
                     let (hash, versions) = (i32::from(is_hash), i32::from(has_snapshots));
                     let unlogged = i32::from(level == Level::NotDurable);
                     // SAFETY: the handle is new and not open.
@@ -91,12 +95,12 @@ impl Environment {
         let store = Store {
             handles,
             has_snapshots,
-            reads_for_update: spec.knobs.boolean("read_for_update"),
+            reads_for_update: knobs.read_for_update,
             is_hash,
             max_key_bytes: u32::MAX,
             max_value_bytes: u32::MAX,
-            take_turn: (writers == Writers::Turns).then_some(engine.own.take_turn),
-            guard: (writers == Writers::Guarded && !is_hash).then_some(engine.own.guard),
+            take_turn: (knobs.writers == Writers::Turns).then_some(engine.own.take_turn),
+            guard: (knobs.writers == Writers::Guarded && !is_hash).then_some(engine.own.guard),
         };
         let environment = Self {
             store,
@@ -108,17 +112,17 @@ impl Environment {
         };
         folders.insert(folder);
         drop(folders);
-        environment.finish(spec)
+        environment.finish(knobs.checkpoint_log)
     }
 
     /// Checks what was opened, and starts what runs beside it.
-    fn finish(mut self, spec: &OpenSpec<'_>) -> Result<Self> {
+    fn finish(mut self, checkpoint_log_bytes: u64) -> Result<Self> {
         self.verify()?;
         // Berkeley DB flushes its files; the folder's entries of new ones are flushed here.
         File::open(&self.folder)
             .and_then(|entry| entry.sync_all())
             .map_err(Error::engine)?;
-        let kib = spec.knobs.unsigned("checkpoint_log").div_ceil(1024);
+        let kib = checkpoint_log_bytes.div_ceil(1024);
         if kib != 0 {
             let kib = u32::try_from(kib).unwrap_or(u32::MAX);
             self.checkpoints = Some(Checkpoints::start(self.store.handles, kib)?);

@@ -2,7 +2,7 @@
 
 use super::folder::Folder;
 use super::install::Installation;
-use super::knobs::Shape;
+use super::knobs::{GtmKnobs, Shape};
 use super::process::{Place, Process};
 use super::session::GtmSession;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(super) struct Opened {
     installation: Installation,
     directory: PathBuf,
     durability: Durability,
-    knobs: trueput_engine::Resolved,
+    knobs: GtmKnobs,
 }
 
 impl Opened {
@@ -43,10 +43,11 @@ impl Opened {
             .directory
             .canonicalize()
             .unwrap_or_else(|_| spec.directory.to_owned());
+        let knobs = GtmKnobs::from(spec.knobs);
         let folder = Folder {
             installation: &installation,
             path: &directory,
-            shape: &Shape::of(spec.knobs, spec.durability)?,
+            shape: &Shape::of(knobs, spec.durability)?,
         };
         let in_use = folder.prepare()?;
         let process = Process::start(&installation, &directory)?;
@@ -58,7 +59,7 @@ impl Opened {
             installation,
             directory,
             durability: spec.durability,
-            knobs: spec.knobs.clone(),
+            knobs,
         })
     }
 }
@@ -85,7 +86,7 @@ impl Database for Opened {
         let folder = Folder {
             installation: &self.installation,
             path: &self.directory,
-            shape: &Shape::of(&self.knobs, self.durability)?,
+            shape: &Shape::of(self.knobs, self.durability)?,
         };
         let mut header = folder.header()?;
         let mut settings: BTreeMap<String, Value> = REPORTED

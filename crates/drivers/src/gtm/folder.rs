@@ -27,7 +27,7 @@ const REBUILDING: &str = "trueput.rebuilding";
 pub(super) struct Folder<'a> {
     pub(super) installation: &'a Installation,
     pub(super) path: &'a Path,
-    pub(super) shape: &'a Shape<'a>,
+    pub(super) shape: &'a Shape,
 }
 
 /// What failed, with the file.

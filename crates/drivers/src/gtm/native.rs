@@ -5,13 +5,13 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use trueput_engine::{Error, Native, OpenSpec, Resolved, Result};
+use trueput_engine::{Error, Native, OpenSpec, ParameterValues, Result};
 
 /// The settings that the program has in one way only.
 const FIXED: [(&str, &str); 2] = [("commit", "per-store"), ("snapshot", "get")];
 
 /// Refuses what the program cannot do.
-pub(super) fn check(workload: &str, settings: &Resolved) -> Result<()> {
+pub(super) fn check(workload: &str, settings: &ParameterValues) -> Result<()> {
     let refuse = |what: String| {
         Err(Error::Unsupported(format!(
             "gtm.host_language: m {what}; rust takes every workload and setting"
@@ -23,7 +23,8 @@ pub(super) fn check(workload: &str, settings: &Resolved) -> Result<()> {
         ));
     }
     for (name, only) in FIXED {
-        let given = settings.text(name);
+        let given = settings.get(name).map(ToString::to_string);
+        let given = given.unwrap_or_default();
         if given != only {
             return refuse(format!("takes {name}={only}, and not {given}"));
         }
@@ -39,7 +40,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn new(installation: Installation, settings: &Resolved) -> Self {
+    pub(super) fn new(installation: Installation, settings: &ParameterValues) -> Self {
         let settings = settings.as_settings().iter();
         Self {
             installation,
@@ -74,28 +75,21 @@ impl Native for Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_engine::{Kind, Knob, Value, knob};
+    use trueput_engine::{Value, parameter, parameters};
 
-    const fn choice(name: &'static str, choices: &'static [&'static str]) -> Knob {
-        Knob {
-            name,
-            summary: "",
-            gives_up: "",
-            kind: Kind::Choice {
-                default: choices[0],
-                choices,
-            },
-            unit: "",
+    parameters! {
+        /// Settings of threen1.
+        struct LikeThreeN1 {
+            /// What one transaction covers.
+            commit: Choice = "per-store" of ["per-store", "per-block"],
+            /// What one read transaction covers.
+            snapshot: Choice = "get" of ["get", "start"],
         }
     }
 
-    fn settings(commit: &str) -> Resolved {
-        static LIKE_THREEN1: [Knob; 2] = [
-            choice("commit", &["per-store", "per-block"]),
-            choice("snapshot", &["get", "start"]),
-        ];
+    fn settings(commit: &str) -> ParameterValues {
         let given = [("commit".to_owned(), Value::from(commit))].into();
-        knob::resolve("threen1", &LIKE_THREEN1, &given).unwrap()
+        parameter::resolve("threen1", LikeThreeN1::PARAMETERS, &given).unwrap()
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! An open database: the schema that is ours, the server's settings and counters.
 
 use super::connection::{UNKNOWN_VARIABLE, told};
-use super::knobs;
+use super::knobs::{IsolationLevel, MariaDbKnobs, Storage};
 use super::place::Place;
 use super::session::MariaDbSession;
-use super::settings::{self, Storage};
+use super::settings;
 use super::{schema, server, sql};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
-    CacheCount, CacheScope, CacheUse, Database, Durability, Error, Mode, OpenSpec, Resolved,
-    Result, Session, Value,
+    CacheCount, CacheScope, CacheUse, Database, Durability, Error, Mode, OpenSpec, Result, Session,
+    Value,
 };
 
 /// Variables that are read back, beside those that knobs are named for.
@@ -73,20 +73,23 @@ pub(super) struct MariaDbDatabase {
 impl MariaDbDatabase {
     /// Connects to the server, checks it, and makes the schema ready.
     pub(super) fn open(place: Place, spec: &OpenSpec<'_>) -> Result<Self> {
-        let storage = Storage::of(spec.knobs);
-        let setup = setup(spec.knobs, storage);
+        let knobs = MariaDbKnobs::from(spec.knobs);
+        let storage = knobs.storage_engine;
+        let setup = setup(&knobs);
         let mut control = place.connect(None).map_err(told)?;
         let version: Option<String> = control.query_first("SELECT VERSION()").map_err(told)?;
         server::check_version(&version.unwrap_or_default())?;
         check_level(&mut control, spec)?;
         sql::batch(&mut control, &setup)?;
         schema::take(&mut control, &place, spec.directory, storage)?;
-        let isolation = spec.knobs.text("isolation");
         Ok(Self {
             place,
             storage,
             setup,
-            is_isolated: matches!(isolation, "repeatable-read" | "snapshot"),
+            is_isolated: matches!(
+                knobs.isolation,
+                IsolationLevel::RepeatableRead | IsolationLevel::Snapshot
+            ),
             control: Mutex::new(control),
         })
     }
@@ -152,30 +155,29 @@ fn number_or_text(text: String) -> Value {
 }
 
 /// Everything that a session is set to, whatever the server's defaults are.
-fn setup(knobs: &Resolved, storage: Storage) -> String {
-    let isolation = knobs.text("isolation");
-    let level = match isolation {
-        "snapshot" => "repeatable-read",
-        other => other,
+fn setup(knobs: &MariaDbKnobs) -> String {
+    let level = match knobs.isolation {
+        IsolationLevel::Snapshot => IsolationLevel::RepeatableRead.word(),
+        other => other.word(),
     };
     let mut set = vec![
-        format!("default_storage_engine='{}'", storage.name()),
+        format!("default_storage_engine='{}'", knobs.storage_engine.name()),
         format!("tx_isolation='{level}'"),
         "autocommit=1".to_owned(),
         "time_zone='+00:00'".to_owned(),
         "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'".to_owned(),
     ];
-    match storage {
+    match knobs.storage_engine {
         Storage::Innodb => {
-            let wait = knobs.unsigned("innodb_lock_wait_timeout");
+            let wait = knobs.innodb_lock_wait_timeout;
             set.push(format!("innodb_lock_wait_timeout={wait}"));
         }
         Storage::Rocksdb => {
-            let wait = knobs.unsigned("rocksdb_lock_wait_timeout");
+            let wait = knobs.rocksdb_lock_wait_timeout;
             set.push(format!("rocksdb_lock_wait_timeout={wait}"));
         }
     }
-    if isolation == "snapshot" {
+    if knobs.isolation == IsolationLevel::Snapshot {
         set.push("innodb_snapshot_isolation=1".to_owned());
     }
     format!("SET SESSION {}", set.join(", SESSION "))
@@ -232,7 +234,7 @@ impl Database for MariaDbDatabase {
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let mut wanted: Vec<&str> = VARIABLES.to_vec();
-        wanted.extend(knobs::KNOBS.iter().map(|knob| knob.name));
+        wanted.extend(MariaDbKnobs::PARAMETERS.iter().map(|knob| knob.name));
         let mut settings = self.pairs("SHOW GLOBAL VARIABLES", &wanted)?;
         let of_session = self.pairs("SHOW SESSION VARIABLES", &["tx_isolation"])?;
         settings.extend(of_session);

@@ -1,9 +1,9 @@
 //! The schema that a database is: made, taken over from an earlier database, and held.
 
 use super::connection::{TOO_LONG_WAIT, told};
+use super::knobs::Storage;
 use super::place::Place;
 use super::session::MAX_KEY_BYTES;
-use super::settings::Storage;
 use super::sql;
 use mysql::Conn;
 use mysql::prelude::Queryable;

@@ -130,7 +130,7 @@ impl Service for Server {
             .arg(format!("--tmpdir={}", data.display()))
             // Root needs no password: no other user reaches the socket.
             .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
-            .args(settings::innodb(spec));
+            .args(settings::innodb(&spec.knobs.into()));
         let mut made = Command::new("touch");
         made.arg(spec.directory.join(MADE));
         Ok(vec![folders, install, made])

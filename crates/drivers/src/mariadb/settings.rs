@@ -1,9 +1,13 @@
 //! What a level and the knobs ask of the server: its variables, its options, and the promise.
 
-use super::knobs::{KNOBS, NAME};
+use super::knobs::{Compression, Doublewrite, IsolationLevel, MariaDbKnobs, NAME, Storage};
+use crate::log_directory::LogDirectory;
 use crate::promise::until;
 use crate::refuse;
-use trueput_engine::{Durability, Error, Knob, OpenSpec, Promise, Resolved, Result, Window};
+use std::fmt::Display;
+use trueput_engine::{
+    Durability, Error, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
+};
 
 const INNODB: &str = "https://mariadb.com/kb/en/innodb-system-variables/\
                       #innodb_flush_log_at_trx_commit";
@@ -18,21 +22,7 @@ const OF_SESSIONS: [&str; 4] = [
     "rocksdb_lock_wait_timeout",
 ];
 
-/// Which storage engine keeps the tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Storage {
-    Innodb,
-    Rocksdb,
-}
-
 impl Storage {
-    pub(super) fn of(knobs: &Resolved) -> Self {
-        match knobs.text("storage_engine") {
-            "rocksdb" => Self::Rocksdb,
-            _ => Self::Innodb,
-        }
-    }
-
     /// As SQL has it.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -48,11 +38,12 @@ impl Storage {
 /// [`Error::Unsupported`] where it has not the level, or not with these knobs.
 pub(super) fn levels(
     durability: Durability,
-    knobs: &Resolved,
+    knobs: &ParameterValues,
 ) -> Result<Vec<(&'static str, &'static str)>> {
     use Durability::{Async, Buffered, Process, Sync};
     check(knobs)?;
-    match Storage::of(knobs) {
+    let knobs = MariaDbKnobs::from(knobs);
+    match knobs.storage_engine {
         Storage::Innodb => {
             let flush = match durability {
                 Sync => "1",
@@ -60,7 +51,7 @@ pub(super) fn levels(
                 Buffered => "0",
                 Durability::None => return Err(refuse::no_durability(NAME, durability)),
             };
-            let doublewrite = doublewrite(durability, knobs)?;
+            let doublewrite = doublewrite(durability, knobs.innodb_doublewrite)?;
             Ok(vec![
                 ("innodb_flush_log_at_trx_commit", flush),
                 ("innodb_doublewrite", doublewrite),
@@ -86,16 +77,16 @@ pub(super) fn levels(
 
 /// Whether pages are written twice. Without it a power cut can tear one, so that nothing is promised
 /// for that.
-fn doublewrite(durability: Durability, knobs: &Resolved) -> Result<&'static str> {
+fn doublewrite(durability: Durability, asked: Doublewrite) -> Result<&'static str> {
     let is_process = durability == Durability::Process;
-    match (knobs.text("innodb_doublewrite"), is_process) {
-        ("auto" | "on", false) => Ok("1"),
-        ("auto" | "off", true) => Ok("0"),
-        ("off", false) => Err(Error::Unsupported(format!(
+    match (asked, is_process) {
+        (Doublewrite::Auto | Doublewrite::On, false) => Ok("1"),
+        (Doublewrite::Auto | Doublewrite::Off, true) => Ok("0"),
+        (Doublewrite::Off, false) => Err(Error::Unsupported(format!(
             "mariadb cannot keep durability '{durability}' with innodb_doublewrite off: lost power \
              can tear a page; use process"
         ))),
-        _ => Err(Error::Unsupported(
+        (Doublewrite::On, true) => Err(Error::Unsupported(
             "mariadb with innodb_doublewrite on keeps more than durability 'process': use async"
                 .to_owned(),
         )),
@@ -106,9 +97,9 @@ fn doublewrite(durability: Durability, knobs: &Resolved) -> Result<&'static str>
 ///
 /// # Errors
 /// As [`levels`].
-pub(super) fn promise(durability: Durability, knobs: &Resolved) -> Result<Promise> {
+pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
     let settings = levels(durability, knobs)?;
-    let storage = Storage::of(knobs);
+    let storage = MariaDbKnobs::from(knobs).storage_engine;
     let mut mapped_to: Vec<String> = settings
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
@@ -138,41 +129,46 @@ pub(super) fn promise(durability: Durability, knobs: &Resolved) -> Result<Promis
 }
 
 /// Refuses what does not go together.
-fn check(knobs: &Resolved) -> Result<()> {
-    let storage = Storage::of(knobs);
-    let isolation = knobs.text("isolation");
-    if storage == Storage::Rocksdb && matches!(isolation, "serializable" | "snapshot") {
+fn check(values: &ParameterValues) -> Result<()> {
+    use IsolationLevel::{Serializable, Snapshot};
+    let MariaDbKnobs {
+        storage_engine: storage,
+        isolation,
+        ..
+    } = values.into();
+    if storage == Storage::Rocksdb && matches!(isolation, Serializable | Snapshot) {
         return Err(Error::Unsupported(format!(
-            "mariadb.isolation {isolation} is InnoDB's: with storage_engine rocksdb it is \
-             read-committed or repeatable-read"
+            "mariadb.isolation {} is InnoDB's: with storage_engine rocksdb it is \
+             read-committed or repeatable-read",
+            isolation.word()
         )));
     }
     let foreign = match storage {
         Storage::Innodb => "rocksdb_",
         Storage::Rocksdb => "innodb_",
     };
-    let turned = |knob: &&Knob| knob.name.starts_with(foreign) && is_turned(knob, knobs);
-    match KNOBS.iter().find(turned) {
+    let turned = |knob: &&Parameter| knob.name.starts_with(foreign) && is_turned(knob, values);
+    match MariaDbKnobs::PARAMETERS.iter().find(turned) {
         None => Ok(()),
         Some(knob) => Err(Error::Unsupported(format!(
             "mariadb.{} does nothing with storage_engine {}",
             knob.name,
-            knobs.text("storage_engine")
+            storage.word()
         ))),
     }
 }
 
-fn is_turned(knob: &Knob, knobs: &Resolved) -> bool {
-    knobs.as_settings().get(knob.name) != Some(&knob.kind.default_value())
+fn is_turned(knob: &Parameter, values: &ParameterValues) -> bool {
+    values.get(knob.name) != Some(&knob.kind.default_value())
 }
 
 /// Refuses a knob that only the owner of a server can turn.
 ///
 /// # Errors
 /// [`Error::Unsupported`] that names it.
-pub(super) fn check_for_users_server(knobs: &Resolved) -> Result<()> {
-    let turned = |knob: &&Knob| !OF_SESSIONS.contains(&knob.name) && is_turned(knob, knobs);
-    match KNOBS.iter().find(turned) {
+pub(super) fn check_for_users_server(knobs: &ParameterValues) -> Result<()> {
+    let turned = |knob: &&Parameter| !OF_SESSIONS.contains(&knob.name) && is_turned(knob, knobs);
+    match MariaDbKnobs::PARAMETERS.iter().find(turned) {
         None => Ok(()),
         Some(knob) => Err(Error::Unsupported(format!(
             "mariadb.{} is the server's own: set it there, and leave it out of the plan",
@@ -186,7 +182,7 @@ pub(super) fn check_for_users_server(knobs: &Resolved) -> Result<()> {
 /// # Errors
 /// As [`levels`].
 pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
-    let knobs = spec.knobs;
+    let knobs = MariaDbKnobs::from(spec.knobs);
     let mut options = vec![
         format!("--max-connections={}", spec.sessions.saturating_add(50)),
         "--max-prepared-stmt-count=1048576".to_owned(),
@@ -194,56 +190,55 @@ pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
         "--character-set-server=utf8mb4".to_owned(),
         "--collation-server=utf8mb4_bin".to_owned(),
     ];
-    for (name, value) in levels(spec.durability, knobs)? {
+    for (name, value) in levels(spec.durability, spec.knobs)? {
         options.push(format!("--{name}={value}"));
     }
-    options.extend(innodb(spec));
-    if Storage::of(knobs) == Storage::Rocksdb {
-        options.extend(rocksdb(spec));
+    options.extend(innodb(&knobs));
+    if knobs.storage_engine == Storage::Rocksdb {
+        options.extend(rocksdb(&knobs));
     }
     Ok(options)
 }
 
 /// Options of InnoDB, which the instance is made with too: some cannot be changed later. It is there
 /// under MyRocks as well, for the server's own tables.
-pub(super) fn innodb(spec: &OpenSpec<'_>) -> Vec<String> {
-    const OPTIONS: [&str; 8] = [
-        "innodb_buffer_pool_size",
-        "innodb_log_file_size",
-        "innodb_log_buffer_size",
-        "innodb_io_capacity",
-        "innodb_max_dirty_pages_pct",
-        "innodb_flush_method",
-        "innodb_page_size",
-        "innodb_lock_wait_timeout",
+pub(super) fn innodb(knobs: &MariaDbKnobs) -> Vec<String> {
+    let given: [(&str, &dyn Display); 8] = [
+        ("innodb_buffer_pool_size", &knobs.innodb_buffer_pool_size),
+        ("innodb_log_file_size", &knobs.innodb_log_file_size),
+        ("innodb_log_buffer_size", &knobs.innodb_log_buffer_size),
+        ("innodb_io_capacity", &knobs.innodb_io_capacity),
+        (
+            "innodb_max_dirty_pages_pct",
+            &knobs.innodb_max_dirty_pages_pct,
+        ),
+        ("innodb_flush_method", &knobs.innodb_flush_method),
+        ("innodb_page_size", &knobs.innodb_page_size),
+        ("innodb_lock_wait_timeout", &knobs.innodb_lock_wait_timeout),
     ];
-    let knobs = spec.knobs;
-    let given = |name: &str| knobs.as_settings().get(name).map(ToString::to_string);
-    let mut options: Vec<String> = OPTIONS
-        .iter()
-        .filter_map(|name| given(name).map(|value| format!("--{name}={value}")))
-        .collect();
-    let hash = u8::from(knobs.boolean("innodb_adaptive_hash_index"));
+    let mut options = given
+        .map(|(name, value)| format!("--{name}={value}"))
+        .to_vec();
+    let hash = u8::from(knobs.innodb_adaptive_hash_index);
     options.push(format!("--innodb_adaptive_hash_index={hash}"));
-    let is_innodb = Storage::of(knobs) == Storage::Innodb;
-    if is_innodb && knobs.text("compression") != "none" {
-        options.push(format!(
-            "--innodb_compression_algorithm={}",
-            knobs.text("compression")
-        ));
+    if knobs.storage_engine == Storage::Rocksdb {
+        return options;
+    }
+    if knobs.compression != Compression::None {
+        let algorithm = knobs.compression.word();
+        options.push(format!("--innodb_compression_algorithm={algorithm}"));
         options.push("--innodb_compression_default=1".to_owned());
     }
-    if is_innodb && knobs.text("log_directory") == "log" {
+    if knobs.log_directory == LogDirectory::Apart {
         options.push("--innodb_log_group_home_dir=../log".to_owned());
     }
     options
 }
 
-fn rocksdb(spec: &OpenSpec<'_>) -> Vec<String> {
-    let knobs = spec.knobs;
-    let compression = match knobs.text("compression") {
-        "zlib" => "kZlibCompression",
-        _ => "kNoCompression",
+fn rocksdb(knobs: &MariaDbKnobs) -> Vec<String> {
+    let compression = match knobs.compression {
+        Compression::None => "kNoCompression",
+        Compression::Zlib => "kZlibCompression",
     };
     let mut options = vec![
         "--plugin-load-add=ha_rocksdb".to_owned(),
@@ -252,17 +247,20 @@ fn rocksdb(spec: &OpenSpec<'_>) -> Vec<String> {
         "--rocksdb_wal_recovery_mode=2".to_owned(),
         format!(
             "--rocksdb_default_cf_options=write_buffer_size={};compression={compression}",
-            knobs.unsigned("rocksdb_write_buffer_size")
+            knobs.rocksdb_write_buffer_size
         ),
     ];
-    for name in [
-        "rocksdb_block_cache_size",
-        "rocksdb_max_background_jobs",
-        "rocksdb_lock_wait_timeout",
+    for (name, number) in [
+        ("rocksdb_block_cache_size", knobs.rocksdb_block_cache_size),
+        (
+            "rocksdb_max_background_jobs",
+            knobs.rocksdb_max_background_jobs,
+        ),
+        ("rocksdb_lock_wait_timeout", knobs.rocksdb_lock_wait_timeout),
     ] {
-        options.push(format!("--{name}={}", knobs.unsigned(name)));
+        options.push(format!("--{name}={number}"));
     }
-    if knobs.text("log_directory") == "log" {
+    if knobs.log_directory == LogDirectory::Apart {
         options.push("--rocksdb_wal_dir=../log".to_owned());
     }
     options

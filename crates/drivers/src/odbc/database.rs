@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Told};
 use super::dialect::{self, Keeping, Manner, REPEATABLE_READ};
-use super::knobs::{NAME, check_dialect, isolation, isolation_word};
+use super::knobs::{NAME, OdbcKnobs, check_dialect, isolation, isolation_word};
 use super::schema;
 use super::session::OdbcSession;
 use super::source::Source;
@@ -30,10 +30,11 @@ impl OdbcDatabase {
     /// [`Error::Unsupported`] for a level that it has not as it is set; whatever it says.
     pub(super) fn open(source: &Source, told: &Told, spec: &OpenSpec<'_>) -> Result<Self> {
         let manner = dialect::told(source.dialect(), told)?;
-        check_dialect(spec.knobs, manner)?;
+        let knobs = OdbcKnobs::from(spec.knobs);
+        check_dialect(&knobs, manner)?;
         let keeping = (manner.keeping)(spec.durability)
             .ok_or_else(|| refuse::no_durability(NAME, spec.durability))?;
-        let isolation = isolation(spec.knobs, manner, told)?;
+        let isolation = isolation(&knobs, manner, told)?;
         if !told.has_transactions {
             return Err(Error::Unsupported(format!(
                 "{} has no transactions: an Informix database is made WITH LOG for them",

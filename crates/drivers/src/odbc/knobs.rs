@@ -3,7 +3,7 @@
 use super::connection::Told;
 use super::dialect::{Manner, READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE};
 use super::source::DIALECT;
-use trueput_engine::{Dialect, Error, Isolation, Kind, Knob, Resolved, Result};
+use trueput_engine::{Dialect, Error, Isolation, Result, parameters};
 
 pub(super) const NAME: &str = "odbc";
 
@@ -14,46 +14,38 @@ const LEVELS: [(&str, u32); 3] = [
     ("serializable", SERIALIZABLE),
 ];
 
-pub(super) const KNOBS: &[Knob] = &[
-    Knob {
-        name: "dialect",
-        summary: "The dialect that the data source must be written to in; auto takes whichever the \
-                  connection string names (TRUEPUT_DIALECT), or the driver says that its server \
-                  speaks.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "auto",
-            choices: &[
-                "auto",
-                "postgresql",
-                "mariadb",
-                "sqlite",
-                "informix",
-                "iris",
-            ],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "isolation",
-        summary: "The isolation of write transactions; auto is repeatable-read, serializable with \
-                  SQLite, read-committed with IRIS.",
-        gives_up: "read-committed: repeated reads. Stronger than auto: more conflicts",
-        kind: Kind::Choice {
-            default: "auto",
-            choices: &["auto", "read-committed", "repeatable-read", "serializable"],
-        },
-        unit: "",
-    },
-];
+parameters! {
+    /// The knobs.
+    pub(super) struct OdbcKnobs {
+        /// The dialect that the data source must be written to in; auto takes whichever the
+        /// connection string names (TRUEPUT_DIALECT), or the driver says that its server speaks.
+        dialect: Choice = "auto" of [
+            "auto",
+            "postgresql",
+            "mariadb",
+            "sqlite",
+            "informix",
+            "iris",
+        ],
+        /// The isolation of write transactions; auto is repeatable-read, serializable with SQLite,
+        /// read-committed with IRIS.
+        isolation: Choice = "auto" of [
+            "auto",
+            "read-committed",
+            "repeatable-read",
+            "serializable",
+        ],
+            cost "read-committed: repeated reads. Stronger than auto: more conflicts",
+    }
+}
 
 /// Checks that a data source is written to in the dialect that the plan wants.
 ///
 /// # Errors
 /// [`Error::Unsupported`], where it is another: all that was asked of the engine before was
 /// answered for that one.
-pub(super) fn check_dialect(knobs: &Resolved, manner: &Manner) -> Result<()> {
-    let (word, name) = (knobs.text("dialect"), manner.dialect.name());
+pub(super) fn check_dialect(knobs: &OdbcKnobs, manner: &Manner) -> Result<()> {
+    let (word, name) = (knobs.dialect, manner.dialect.name());
     if word == "auto" || word == name {
         return Ok(());
     }
@@ -64,14 +56,14 @@ pub(super) fn check_dialect(knobs: &Resolved, manner: &Manner) -> Result<()> {
 }
 
 /// The isolation of write transactions that is asked for, by its bit.
-pub(super) fn bit(knobs: &Resolved, manner: &Manner) -> u32 {
-    let word = knobs.text("isolation");
+pub(super) fn bit(knobs: &OdbcKnobs, manner: &Manner) -> u32 {
+    let word = knobs.isolation;
     let asked = LEVELS.iter().find(|(name, _)| *name == word);
     asked.map_or(manner.isolation, |(_, bit)| *bit)
 }
 
 /// What transactions never show each other at the isolation that is asked for.
-pub(super) fn stated(knobs: &Resolved, manner: &Manner) -> Option<Isolation> {
+pub(super) fn stated(knobs: &OdbcKnobs, manner: &Manner) -> Option<Isolation> {
     let bit = bit(knobs, manner);
     Some(match manner.dialect {
         Dialect::Postgresql if bit == REPEATABLE_READ => Isolation::Snapshot,
@@ -91,7 +83,7 @@ pub(super) fn stated(knobs: &Resolved, manner: &Manner) -> Option<Isolation> {
 ///
 /// # Errors
 /// [`Error::Unsupported`] where the driver has it not, or it would lose updates.
-pub(super) fn isolation(knobs: &Resolved, manner: &Manner, told: &Told) -> Result<u32> {
+pub(super) fn isolation(knobs: &OdbcKnobs, manner: &Manner, told: &Told) -> Result<u32> {
     let bit = bit(knobs, manner);
     // At a weaker one than its own, locks on rows do not make up for it: a key that is not there has
     // none, so that two transactions that find it missing would both put it.
@@ -118,14 +110,14 @@ pub(super) fn isolation_word(bit: u32) -> &'static str {
 mod tests {
     use super::super::dialect;
     use super::*;
-    use trueput_engine::{Dialect, Value, knob};
+    use trueput_engine::{Dialect, Value, parameter};
 
     #[test]
     fn a_dialect_other_than_the_data_sources_is_refused() {
         let checked = |word: &str| {
             let given = [("dialect".to_owned(), Value::from(word))].into();
-            let knobs = knob::resolve(NAME, KNOBS, &given).unwrap();
-            check_dialect(&knobs, dialect::of(Dialect::Iris))
+            let knobs = parameter::resolve(NAME, OdbcKnobs::PARAMETERS, &given).unwrap();
+            check_dialect(&OdbcKnobs::from(&knobs), dialect::of(Dialect::Iris))
         };
         assert_eq!(checked("auto"), Ok(()));
         assert_eq!(checked("iris"), Ok(()));
@@ -135,7 +127,7 @@ mod tests {
 
     fn chosen(word: &str, dialect: Dialect, isolations: u32) -> Result<u32> {
         let given = [("isolation".to_owned(), Value::from(word))].into();
-        let knobs = knob::resolve(NAME, KNOBS, &given).unwrap();
+        let knobs = parameter::resolve(NAME, OdbcKnobs::PARAMETERS, &given).unwrap();
         let told = Told {
             dbms: "It".to_owned(),
             dbms_version: String::new(),
@@ -144,7 +136,7 @@ mod tests {
             isolations,
             has_transactions: true,
         };
-        isolation(&knobs, dialect::of(dialect), &told)
+        isolation(&OdbcKnobs::from(&knobs), dialect::of(dialect), &told)
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use super::address::Address;
 use super::instance;
-use super::knobs::{self, Keeping};
+use super::knobs::{self, Keeping, PostgresqlKnobs};
 use super::session::PostgresqlSession;
 use super::wire::Connection;
 use super::{SCHEMA, install, owned};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{
-    CacheCount, CacheScope, CacheUse, Database, Mode, OpenSpec, Result, Session, Value,
+    CacheCount, CacheScope, CacheUse, Database, Mode, OpenSpec, Result, Session, Value, choices,
 };
 
 /// The tables in which the server counts, one row each, newer versions' among them.
@@ -27,12 +27,13 @@ const COUNTERS: &[(&str, &str)] = &[
 const CACHE: &str = "SELECT blks_hit AS hits, blks_read AS misses \
                      FROM pg_stat_database WHERE datname = current_database()";
 
-/// The isolation of write transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Isolation {
-    ReadCommitted,
-    RepeatableRead,
-    Serializable,
+choices! {
+    /// The isolation of write transactions.
+    pub(super) enum Isolation {
+        ReadCommitted = "read-committed",
+        RepeatableRead = "repeatable-read",
+        Serializable = "serializable",
+    }
 }
 
 impl Isolation {
@@ -76,7 +77,7 @@ impl Opened {
     /// # Errors
     /// [`Error::Unsupported`] for a level that it has not; whatever the server says.
     pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
-        let keeping = Keeping::of(spec.knobs, spec.durability)?;
+        let keeping = Keeping::of(&spec.knobs.into(), spec.durability)?;
         let (folder, schema) = instance::of(spec.directory)?;
         let address = Address::private(folder);
         Self::open(address, &schema, keeping, spec, |connection| {
@@ -116,7 +117,7 @@ impl Opened {
         } else {
             "off"
         };
-        let isolation = knobs::isolation(spec.knobs);
+        let isolation = PostgresqlKnobs::from(spec.knobs).isolation;
         let settings = vec![
             ("search_path", quoted(schema)),
             // A statement that is a transaction by itself is kept apart like any other.
@@ -197,7 +198,7 @@ impl Database for Opened {
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
-        let knobs = knobs::KNOBS.iter().map(|knob| knob.name);
+        let knobs = PostgresqlKnobs::PARAMETERS.iter().map(|knob| knob.name);
         let names = knobs.chain(knobs::REPORTED.iter().copied());
         let names = names.chain(["synchronous_commit", "max_connections", "log_checkpoints"]);
         let names: Vec<String> = names

@@ -1,8 +1,9 @@
 //! The private server of a trial: how its instance is made, started, asked and stopped.
 
 use super::address::Address;
+use super::install;
+use super::knobs::{self, PostgresqlKnobs};
 use super::wire::Connection;
-use super::{install, knobs};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trueput_engine::service::Signal;
@@ -57,9 +58,10 @@ impl Service for Instance {
             "-E",
             "UTF8",
         ]);
-        if spec.knobs.text("log_directory") == "log" {
+        let log_directory = PostgresqlKnobs::from(spec.knobs).log_directory;
+        if let Some(name) = log_directory.subfolder() {
             // What is mounted there may have a folder of its own in it.
-            initdb.arg("-X").arg(spec.directory.join("log").join("wal"));
+            initdb.arg("-X").arg(spec.directory.join(name).join("wal"));
         }
         let mut done = Command::new("touch");
         done.arg(spec.directory.join(MADE));
@@ -82,7 +84,7 @@ impl Service for Instance {
         set("port", "5432");
         set("logging_collector", "off");
         set("log_destination", "stderr");
-        for (name, value) in knobs::settings(spec.knobs, spec.durability, spec.sessions)? {
+        for (name, value) in knobs::settings(&spec.knobs.into(), spec.durability, spec.sessions)? {
             set(name, &value);
         }
         Ok(command)

@@ -1,239 +1,95 @@
 //! The settings of a private server that a plan may turn. A user's server is as its owner set it.
 
 use super::database::Isolation;
+use crate::log_directory::LogDirectory;
 use crate::refuse;
-use trueput_engine::{Durability, Error, Kind, Knob, Resolved, Result};
+use trueput_engine::{Durability, Error, Parameter, Result, choices, parameters};
 
-/// Settings of the server, which only a private one takes.
-pub(super) const KNOBS: &[Knob] = &[
-    ISOLATION,
-    Knob {
-        name: "shared_buffers",
-        summary: "Memory for pages, shared by all sessions.",
-        gives_up: "memory",
-        kind: Kind::Bytes {
-            default: 128 << 20,
-            min: 128 << 10,
-            max: 1 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "wal_buffers",
-        summary: "Memory for the log before it is written; 0 is a 32nd of shared_buffers, 16 MiB at \
-                  most.",
-        gives_up: "memory",
-        kind: Kind::Bytes {
-            default: 0,
-            min: 0,
-            max: 1 << 30,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "max_wal_size",
-        summary: "Approximate log size between two checkpoints.",
-        gives_up: "disk space, and a longer restart after a crash",
-        kind: Kind::Bytes {
-            default: 1 << 30,
-            min: 32 << 20,
-            max: 1 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "checkpoint_timeout",
-        summary: "Maximum time between two checkpoints.",
-        gives_up: "a longer restart after a crash",
-        kind: Kind::Integer {
-            default: 300,
-            min: 30,
-            max: 86_400,
-        },
-        unit: "s",
-    },
-    Knob {
-        name: "checkpoint_completion_target",
-        summary: "Part of the checkpoint interval over which a checkpoint is spread.",
-        gives_up: "lower: steadiness, since a checkpoint writes in a burst",
-        kind: Kind::Fraction {
-            default: Some(0.9),
-            min: 0.0,
-            max: 1.0,
-        },
-        unit: "",
-    },
-    Knob {
-        name: "fsync",
-        summary: "Whether the server flushes to storage: as the level of durability has it, or on \
-                  at a level that does not ask for it.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "by-level",
-            choices: &["by-level", "on"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "full_page_writes",
-        summary: "Puts each page whole into the log when it is first changed after a checkpoint.",
-        gives_up: "off: a torn page of 8 KiB corrupts the database after lost power; only at \
-            level 'process'",
-        kind: Kind::Boolean { default: true },
-        unit: "",
-    },
-    Knob {
-        name: "wal_compression",
-        summary: "Compression of whole pages in the log; 'on' is PostgreSQL's own method. lz4 and \
-                  zstd since PostgreSQL 15.",
-        gives_up: "others than off: CPU time",
-        kind: Kind::Choice {
-            default: "off",
-            choices: &["off", "on", "lz4", "zstd"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "wal_level",
-        summary: "How much is logged. minimal: what a restart needs. replica: also what archives \
-                  and standbys need.",
-        gives_up: "minimal: archives of the log, and standbys",
-        kind: Kind::Choice {
-            default: "replica",
-            choices: &["minimal", "replica", "logical"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "wal_sync_method",
-        summary: "The call that flushes the log.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "fdatasync",
-            choices: &["fdatasync", "fsync", "open_datasync", "open_sync"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "wal_writer_delay",
-        summary: "Pause of the process that writes the log behind asynchronous commits.",
-        gives_up: "longer: at 'buffered' three times as much can be lost",
-        kind: Kind::Integer {
-            default: 200,
-            min: 1,
-            max: 10_000,
-        },
-        unit: "ms",
-    },
-    Knob {
-        name: "commit_delay",
-        summary: "Time that a commit waits for others, to flush for all of them.",
-        gives_up: "the time of each commit",
-        kind: Kind::Integer {
-            default: 0,
-            min: 0,
-            max: 100_000,
-        },
-        unit: "us",
-    },
-    Knob {
-        name: "commit_siblings",
-        summary: "Number of other open transactions from which a commit waits commit_delay.",
-        gives_up: "",
-        kind: Kind::Integer {
-            default: 5,
-            min: 0,
-            max: 1_000,
-        },
-        unit: "transactions",
-    },
-    Knob {
-        name: "deadlock_timeout",
-        summary: "Time that a session waits for a lock before it checks for a deadlock.",
-        gives_up: "shorter: CPU time",
-        kind: Kind::Integer {
-            default: 1_000,
-            min: 1,
-            max: 600_000,
-        },
-        unit: "ms",
-    },
-    Knob {
-        name: "work_mem",
-        summary: "Memory of each sort or hash of a query.",
-        gives_up: "memory, in each session",
-        kind: Kind::Bytes {
-            default: 4 << 20,
-            min: 64 << 10,
-            max: 1 << 36,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "random_page_cost",
-        summary: "Planner's cost of a random page read; a sequential one costs 1.",
-        gives_up: "",
-        kind: Kind::Fraction {
-            default: Some(4.0),
-            min: 0.0,
-            max: 1_000.0,
-        },
-        unit: "",
-    },
-    Knob {
-        name: "autovacuum",
-        summary: "Removes old versions of rows and gathers statistics in the background.",
-        gives_up: "off: disk space and speed over time, and up-to-date query plans",
-        kind: Kind::Boolean { default: true },
-        unit: "",
-    },
-    Knob {
-        name: "huge_pages",
-        summary: "Huge pages for shared memory: with 'on' the server does not start without them.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "try",
-            choices: &["try", "on", "off"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "log_directory",
-        summary: "Directory of the log: the database's folder, or its subfolder 'log', where \
-            another device can be mounted.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "beside",
-            choices: &["beside", "log"],
-        },
-        unit: "",
-    },
-];
-
-const ISOLATION: Knob = Knob {
-    name: "isolation",
-    summary: "Isolation of write transactions. Read transactions see one state at each.",
-    gives_up: "read-committed: a transaction's statements see different states, and records by key \
-               are locked as they are read; repeatable-read: write skew is possible; serializable: \
-               more conflicts",
-    kind: Kind::Choice {
-        default: "repeatable-read",
-        choices: &["read-committed", "repeatable-read", "serializable"],
-    },
-    unit: "",
-};
-
-/// What can be turned at a user's server.
-pub(super) const OF_A_SESSION: &[Knob] = &[ISOLATION];
-
-/// The isolation of write transactions.
-pub(super) fn isolation(knobs: &Resolved) -> Isolation {
-    match knobs.text("isolation") {
-        "read-committed" => Isolation::ReadCommitted,
-        "serializable" => Isolation::Serializable,
-        _ => Isolation::RepeatableRead,
+parameters! {
+    /// The knobs of a private server.
+    pub(super) struct PostgresqlKnobs {
+        /// Isolation of write transactions. Read transactions see one state at each.
+        isolation: Choice<Isolation> = RepeatableRead,
+            cost "read-committed: a transaction's statements see different states, and records by \
+                key are locked as they are read; repeatable-read: write skew is possible; \
+                serializable: more conflicts",
+        /// Memory for pages, shared by all sessions.
+        shared_buffers: Bytes = 128 MiB in 128 KiB..=1 TiB, cost "memory",
+        /// Memory for the log before it is written; 0 is a 32nd of shared_buffers, 16 MiB at most.
+        wal_buffers: Bytes = 0 B in 0 B..=1 GiB, cost "memory",
+        /// Approximate log size between two checkpoints.
+        max_wal_size: Bytes = 1 GiB in 32 MiB..=1 TiB,
+            cost "disk space, and a longer restart after a crash",
+        /// Maximum time between two checkpoints.
+        checkpoint_timeout: Integer = 300 in 30..=86_400, unit "s",
+            cost "a longer restart after a crash",
+        /// Part of the checkpoint interval over which a checkpoint is spread.
+        checkpoint_completion_target: Fraction = 0.9 in 0.0..=1.0,
+            cost "lower: steadiness, since a checkpoint writes in a burst",
+        /// Whether the server flushes to storage: as the level of durability has it, or on at a
+        /// level that does not ask for it.
+        fsync: Choice<Fsync> = ByLevel,
+        /// Puts each page whole into the log when it is first changed after a checkpoint.
+        full_page_writes: Boolean = true,
+            cost "off: a torn page of 8 KiB corrupts the database after lost power; only at level \
+                'process'",
+        /// Compression of whole pages in the log; 'on' is PostgreSQL's own method. lz4 and zstd
+        /// since PostgreSQL 15.
+        wal_compression: Choice = "off" of ["off", "on", "lz4", "zstd"],
+            cost "others than off: CPU time",
+        /// How much is logged. minimal: what a restart needs. replica: also what archives and
+        /// standbys need.
+        wal_level: Choice<WalLevel> = Replica, cost "minimal: archives of the log, and standbys",
+        /// The call that flushes the log.
+        wal_sync_method: Choice = "fdatasync" of [
+            "fdatasync",
+            "fsync",
+            "open_datasync",
+            "open_sync",
+        ],
+        /// Pause of the process that writes the log behind asynchronous commits.
+        wal_writer_delay: Integer = 200 in 1..=10_000, unit "ms",
+            cost "longer: at 'buffered' three times as much can be lost",
+        /// Time that a commit waits for others, to flush for all of them.
+        commit_delay: Integer = 0 in 0..=100_000, unit "us", cost "the time of each commit",
+        /// Number of other open transactions from which a commit waits commit_delay.
+        commit_siblings: Integer = 5 in 0..=1000, unit "transactions",
+        /// Time that a session waits for a lock before it checks for a deadlock.
+        deadlock_timeout: Integer = 1000 in 1..=600_000, unit "ms", cost "shorter: CPU time",
+        /// Memory of each sort or hash of a query.
+        work_mem: Bytes = 4 MiB in 64 KiB..=64 GiB, cost "memory, in each session",
+        /// Planner's cost of a random page read; a sequential one costs 1.
+        random_page_cost: Fraction = 4.0 in 0.0..=1000.0,
+        /// Removes old versions of rows and gathers statistics in the background.
+        autovacuum: Boolean = true,
+            cost "off: disk space and speed over time, and up-to-date query plans",
+        /// Huge pages for shared memory: with 'on' the server does not start without them.
+        huge_pages: Choice = "try" of ["try", "on", "off"],
+        /// Directory of the log: the database's folder, or its subfolder 'log', where another
+        /// device can be mounted.
+        log_directory: Choice<LogDirectory> = Beside,
     }
 }
+
+choices! {
+    /// Whether the server flushes to storage.
+    pub(super) enum Fsync {
+        ByLevel = "by-level",
+        On = "on",
+    }
+}
+
+choices! {
+    /// How much is logged.
+    pub(super) enum WalLevel {
+        Minimal = "minimal",
+        Replica = "replica",
+        Logical = "logical",
+    }
+}
+
+/// What can be turned at a user's server: the isolation.
+pub(super) const OF_A_SESSION: &[Parameter] = PostgresqlKnobs::PARAMETERS.split_at(1).0;
 
 /// What a level of durability is for the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,10 +107,10 @@ impl Keeping {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level that there is not, or not with these knobs.
-    pub fn of(knobs: &Resolved, durability: Durability) -> Result<Self> {
-        let full_page_writes = knobs.boolean("full_page_writes");
+    pub fn of(knobs: &PostgresqlKnobs, durability: Durability) -> Result<Self> {
+        let full_page_writes = knobs.full_page_writes;
         let keeping = Self {
-            fsync: durability != Durability::Process || knobs.text("fsync") == "on",
+            fsync: durability != Durability::Process || knobs.fsync == Fsync::On,
             synchronous_commit: durability != Durability::Buffered,
             full_page_writes,
         };
@@ -291,23 +147,13 @@ impl Keeping {
 /// # Errors
 /// As [`Keeping::of`].
 pub(super) fn settings(
-    knobs: &Resolved,
+    knobs: &PostgresqlKnobs,
     durability: Durability,
     sessions: u32,
 ) -> Result<Vec<(&'static str, String)>> {
     let keeping = Keeping::of(knobs, durability)?;
     let word = |on| if on { "on" } else { "off" }.to_owned();
-    let kilobytes = |name| format!("{}kB", knobs.unsigned(name) >> 10);
-    let fraction = |name| knobs.fraction(name).unwrap_or_default().to_string();
-    let with_unit = |name| {
-        let unit = KNOBS
-            .iter()
-            .find(|knob| knob.name == name)
-            .map_or("", |knob| knob.unit);
-        format!("{}{unit}", knobs.integer(name))
-    };
-    let number = |name| knobs.integer(name).to_string();
-    let text = |name| knobs.text(name).to_owned();
+    let kilobytes = |bytes: u64| format!("{}kB", bytes >> 10);
     let mut all = vec![
         ("fsync", word(keeping.fsync)),
         ("synchronous_commit", word(keeping.synchronous_commit)),
@@ -316,37 +162,40 @@ pub(super) fn settings(
             "max_connections",
             (sessions + SPARE_CONNECTIONS).to_string(),
         ),
-        ("shared_buffers", kilobytes("shared_buffers")),
-        ("max_wal_size", kilobytes("max_wal_size")),
-        ("work_mem", kilobytes("work_mem")),
-        ("checkpoint_timeout", with_unit("checkpoint_timeout")),
-        ("wal_writer_delay", with_unit("wal_writer_delay")),
-        ("deadlock_timeout", with_unit("deadlock_timeout")),
-        ("commit_delay", number("commit_delay")),
-        ("commit_siblings", number("commit_siblings")),
+        ("shared_buffers", kilobytes(knobs.shared_buffers)),
+        ("max_wal_size", kilobytes(knobs.max_wal_size)),
+        ("work_mem", kilobytes(knobs.work_mem)),
+        (
+            "checkpoint_timeout",
+            format!("{}s", knobs.checkpoint_timeout),
+        ),
+        ("wal_writer_delay", format!("{}ms", knobs.wal_writer_delay)),
+        ("deadlock_timeout", format!("{}ms", knobs.deadlock_timeout)),
+        ("commit_delay", knobs.commit_delay.to_string()),
+        ("commit_siblings", knobs.commit_siblings.to_string()),
         (
             "checkpoint_completion_target",
-            fraction("checkpoint_completion_target"),
+            knobs.checkpoint_completion_target.to_string(),
         ),
-        ("random_page_cost", fraction("random_page_cost")),
-        ("wal_compression", text("wal_compression")),
-        ("wal_level", text("wal_level")),
-        ("wal_sync_method", text("wal_sync_method")),
-        ("huge_pages", text("huge_pages")),
-        ("autovacuum", word(knobs.boolean("autovacuum"))),
+        ("random_page_cost", knobs.random_page_cost.to_string()),
+        ("wal_compression", knobs.wal_compression.to_owned()),
+        ("wal_level", knobs.wal_level.word().to_owned()),
+        ("wal_sync_method", knobs.wal_sync_method.to_owned()),
+        ("huge_pages", knobs.huge_pages.to_owned()),
+        ("autovacuum", word(knobs.autovacuum)),
         ("log_checkpoints", word(true)),
         // The times of checkpoints are read from the log.
         ("log_timezone", "UTC".to_owned()),
     ];
-    if knobs.unsigned("wal_buffers") > 0 {
-        all.push(("wal_buffers", kilobytes("wal_buffers")));
+    if knobs.wal_buffers > 0 {
+        all.push(("wal_buffers", kilobytes(knobs.wal_buffers)));
     }
-    if knobs.text("wal_level") == "minimal" {
+    if knobs.wal_level == WalLevel::Minimal {
         // There is nothing that could be sent.
         all.push(("max_wal_senders", "0".to_owned()));
     }
-    if knobs.unsigned("max_wal_size") < DEFAULT_MIN_WAL_SIZE {
-        all.push(("min_wal_size", kilobytes("max_wal_size")));
+    if knobs.max_wal_size < DEFAULT_MIN_WAL_SIZE {
+        all.push(("min_wal_size", kilobytes(knobs.max_wal_size)));
     }
     Ok(all)
 }
@@ -380,20 +229,27 @@ pub(super) const REPORTED: &[&str] = &[
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use trueput_engine::{Value, knob};
+    use trueput_engine::{Value, parameter};
 
-    fn resolved(given: &[(&str, Value)]) -> Resolved {
+    fn resolved(given: &[(&str, Value)]) -> PostgresqlKnobs {
         let given: BTreeMap<_, _> = given
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
             .collect();
-        knob::resolve("postgresql", KNOBS, &given).unwrap()
+        let values = parameter::resolve("postgresql", PostgresqlKnobs::PARAMETERS, &given);
+        PostgresqlKnobs::from(&values.unwrap())
     }
 
     fn setting(name: &str, level: Durability, given: &[(&str, Value)]) -> String {
         let all = settings(&resolved(given), level, 4).unwrap();
         let found = all.into_iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_users_server_has_the_isolation_alone() {
+        let names: Vec<_> = OF_A_SESSION.iter().map(|knob| knob.name).collect();
+        assert_eq!(names, ["isolation"]);
     }
 
     #[test]

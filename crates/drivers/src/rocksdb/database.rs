@@ -1,8 +1,9 @@
 //! An open database of RocksDB, of any of its three kinds.
 
+use super::knobs::{self, BufferedWal, RocksDbKnobs, Transactions};
 use super::session::{Beginner, TransactionSession};
 use super::symbols::{Kind, Symbols};
-use super::{LIMITS, knobs, settings};
+use super::{LIMITS, settings};
 use crate::lsm::{BatchSession, Handle, Reads, Store, check, take_text};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -46,7 +47,7 @@ struct Options {
 
 impl Options {
     fn new(symbols: &'static Symbols, spec: &OpenSpec<'_>) -> Result<Self> {
-        let knobs = spec.knobs;
+        let knobs = &RocksDbKnobs::from(spec.knobs);
         let log = knobs::log_option(knobs, spec.directory).map_err(Error::Unsupported)?;
         let text = knobs::options(knobs, spec.durability).map_err(Error::Unsupported)?;
         let text = CString::new(log + &text).map_err(Error::engine)?;
@@ -62,7 +63,7 @@ impl Options {
             let read = symbols.own.get_options_from_string;
             read(base.handle, text.as_ptr(), options.handle, error);
         })?;
-        if knobs.boolean("statistics") {
+        if knobs.statistics {
             // SAFETY: the options live.
             unsafe { (symbols.own.options_enable_statistics)(options.handle) };
         }
@@ -102,17 +103,18 @@ impl Opened {
         let options = Options::new(symbols, spec)?;
         let path = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
-        let (database, mode) = match spec.knobs.text("transactions") {
-            "batch" => open_plain(symbols, &options, &path)?,
-            "optimistic" => open_optimistic(symbols, &options, &path)?,
-            _ => open_pessimistic(symbols, &options, &path)?,
+        let knobs = RocksDbKnobs::from(spec.knobs);
+        let (database, mode) = match knobs.transactions {
+            Transactions::Batch => open_plain(symbols, &options, &path)?,
+            Transactions::Optimistic => open_optimistic(symbols, &options, &path)?,
+            Transactions::Pessimistic => open_pessimistic(symbols, &options, &path)?,
         };
         let (reads, kind): (Reads, Kind) = match mode {
             Mode::Pessimistic(_) => (symbols.locking_reads, symbols.locking),
             Mode::Batch | Mode::Optimistic(_) => (symbols.plain_reads, symbols.plain),
         };
         let without_log =
-            spec.durability == Durability::Buffered && spec.knobs.text("buffered_wal") == "off";
+            spec.durability == Durability::Buffered && knobs.buffered_wal == BufferedWal::Off;
         let store = Store {
             api: symbols.api,
             reads,

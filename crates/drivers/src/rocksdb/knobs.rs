@@ -1,205 +1,121 @@
 //! RocksDB's settings that a plan may turn, and their words in RocksDB's own options string.
 
+use crate::log_directory::LogDirectory;
 use std::fmt::Write;
 use std::path::Path;
-use trueput_engine::{Durability, Kind, Knob, Resolved};
+use trueput_engine::{Durability, choices, parameters};
 
-pub(super) const KNOBS: &[Knob] = &[
-    Knob {
-        name: "transactions",
-        summary: "Kind of write transaction: with locks on keys (TransactionDB), with conflict \
-            checks at commit (OptimisticTransactionDB), or as write batches of a plain database, \
-            one at a time if they read.",
-        gives_up: "pessimistic: time for locks; optimistic: retries of conflicting transactions; \
-            batch: no concurrency of transactions that read and write",
-        kind: Kind::Choice {
-            default: "pessimistic",
-            choices: &["pessimistic", "optimistic", "batch"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "preset",
-        summary: "'prefix' takes the settings of RocksDB's published in-memory benchmark of \
-            2014, with a hash index in block-based tables instead of plain tables, which \
-            cannot be scanned backward. It overrides the knobs below that it sets.",
-        gives_up: "prefix: memory, and speed of scans",
-        kind: Kind::Choice {
-            default: "default",
-            choices: &["default", "prefix"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "block_cache",
-        summary: "Memory for uncompressed blocks of tables.",
-        gives_up: "host memory; smaller: more reads",
-        kind: Kind::Bytes {
-            default: 32 << 20,
-            min: 0,
-            max: 1 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "block_size",
-        summary: "Size of a table's block before compression.",
-        gives_up: "larger: reads more than needed; smaller: larger index in memory",
-        kind: Kind::Bytes {
-            default: 4 << 10,
-            min: 1 << 10,
-            max: 4 << 20,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "write_buffer_size",
-        summary: "Size at which the records in memory are sealed and written out as a table.",
-        gives_up: "larger: memory, a longer log to replay, a wider window at 'buffered'; smaller: \
-                   more compaction",
-        kind: Kind::Bytes {
-            default: 64 << 20,
-            min: 1 << 20,
-            max: 64 << 30,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "max_write_buffer_number",
-        summary: "Write buffers, the one being filled included; writers wait when all are full.",
-        gives_up: "more: memory, a wider window at 'buffered'",
-        kind: Kind::Integer {
-            default: 2,
-            min: 2,
-            max: 64,
-        },
-        unit: "buffers",
-    },
-    Knob {
-        name: "buffered_wal",
-        summary: "At 'buffered': 'off' writes no log, 'manual' keeps it in a buffer of 1 MiB in \
-                  the process until that fills (manual_wal_flush).",
-        gives_up: "off: what is in the write buffers when a process is killed; manual: what is in \
-                   the log's buffer, and the time to write the log",
-        kind: Kind::Choice {
-            default: "off",
-            choices: &["off", "manual"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "wal_bytes_per_sync",
-        summary: "Asks the kernel to start writing the log back after this many bytes; 0: the \
-            kernel decides.",
-        gives_up: "small: writers wait for storage at 'async'; 0: bursts of writing",
-        kind: Kind::Bytes {
-            default: 0,
-            min: 0,
-            max: 1 << 30,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "log_directory",
-        summary: "Directory of the log: the database's folder, or its subfolder 'log', where \
-            another device can be mounted.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "beside",
-            choices: &["beside", "log"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "compression",
-        summary: "Compression of blocks. A library without the method refuses to open.",
-        gives_up: "none: disk and cache; others: CPU time",
-        kind: Kind::Choice {
-            default: "snappy",
-            choices: &["none", "snappy", "lz4", "zstd"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "direct_io",
-        summary: "Reads, writes and compacts tables with direct I/O, without the kernel's page \
-            cache.",
-        gives_up: "on: no page cache, only the block cache",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-    Knob {
-        name: "bloom_bits",
-        summary: "Bits per key of each table's Bloom filter; 0 is no filter.",
-        gives_up: "more: memory and disk; fewer: reads of tables without the key",
-        kind: Kind::Integer {
-            default: 0,
-            min: 0,
-            max: 64,
-        },
-        unit: "bits",
-    },
-    Knob {
-        name: "prefix_length",
-        summary: "Bytes of a key that are its prefix, for hash_index and for Bloom filters; 0 is \
-                  no prefix. Shorter keys are their own prefix.",
-        gives_up: "memory for filters of prefixes",
-        kind: Kind::Integer {
-            default: 0,
-            min: 0,
-            max: 255,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "hash_index",
-        summary: "Looks keys up by a hash of their prefix, in memory (prefix_hash) and in tables \
-                  (kHashSearch). It needs a prefix_length.",
-        gives_up: "memory; writers take turns in the write buffer; scans sort the write buffer \
-                   first",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-    Knob {
-        name: "compaction_style",
-        summary: "How tables are merged.",
-        gives_up: "level: writes each record more often; universal: up to twice the disk",
-        kind: Kind::Choice {
-            default: "level",
-            choices: &["level", "universal"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "max_background_jobs",
-        summary: "Threads that flush and compact.",
-        gives_up: "more: CPU time of the sessions; fewer: writers wait for compaction",
-        kind: Kind::Integer {
-            default: 2,
-            min: 2,
-            max: 256,
-        },
-        unit: "threads",
-    },
-    Knob {
-        name: "max_open_files",
-        summary: "Tables that RocksDB keeps open; -1: all.",
-        gives_up: "-1: file descriptors and memory for indexes; fewer: opening tables again",
-        kind: Kind::Integer {
-            default: -1,
-            min: -1,
-            max: 1_000_000,
-        },
-        unit: "files",
-    },
-    Knob {
-        name: "statistics",
-        summary: "Enables RocksDB's counters, for the record.",
-        gives_up: "on: a few percent of the rate",
-        kind: Kind::Boolean { default: false },
-        unit: "",
-    },
-];
+parameters! {
+    /// RocksDB's knobs.
+    pub(super) struct RocksDbKnobs {
+        /// Kind of write transaction: with locks on keys (TransactionDB), with conflict checks at
+        /// commit (OptimisticTransactionDB), or as write batches of a plain database, one at a time
+        /// if they read.
+        transactions: Choice<Transactions> = Pessimistic,
+            cost "pessimistic: time for locks; optimistic: retries of conflicting transactions; \
+                batch: no concurrency of transactions that read and write",
+        /// 'prefix' takes the settings of RocksDB's published in-memory benchmark of 2014, with a
+        /// hash index in block-based tables instead of plain tables, which cannot be scanned
+        /// backward. It overrides the knobs below that it sets.
+        preset: Choice<Preset> = Default, cost "prefix: memory, and speed of scans",
+        /// Memory for uncompressed blocks of tables.
+        block_cache: Bytes = 32 MiB in 0 B..=1 TiB, cost "host memory; smaller: more reads",
+        /// Size of a table's block before compression.
+        block_size: Bytes = 4 KiB in 1 KiB..=4 MiB,
+            cost "larger: reads more than needed; smaller: larger index in memory",
+        /// Size at which the records in memory are sealed and written out as a table.
+        write_buffer_size: Bytes = 64 MiB in 1 MiB..=64 GiB,
+            cost "larger: memory, a longer log to replay, a wider window at 'buffered'; smaller: \
+                more compaction",
+        /// Write buffers, the one being filled included; writers wait when all are full.
+        max_write_buffer_number: Integer = 2 in 2..=64, unit "buffers",
+            cost "more: memory, a wider window at 'buffered'",
+        /// At 'buffered': 'off' writes no log, 'manual' keeps it in a buffer of 1 MiB in the
+        /// process until that fills (manual_wal_flush).
+        buffered_wal: Choice<BufferedWal> = Off,
+            cost "off: what is in the write buffers when a process is killed; manual: what is in \
+                the log's buffer, and the time to write the log",
+        /// Asks the kernel to start writing the log back after this many bytes; 0: the kernel
+        /// decides.
+        wal_bytes_per_sync: Bytes = 0 B in 0 B..=1 GiB,
+            cost "small: writers wait for storage at 'async'; 0: bursts of writing",
+        /// Directory of the log: the database's folder, or its subfolder 'log', where another
+        /// device can be mounted.
+        log_directory: Choice<LogDirectory> = Beside,
+        /// Compression of blocks. A library without the method refuses to open.
+        compression: Choice<Compression> = Snappy, cost "none: disk and cache; others: CPU time",
+        /// Reads, writes and compacts tables with direct I/O, without the kernel's page cache.
+        direct_io: Boolean = false, cost "on: no page cache, only the block cache",
+        /// Bits per key of each table's Bloom filter; 0 is no filter.
+        bloom_bits: Integer = 0 in 0..=64, unit "bits",
+            cost "more: memory and disk; fewer: reads of tables without the key",
+        /// Bytes of a key that are its prefix, for hash_index and for Bloom filters; 0 is no
+        /// prefix. Shorter keys are their own prefix.
+        prefix_length: Integer = 0 in 0..=255, unit "bytes", cost "memory for filters of prefixes",
+        /// Looks keys up by a hash of their prefix, in memory (prefix_hash) and in tables
+        /// (kHashSearch). It needs a prefix_length.
+        hash_index: Boolean = false,
+            cost "memory; writers take turns in the write buffer; scans sort the write buffer \
+                first",
+        /// How tables are merged.
+        compaction_style: Choice<CompactionStyle> = Level,
+            cost "level: writes each record more often; universal: up to twice the disk",
+        /// Threads that flush and compact.
+        max_background_jobs: Integer = 2 in 2..=256, unit "threads",
+            cost "more: CPU time of the sessions; fewer: writers wait for compaction",
+        /// Tables that RocksDB keeps open; -1: all.
+        max_open_files: Integer<i32> = (-1) in (-1)..=1_000_000, unit "files",
+            cost "-1: file descriptors and memory for indexes; fewer: opening tables again",
+        /// Enables RocksDB's counters, for the record.
+        statistics: Boolean = false, cost "on: a few percent of the rate",
+    }
+}
+
+choices! {
+    /// The kind of write transaction.
+    pub(super) enum Transactions {
+        /// With locks on keys.
+        Pessimistic = "pessimistic",
+        /// With conflict checks at commit.
+        Optimistic = "optimistic",
+        /// Write batches, one transaction at a time if it reads.
+        Batch = "batch",
+    }
+}
+
+choices! {
+    /// A set of settings that a publication states.
+    pub(super) enum Preset {
+        Default = "default",
+        Prefix = "prefix",
+    }
+}
+
+choices! {
+    /// What becomes of the log at `buffered`.
+    pub(super) enum BufferedWal {
+        Off = "off",
+        Manual = "manual",
+    }
+}
+
+choices! {
+    /// Compression of blocks.
+    pub(super) enum Compression {
+        None = "none",
+        Snappy = "snappy",
+        Lz4 = "lz4",
+        Zstd = "zstd",
+    }
+}
+
+choices! {
+    /// How tables are merged.
+    pub(super) enum CompactionStyle {
+        Level = "level",
+        Universal = "universal",
+    }
+}
 
 /// write_buffer_size times max_write_buffer_number of [`PREFIX_PRESET`].
 const PREFIX_WRITE_BUFFERS_BYTES: u64 = 2 * 134_217_728;
@@ -216,23 +132,25 @@ const PREFIX_PRESET: &str = "num_levels=6;compression=kNoCompression;write_buffe
     block_size=4096;filter_policy=bloomfilter:10:false;index_type=kHashSearch};";
 
 /// The most that write buffers hold together.
-pub(super) fn write_buffers_bytes(knobs: &Resolved) -> u64 {
-    if knobs.text("preset") == "prefix" {
-        return PREFIX_WRITE_BUFFERS_BYTES;
+pub(super) fn write_buffers_bytes(knobs: &RocksDbKnobs) -> u64 {
+    match knobs.preset {
+        Preset::Prefix => PREFIX_WRITE_BUFFERS_BYTES,
+        Preset::Default => {
+            let buffers = knobs.max_write_buffer_number;
+            knobs.write_buffer_size.saturating_mul(buffers)
+        }
     }
-    let buffers = knobs.unsigned("max_write_buffer_number");
-    knobs.unsigned("write_buffer_size").saturating_mul(buffers)
 }
 
 /// The option for a log in a folder of its own, which is made; empty where it lies with the data.
 ///
 /// # Errors
 /// One sentence, where the folder cannot be made or its name not be written as an option.
-pub(super) fn log_option(knobs: &Resolved, directory: &Path) -> Result<String, String> {
-    if knobs.text("log_directory") != "log" {
+pub(super) fn log_option(knobs: &RocksDbKnobs, directory: &Path) -> Result<String, String> {
+    if knobs.log_directory == LogDirectory::Beside {
         return Ok(String::new());
     }
-    let folder = directory.join("log");
+    let folder = knobs.log_directory.within(directory);
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     match folder.to_str().filter(|path| !path.contains(['{', '}'])) {
         Some(path) => Ok(format!("wal_dir={{{path}}};")),
@@ -244,22 +162,19 @@ pub(super) fn log_option(knobs: &Resolved, directory: &Path) -> Result<String, S
 }
 
 /// The options string for these knobs; one sentence where they do not go together.
-pub(super) fn options(knobs: &Resolved, durability: Durability) -> Result<String, String> {
+pub(super) fn options(knobs: &RocksDbKnobs, durability: Durability) -> Result<String, String> {
     let mut options = "create_if_missing=true;".to_owned();
-    let manual_flush = durability == Durability::Buffered && knobs.text("buffered_wal") == "manual";
-    let style = match knobs.text("compaction_style") {
-        "universal" => "kCompactionStyleUniversal",
-        _ => "kCompactionStyleLevel",
+    let manual_flush =
+        durability == Durability::Buffered && knobs.buffered_wal == BufferedWal::Manual;
+    let style = match knobs.compaction_style {
+        CompactionStyle::Universal => "kCompactionStyleUniversal",
+        CompactionStyle::Level => "kCompactionStyleLevel",
     };
     push(&mut options, "manual_wal_flush", manual_flush);
-    push(
-        &mut options,
-        "wal_bytes_per_sync",
-        knobs.unsigned("wal_bytes_per_sync"),
-    );
+    push(&mut options, "wal_bytes_per_sync", knobs.wal_bytes_per_sync);
     push(&mut options, "compaction_style", style);
-    if knobs.text("preset") == "prefix" {
-        if knobs.boolean("direct_io") {
+    if knobs.preset == Preset::Prefix {
+        if knobs.direct_io {
             return Err(
                 "rocksdb: preset 'prefix' maps tables into memory, which excludes direct_io=on"
                     .to_owned(),
@@ -268,30 +183,22 @@ pub(super) fn options(knobs: &Resolved, durability: Durability) -> Result<String
         options.push_str(PREFIX_PRESET);
         return Ok(options);
     }
-    let direct = knobs.boolean("direct_io");
+    let direct = knobs.direct_io;
     push(&mut options, "use_direct_reads", direct);
     push(
         &mut options,
         "use_direct_io_for_flush_and_compaction",
         direct,
     );
-    for name in [
-        "write_buffer_size",
-        "max_write_buffer_number",
-        "max_background_jobs",
+    for (name, number) in [
+        ("write_buffer_size", knobs.write_buffer_size),
+        ("max_write_buffer_number", knobs.max_write_buffer_number),
+        ("max_background_jobs", knobs.max_background_jobs),
     ] {
-        push(&mut options, name, knobs.unsigned(name));
+        push(&mut options, name, number);
     }
-    push(
-        &mut options,
-        "max_open_files",
-        knobs.integer("max_open_files"),
-    );
-    push(
-        &mut options,
-        "compression",
-        compression(knobs.text("compression")),
-    );
+    push(&mut options, "max_open_files", knobs.max_open_files);
+    push(&mut options, "compression", compression(knobs.compression));
     push_prefix(&mut options, knobs)?;
     push_table(&mut options, knobs);
     Ok(options)
@@ -302,17 +209,17 @@ fn push(options: &mut String, name: &str, value: impl std::fmt::Display) {
     let _ = write!(options, "{name}={value};");
 }
 
-fn compression(word: &str) -> &'static str {
-    match word {
-        "snappy" => "kSnappyCompression",
-        "lz4" => "kLZ4Compression",
-        "zstd" => "kZSTD",
-        _ => "kNoCompression",
+fn compression(asked: Compression) -> &'static str {
+    match asked {
+        Compression::None => "kNoCompression",
+        Compression::Snappy => "kSnappyCompression",
+        Compression::Lz4 => "kLZ4Compression",
+        Compression::Zstd => "kZSTD",
     }
 }
 
-fn push_prefix(options: &mut String, knobs: &Resolved) -> Result<(), String> {
-    let length = knobs.integer("prefix_length");
+fn push_prefix(options: &mut String, knobs: &RocksDbKnobs) -> Result<(), String> {
+    let length = knobs.prefix_length;
     if length > 0 {
         push(
             options,
@@ -320,12 +227,12 @@ fn push_prefix(options: &mut String, knobs: &Resolved) -> Result<(), String> {
             format_args!("rocksdb.CappedPrefix.{length}"),
         );
     }
-    if knobs.boolean("hash_index") {
+    if knobs.hash_index {
         if length == 0 {
             return Err("rocksdb: hash_index needs a prefix_length above 0".to_owned());
         }
         // A bucket is a pointer; the table of them may take a sixteenth of the write buffer.
-        let buckets = (knobs.unsigned("write_buffer_size") / 128).min(1 << 20);
+        let buckets = (knobs.write_buffer_size / 128).min(1 << 20);
         push(
             options,
             "memtable_factory",
@@ -336,14 +243,14 @@ fn push_prefix(options: &mut String, knobs: &Resolved) -> Result<(), String> {
     Ok(())
 }
 
-fn push_table(options: &mut String, knobs: &Resolved) {
+fn push_table(options: &mut String, knobs: &RocksDbKnobs) {
     let mut table = String::new();
-    push(&mut table, "block_size", knobs.unsigned("block_size"));
-    match knobs.unsigned("block_cache") {
+    push(&mut table, "block_size", knobs.block_size);
+    match knobs.block_cache {
         0 => push(&mut table, "no_block_cache", true),
         bytes => push(&mut table, "block_cache", bytes),
     }
-    let bits = knobs.integer("bloom_bits");
+    let bits = knobs.bloom_bits;
     if bits > 0 {
         push(
             &mut table,
@@ -351,7 +258,7 @@ fn push_table(options: &mut String, knobs: &Resolved) {
             format_args!("bloomfilter:{bits}:false"),
         );
     }
-    if knobs.boolean("hash_index") {
+    if knobs.hash_index {
         push(&mut table, "index_type", "kHashSearch");
     }
     push(
@@ -364,16 +271,14 @@ fn push_table(options: &mut String, knobs: &Resolved) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_engine::{Value, knob};
+    use trueput_engine::{Value, parameter};
 
     fn of(given: &[(&str, Value)]) -> Result<String, String> {
         let given = given
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
-        options(
-            &knob::resolve("rocksdb", KNOBS, &given.collect())?,
-            Durability::Buffered,
-        )
+        let values = parameter::resolve("rocksdb", RocksDbKnobs::PARAMETERS, &given.collect())?;
+        options(&RocksDbKnobs::from(&values), Durability::Buffered)
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use super::build::Api;
 use super::connection::Connection;
+use super::{BusyWait, JournalMode, SqliteKnobs};
 use crate::refuse;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use trueput_engine::{Durability, Error, OpenSpec, Resolved, Result, Value};
+use trueput_engine::{Durability, Error, OpenSpec, Result, Value};
 
 /// The database's file within its folder.
 pub(super) const FILE: &str = "trueput.sqlite";
@@ -22,12 +23,12 @@ const OPENING_PAUSE: Duration = Duration::from_millis(2);
 pub(super) struct Setup {
     api: &'static Api,
     file: PathBuf,
-    journal_mode: String,
+    journal_mode: &'static str,
     synchronous: Synchronous,
-    page_bytes: String,
+    page_bytes: &'static str,
     cache_kib: u64,
     mmap_bytes: u64,
-    wal_autocheckpoint: i64,
+    wal_autocheckpoint: u64,
     busy_timeout_ms: c_int,
     waits_shortly: bool,
     without_rowid: bool,
@@ -69,17 +70,20 @@ pub(super) fn synchronous(durability: Durability, journal_mode: &str) -> Option<
     }
 }
 
-/// The journal's mode and how it is flushed, for a level with these knobs.
+/// The journal's mode and how it is flushed, for a level with this knob.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where sqlite has not the level, or not in the mode that a knob chose.
-pub(super) fn journal(durability: Durability, knobs: &Resolved) -> Result<(&str, Synchronous)> {
+pub(super) fn journal(
+    durability: Durability,
+    asked: JournalMode,
+) -> Result<(&'static str, Synchronous)> {
     if durability == Durability::Buffered {
         return Err(refuse::no_durability("sqlite", durability));
     }
-    let journal_mode = match knobs.text("journal_mode") {
-        "auto" => usual_journal_mode(durability),
-        chosen => chosen,
+    let journal_mode = match asked {
+        JournalMode::Auto => usual_journal_mode(durability),
+        chosen => chosen.word(),
     };
     let synchronous = synchronous(durability, journal_mode).ok_or_else(|| {
         Error::Unsupported(format!(
@@ -104,20 +108,20 @@ impl Synchronous {
 impl Setup {
     /// Reads the wishes of `spec`, and refuses those that would break its promise.
     pub(super) fn new(api: &'static Api, spec: &OpenSpec<'_>) -> Result<Self> {
-        let knobs = spec.knobs;
-        let (journal_mode, synchronous) = journal(spec.durability, knobs)?;
+        let knobs = SqliteKnobs::from(spec.knobs);
+        let (journal_mode, synchronous) = journal(spec.durability, knobs.journal_mode)?;
         Ok(Self {
             api,
             file: spec.directory.join(FILE),
-            journal_mode: journal_mode.to_owned(),
+            journal_mode,
             synchronous,
-            page_bytes: knobs.text("page_size").to_owned(),
-            cache_kib: (knobs.unsigned("cache_size") / 1024).max(1),
-            mmap_bytes: knobs.unsigned("mmap_size"),
-            wal_autocheckpoint: knobs.integer("wal_autocheckpoint"),
-            busy_timeout_ms: c_int::try_from(knobs.integer("busy_timeout")).unwrap_or(c_int::MAX),
-            waits_shortly: waits_shortly(knobs),
-            without_rowid: knobs.boolean("without_rowid"),
+            page_bytes: knobs.page_size,
+            cache_kib: (knobs.cache_size / 1024).max(1),
+            mmap_bytes: knobs.mmap_size,
+            wal_autocheckpoint: knobs.wal_autocheckpoint,
+            busy_timeout_ms: knobs.busy_timeout,
+            waits_shortly: knobs.busy_wait == BusyWait::Short,
+            without_rowid: knobs.without_rowid,
         })
     }
 
@@ -162,7 +166,7 @@ impl Setup {
     }
 
     fn set_journal_mode(&self, connection: &Connection) -> Result<()> {
-        let wanted = Some(Value::from(self.journal_mode.as_str()));
+        let wanted = Some(Value::from(self.journal_mode));
         // Switching needs the database alone, asking does not.
         if connection.query("PRAGMA journal_mode")? == wanted {
             return Ok(());
@@ -172,7 +176,7 @@ impl Setup {
             return Ok(());
         }
         let found = found.map(|mode| mode.to_string()).unwrap_or_default();
-        let wanted = &self.journal_mode;
+        let wanted = self.journal_mode;
         Err(Error::engine(format!(
             "journal_mode is '{found}' after setting it to '{wanted}'"
         )))
@@ -200,7 +204,7 @@ impl Setup {
         let wanted = Some(Value::Integer(self.synchronous as i64));
         let found = connection.query("PRAGMA synchronous")?;
         let mode = connection.query("PRAGMA journal_mode")?;
-        if found == wanted && mode == Some(Value::from(self.journal_mode.as_str())) {
+        if found == wanted && mode == Some(Value::from(self.journal_mode)) {
             return Ok(());
         }
         Err(Error::engine(format!(
@@ -209,10 +213,6 @@ impl Setup {
             self.journal_mode
         )))
     }
-}
-
-fn waits_shortly(knobs: &Resolved) -> bool {
-    knobs.text("busy_wait") == "short"
 }
 
 /// A busy handler that sleeps 50 us at first and 1 ms at most, where SQLite's own sleeps 1 ms at

@@ -1,7 +1,7 @@
 //! An open environment and its one dictionary.
 
 use super::folder::Folder;
-use super::knobs;
+use super::knobs::{self, TokuKnobs};
 use crate::berkeleydb::session::Store;
 use crate::berkeleydb::shim::{Api, Flavour, Handle, Handles, NONE};
 use crate::library::{PerFile, Search, symbols};
@@ -105,8 +105,9 @@ impl Environment {
         let Loaded { api, own } = engine;
         let folder = spec.directory.canonicalize().map_err(Error::engine)?;
         let home = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;
-        let settings = knobs::settings(spec.knobs, spec.durability);
-        let layout = knobs::layout(spec.knobs);
+        let knobs = TokuKnobs::from(spec.knobs);
+        let settings = knobs::settings(&knobs, spec.durability);
+        let layout = knobs::layout(&knobs);
         let mut env = NONE;
         // SAFETY: `env` can be written.
         api.check(unsafe { (api.exported.env_create)(&raw mut env, 0) })?;

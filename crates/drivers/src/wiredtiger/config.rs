@@ -1,9 +1,10 @@
 //! What WiredTiger is told: its configuration strings, made of a level and the knobs.
 
+use super::knobs::{BufferedBy, Table, WiredTigerKnobs};
 use std::ffi::{CStr, CString};
 use std::fmt::Display;
 use std::path::Path;
-use trueput_engine::{Durability, Error, OpenSpec, Resolved, Result};
+use trueput_engine::{Durability, Error, OpenSpec, Result};
 
 /// The one table. A name without a type, so that `type` says what it is made of.
 pub(super) const TABLE: &CStr = c"table:record";
@@ -17,25 +18,25 @@ const LOG: &str = "log=(enabled=true)";
 const NO_LOG: &str = "log=(enabled=false)";
 
 /// Whether a crash returns to the last checkpoint, there being no log.
-pub(super) fn is_by_checkpoint(durability: Durability, knobs: &Resolved) -> bool {
-    durability == Durability::Buffered && knobs.text("buffered_by") == "checkpoint"
+pub(super) fn is_by_checkpoint(durability: Durability, knobs: &WiredTigerKnobs) -> bool {
+    durability == Durability::Buffered && knobs.buffered_by == BufferedBy::Checkpoint
 }
 
 /// The settings of a level, in WiredTiger's words.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where the knobs do not keep it.
-pub(super) fn levels(durability: Durability, knobs: &Resolved) -> Result<Vec<String>> {
+pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<Vec<String>> {
     let logged = |sync: &str| vec![LOG.to_owned(), format!("transaction_sync=({sync})")];
     let unsynced = "checkpoint_sync=false".to_owned();
     Ok(match durability {
         Durability::Sync => {
-            let method = knobs.text("transaction_sync");
+            let method = knobs.transaction_sync.word();
             logged(&format!("enabled=true,method={method}"))
         }
         Durability::Async => logged("enabled=true,method=none"),
         Durability::Buffered if is_by_checkpoint(durability, knobs) => {
-            if knobs.text("table") == "lsm" {
+            if knobs.table == Table::Lsm {
                 return Err(Error::Unsupported(
                     "wiredtiger has no buffered_by=checkpoint for table=lsm, whose chunks are \
                      written apart from checkpoints; use buffered_by=log"
@@ -69,9 +70,8 @@ pub(super) struct Plan {
 impl Plan {
     /// The configuration for `spec` of the library at `library`.
     pub(super) fn new(spec: &OpenSpec<'_>, library: &Path) -> Result<Self> {
-        let knobs = spec.knobs;
-        let is_lsm = knobs.text("table") == "lsm";
-        if knobs.integer("eviction_threads_min") > knobs.integer("eviction_threads_max") {
+        let knobs = &WiredTigerKnobs::from(spec.knobs);
+        if knobs.eviction_threads_min > knobs.eviction_threads_max {
             return Err(Error::Unsupported(
                 "wiredtiger.eviction_threads_min exceeds eviction_threads_max".to_owned(),
             ));
@@ -80,26 +80,26 @@ impl Plan {
         let has_log = settings.iter().any(|setting| setting == LOG);
         // Of one key given twice the last counts, with all its parts.
         for log in settings.iter_mut().filter(|setting| *setting == LOG) {
-            let path = match knobs.text("log_directory") {
-                "log" => {
+            let path = match knobs.log_directory.subfolder() {
+                Some(name) => {
                     // WiredTiger takes a folder that is there.
-                    std::fs::create_dir_all(spec.directory.join("log")).map_err(Error::engine)?;
-                    "path=log,"
+                    std::fs::create_dir_all(spec.directory.join(name)).map_err(Error::engine)?;
+                    format!("path={name},")
                 }
-                _ => "",
+                None => String::new(),
             };
-            let size = of(knobs, "log_file_max");
+            let size = knobs.log_file_max;
             *log = format!("log=(enabled=true,{path}file_max={size})");
         }
-        settings.extend(connection(spec, has_log));
+        settings.extend(connection(spec.sessions, knobs, has_log));
         if let Some(extension) = compressor(knobs, library) {
             settings.push(format!("extensions=[\"{extension}\"]"));
         }
         Ok(Self {
             connection: text(&settings)?,
-            table: text(&table(knobs, is_lsm))?,
+            table: text(&table(knobs))?,
             has_log,
-            has_statistics: knobs.text("statistics") != "none",
+            has_statistics: knobs.statistics != "none",
         })
     }
 }
@@ -108,55 +108,41 @@ fn setting(name: &str, value: &dyn Display) -> String {
     format!("{name}={value}")
 }
 
-fn of(knobs: &Resolved, name: &str) -> u64 {
-    knobs.unsigned(name)
-}
-
 fn text(settings: &[String]) -> Result<CString> {
     CString::new(settings.join(",")).map_err(|_| Error::engine("a setting with a zero byte"))
 }
 
 /// What every level has. Neither the environment nor a file in the database may add to it.
-fn connection(spec: &OpenSpec<'_>, has_log: bool) -> Vec<String> {
-    let knobs = spec.knobs;
-    let wait = of(knobs, "checkpoint_wait");
+fn connection(sessions: u32, knobs: &WiredTigerKnobs, has_log: bool) -> Vec<String> {
+    let wait = knobs.checkpoint_wait;
     // Without a log no size of it can be waited for.
     let log_size = if has_log {
-        of(knobs, "checkpoint_log_size")
+        knobs.checkpoint_log_size
     } else {
         0
     };
-    let (least, most) = (
-        of(knobs, "eviction_threads_min"),
-        of(knobs, "eviction_threads_max"),
-    );
+    let (least, most) = (knobs.eviction_threads_min, knobs.eviction_threads_max);
     vec![
         "create,config_base=false,use_environment=false".to_owned(),
-        setting(
-            "session_max",
-            &spec.sessions.saturating_add(SESSIONS_OF_ITS_OWN),
-        ),
-        setting("cache_size", &of(knobs, "cache_size")),
+        setting("session_max", &sessions.saturating_add(SESSIONS_OF_ITS_OWN)),
+        setting("cache_size", &knobs.cache_size),
         format!("checkpoint=(wait={wait},log_size={log_size})"),
         format!("eviction=(threads_min={least},threads_max={most})"),
-        format!(
-            "lsm_manager=(worker_thread_max={})",
-            of(knobs, "lsm_threads")
-        ),
-        format!("statistics=({})", knobs.text("statistics")),
+        format!("lsm_manager=(worker_thread_max={})", knobs.lsm_threads),
+        format!("statistics=({})", knobs.statistics),
     ]
 }
 
-fn table(knobs: &Resolved, is_lsm: bool) -> Vec<String> {
+fn table(knobs: &WiredTigerKnobs) -> Vec<String> {
     let mut settings = vec![
         "key_format=u,value_format=u".to_owned(),
-        setting("block_compressor", &knobs.text("block_compressor")),
-        setting("leaf_page_max", &of(knobs, "leaf_page_max")),
-        setting("internal_page_max", &of(knobs, "internal_page_max")),
-        setting("memory_page_max", &of(knobs, "memory_page_max")),
+        setting("block_compressor", &knobs.block_compressor),
+        setting("leaf_page_max", &knobs.leaf_page_max),
+        setting("internal_page_max", &knobs.internal_page_max),
+        setting("memory_page_max", &knobs.memory_page_max),
     ];
-    if is_lsm {
-        let (chunk, bloom) = (of(knobs, "lsm_chunk_size"), knobs.boolean("lsm_bloom"));
+    if knobs.table == Table::Lsm {
+        let (chunk, bloom) = (knobs.lsm_chunk_size, knobs.lsm_bloom);
         settings.push(format!("type=lsm,lsm=(chunk_size={chunk},bloom={bloom})"));
     }
     settings
@@ -164,8 +150,8 @@ fn table(knobs: &Resolved, is_lsm: bool) -> Vec<String> {
 
 /// The extension with the compressor that is asked for, where it lies beside the library; where it
 /// does not, the compressor is in the library, or WiredTiger says that it knows none of that name.
-fn compressor(knobs: &Resolved, library: &Path) -> Option<String> {
-    let name = knobs.text("block_compressor");
+fn compressor(knobs: &WiredTigerKnobs, library: &Path) -> Option<String> {
+    let name = knobs.block_compressor;
     let path = library.with_file_name(format!("libwiredtiger_{name}.so"));
     let is_there = name != "none" && path.is_file();
     is_there.then(|| path.to_str().map(str::to_owned)).flatten()
@@ -191,7 +177,6 @@ pub(super) fn parts(text: &str) -> Vec<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_engine::knob;
 
     #[test]
     fn a_configuration_is_taken_apart_on_its_top_level() {
@@ -208,12 +193,7 @@ mod tests {
 
     #[test]
     fn only_sync_waits_for_the_device() {
-        let knobs = knob::resolve(
-            "wiredtiger",
-            super::super::knobs::KNOBS,
-            &Default::default(),
-        );
-        let knobs = knobs.unwrap();
+        let knobs = WiredTigerKnobs::default();
         for level in Durability::ALL {
             let text = levels(level, &knobs).unwrap().join(",");
             assert_eq!(

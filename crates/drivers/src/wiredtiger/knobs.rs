@@ -1,207 +1,89 @@
 //! WiredTiger's settings that a plan may turn, with its own defaults unless it is said otherwise.
 
-use trueput_engine::{Kind, Knob};
+use crate::log_directory::LogDirectory;
+use trueput_engine::{choices, parameters};
 
-pub(super) const KNOBS: &[Knob] = &[
-    Knob {
-        name: "table",
-        summary: "Storage structure: a B-tree, or a log-structured merge tree of B-trees. Fixed \
-            when the database is created.",
-        gives_up: "lsm: speed of reads; btree: speed of scattered writes",
-        kind: Kind::Choice {
-            default: "btree",
-            choices: &["btree", "lsm"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "cache_size",
-        summary: "Memory for uncompressed pages.",
-        gives_up: "host memory; smaller: more reads, and transactions that must fit",
-        kind: Kind::Bytes {
-            default: 100 << 20,
-            min: 1 << 20,
-            max: 10 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "transaction_sync",
-        summary: "How a commit at 'sync' flushes the log: fsync after writing it, or the log \
-                  opened with O_DSYNC. Without effect at other levels.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "fsync",
-            choices: &["fsync", "dsync"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "buffered_by",
-        summary: "What 'buffered' returns to after a crash: the end of the log as far as it was \
-                  written, or, without a log, the last checkpoint. Without effect at other levels.",
-        gives_up: "checkpoint: every commit since the last checkpoint; not with table=lsm",
-        kind: Kind::Choice {
-            default: "log",
-            choices: &["log", "checkpoint"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "checkpoint_wait",
-        summary: "Seconds from the end of one checkpoint to the next; 0: no checkpoints by \
-            time. WiredTiger's own default is 0: the log grows until the database is closed. \
-            MongoDB's is 60.",
-        gives_up: "longer: disk for the log and time to recover; shorter: writing pages again",
-        kind: Kind::Integer {
-            default: 60,
-            min: 0,
-            max: 100_000,
-        },
-        unit: "s",
-    },
-    Knob {
-        name: "checkpoint_log_size",
-        summary: "Log size from one checkpoint to the next; 0: no checkpoints by size. Values \
-            below log_file_max count as log_file_max.",
-        gives_up: "as checkpoint_wait",
-        kind: Kind::Bytes {
-            default: 0,
-            min: 0,
-            max: 2 << 30,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "log_file_max",
-        summary: "Size of a log file. A full one is flushed when the next is begun.",
-        gives_up: "larger: a wider window for lost power; smaller: more files to make and flush",
-        kind: Kind::Bytes {
-            default: 100 << 20,
-            min: 100 << 10,
-            max: 2 << 30,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "log_directory",
-        summary: "Directory of the log: the database's folder, or its subfolder 'log', where \
-            another device can be mounted.",
-        gives_up: "",
-        kind: Kind::Choice {
-            default: "beside",
-            choices: &["beside", "log"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "eviction_threads_min",
-        summary: "Threads that write out pages when the cache fills, at the least.",
-        gives_up: "",
-        kind: Kind::Integer {
-            default: 1,
-            min: 1,
-            max: 20,
-        },
-        unit: "threads",
-    },
-    Knob {
-        name: "eviction_threads_max",
-        summary: "Threads that write out pages when the cache fills, at the most.",
-        gives_up: "more: CPU time",
-        kind: Kind::Integer {
-            default: 8,
-            min: 1,
-            max: 20,
-        },
-        unit: "threads",
-    },
-    Knob {
-        name: "block_compressor",
-        summary: "Compression of pages on disk, where this build has it. Fixed when the database \
-            is created.",
-        gives_up: "snappy, lz4: CPU time; none: disk",
-        kind: Kind::Choice {
-            default: "none",
-            choices: &["none", "snappy", "lz4"],
-        },
-        unit: "",
-    },
-    Knob {
-        name: "leaf_page_max",
-        summary: "Largest leaf page on disk before compression. Fixed when the database is \
-            created.",
-        gives_up: "larger: reads and writes more than needed; smaller: more internal pages",
-        kind: Kind::Bytes {
-            default: 32 << 10,
-            min: 4 << 10,
-            max: 512 << 20,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "internal_page_max",
-        summary: "Largest internal page on disk before compression. Fixed when the database is \
-            created.",
-        gives_up: "as leaf_page_max",
-        kind: Kind::Bytes {
-            default: 4 << 10,
-            min: 4 << 10,
-            max: 512 << 20,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "memory_page_max",
-        summary: "Size to which a page may grow in memory before it is split and written; at most \
-            a tenth of the cache. Not used for lsm. Fixed when the database is created.",
-        gives_up: "larger: longer stalls at a split",
-        kind: Kind::Bytes {
-            default: 5 << 20,
-            min: 4 << 10,
-            max: 10 << 40,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "lsm_chunk_size",
-        summary: "Size at which an lsm table's chunk in memory is written out. Fixed when the \
-            database is created.",
-        gives_up: "larger: memory, which the cache must hold several times over",
-        kind: Kind::Bytes {
-            default: 10 << 20,
-            min: 512 << 10,
-            max: 500 << 20,
-        },
-        unit: "bytes",
-    },
-    Knob {
-        name: "lsm_bloom",
-        summary: "Bloom filters on an lsm table's chunks, 16 bits per record. Fixed when the \
-            database is created.",
-        gives_up: "on: memory and disk; off: reads of chunks without the key",
-        kind: Kind::Boolean { default: true },
-        unit: "",
-    },
-    Knob {
-        name: "lsm_threads",
-        summary: "Threads that write out and merge the chunks of lsm tables.",
-        gives_up: "more: CPU time",
-        kind: Kind::Integer {
-            default: 4,
-            min: 3,
-            max: 20,
-        },
-        unit: "threads",
-    },
-    Knob {
-        name: "statistics",
-        summary: "Whether WiredTiger collects statistics, which the record shows as counters.",
-        gives_up: "fast: a little CPU time; none: the counters, and the settings read from them",
-        kind: Kind::Choice {
-            default: "fast",
-            choices: &["fast", "none"],
-        },
-        unit: "",
-    },
-];
+parameters! {
+    /// WiredTiger's knobs.
+    pub(super) struct WiredTigerKnobs {
+        /// Storage structure: a B-tree, or a log-structured merge tree of B-trees. Fixed when the
+        /// database is created.
+        table: Choice<Table> = Btree, cost "lsm: speed of reads; btree: speed of scattered writes",
+        /// Memory for uncompressed pages.
+        cache_size: Bytes = 100 MiB in 1 MiB..=10 TiB,
+            cost "host memory; smaller: more reads, and transactions that must fit",
+        /// How a commit at 'sync' flushes the log: fsync after writing it, or the log opened with
+        /// O_DSYNC. Without effect at other levels.
+        transaction_sync: Choice<LogFlush> = Fsync,
+        /// What 'buffered' returns to after a crash: the end of the log as far as it was written,
+        /// or, without a log, the last checkpoint. Without effect at other levels.
+        buffered_by: Choice<BufferedBy> = Log,
+            cost "checkpoint: every commit since the last checkpoint; not with table=lsm",
+        /// Seconds from the end of one checkpoint to the next; 0: no checkpoints by time.
+        /// WiredTiger's own default is 0: the log grows until the database is closed. MongoDB's is
+        /// 60.
+        checkpoint_wait: Integer = 60 in 0..=100_000, unit "s",
+            cost "longer: disk for the log and time to recover; shorter: writing pages again",
+        /// Log size from one checkpoint to the next; 0: no checkpoints by size. Values below
+        /// log_file_max count as log_file_max.
+        checkpoint_log_size: Bytes = 0 B in 0 B..=2 GiB, cost "as checkpoint_wait",
+        /// Size of a log file. A full one is flushed when the next is begun.
+        log_file_max: Bytes = 100 MiB in 100 KiB..=2 GiB,
+            cost "larger: a wider window for lost power; smaller: more files to make and flush",
+        /// Directory of the log: the database's folder, or its subfolder 'log', where another
+        /// device can be mounted.
+        log_directory: Choice<LogDirectory> = Beside,
+        /// Threads that write out pages when the cache fills, at the least.
+        eviction_threads_min: Integer = 1 in 1..=20, unit "threads",
+        /// Threads that write out pages when the cache fills, at the most.
+        eviction_threads_max: Integer = 8 in 1..=20, unit "threads", cost "more: CPU time",
+        /// Compression of pages on disk, where this build has it. Fixed when the database is
+        /// created.
+        block_compressor: Choice = "none" of ["none", "snappy", "lz4"],
+            cost "snappy, lz4: CPU time; none: disk",
+        /// Largest leaf page on disk before compression. Fixed when the database is created.
+        leaf_page_max: Bytes = 32 KiB in 4 KiB..=512 MiB,
+            cost "larger: reads and writes more than needed; smaller: more internal pages",
+        /// Largest internal page on disk before compression. Fixed when the database is created.
+        internal_page_max: Bytes = 4 KiB in 4 KiB..=512 MiB, cost "as leaf_page_max",
+        /// Size to which a page may grow in memory before it is split and written; at most a tenth
+        /// of the cache. Not used for lsm. Fixed when the database is created.
+        memory_page_max: Bytes = 5 MiB in 4 KiB..=10 TiB, cost "larger: longer stalls at a split",
+        /// Size at which an lsm table's chunk in memory is written out. Fixed when the database is
+        /// created.
+        lsm_chunk_size: Bytes = 10 MiB in 512 KiB..=500 MiB,
+            cost "larger: memory, which the cache must hold several times over",
+        /// Bloom filters on an lsm table's chunks, 16 bits per record. Fixed when the database is
+        /// created.
+        lsm_bloom: Boolean = true, cost "on: memory and disk; off: reads of chunks without the key",
+        /// Threads that write out and merge the chunks of lsm tables.
+        lsm_threads: Integer = 4 in 3..=20, unit "threads", cost "more: CPU time",
+        /// Whether WiredTiger collects statistics, which the record shows as counters.
+        statistics: Choice = "fast" of ["fast", "none"],
+            cost "fast: a little CPU time; none: the counters, and the settings read from them",
+    }
+}
+
+choices! {
+    /// The storage structure of the table.
+    pub(super) enum Table {
+        Btree = "btree",
+        Lsm = "lsm",
+    }
+}
+
+choices! {
+    /// How a commit at `sync` flushes the log.
+    pub(super) enum LogFlush {
+        Fsync = "fsync",
+        Dsync = "dsync",
+    }
+}
+
+choices! {
+    /// What `buffered` returns to after a crash.
+    pub(super) enum BufferedBy {
+        Log = "log",
+        Checkpoint = "checkpoint",
+    }
+}

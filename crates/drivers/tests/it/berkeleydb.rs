@@ -3,7 +3,7 @@
 use crate::crash::{CRASH_COMMITS, crash};
 use crate::support::{self, deadlock, keeps_the_contract, observe, open, overlap, read, write};
 use trueput_drivers::BerkeleyDb;
-use trueput_engine::{Durability, Engine, Error, Happening, Isolation, Mode, Value, knob};
+use trueput_engine::{Durability, Engine, Error, Happening, Isolation, Mode, Value, parameter};
 
 static ENGINE: BerkeleyDb = BerkeleyDb::new();
 const LEVELS: [Durability; 4] = [
@@ -64,7 +64,7 @@ fn berkeley_db_reports_the_settings_that_the_promise_names() {
             assert_eq!(settings[*name], Value::from(*name == flag), "{durability}");
         }
         let knobs =
-            knob::resolve("berkeleydb", ENGINE.knobs(), &support::settings(&knobs)).unwrap();
+            parameter::resolve("berkeleydb", ENGINE.knobs(), &support::settings(&knobs)).unwrap();
         let promise = ENGINE.promise_with(durability, &knobs).unwrap();
         assert!(promise.mapped_to.contains(flag), "{}", promise.mapped_to);
     }
@@ -351,7 +351,7 @@ fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
 #[test]
 fn the_workaround_is_told_with_the_knobs_that_have_one() {
     let told = |given: &[(&str, Value)]| {
-        let knobs = knob::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given));
+        let knobs = parameter::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given));
         ENGINE.workaround(&knobs.unwrap()).unwrap_or_default()
     };
     let writers = |choice: &'static str| ("writers", Value::from(choice));
@@ -369,7 +369,8 @@ fn the_workaround_is_told_with_the_knobs_that_have_one() {
 #[test]
 fn what_can_lose_records_is_told_as_a_defect_and_states_no_isolation() {
     let stated = |given: &[(&str, Value)]| {
-        let knobs = knob::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given)).unwrap();
+        let knobs =
+            parameter::resolve("berkeleydb", ENGINE.knobs(), &support::settings(given)).unwrap();
         (ENGINE.known_defect(&knobs), ENGINE.isolation(&knobs))
     };
     let writers = |choice: &'static str| ("writers", Value::from(choice));

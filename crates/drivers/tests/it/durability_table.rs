@@ -1,6 +1,6 @@
 //! docs/DURABILITY.md and docs/ISOLATION.md say what the drivers say.
 
-use trueput_engine::{Durability, Engine, Isolation, Window, isolation, knob};
+use trueput_engine::{Durability, Engine, Isolation, Window, isolation, parameter};
 use trueput_record::trial::Settings;
 
 const TABLE: &str = include_str!("../../../../docs/DURABILITY.md");
@@ -111,7 +111,7 @@ fn isolation_rows(engine: &dyn Engine) -> Vec<[String; 3]> {
         .into_iter()
         .find(|level| engine.promise(*level).is_some());
     let row = |settings: Settings| {
-        let knobs = knob::resolve(name, engine.knobs(), &settings).ok()?;
+        let knobs = parameter::resolve(name, engine.knobs(), &settings).ok()?;
         engine.promise_with(first?, &knobs).ok()?;
         let words: Vec<_> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
         let stated = engine.isolation(&knobs).map_or("nothing", Isolation::name);

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use trueput_drivers::MariaDb;
 use trueput_engine::{
     Datum, Dialect, Direction, Durability, Engine, Happening, KeyRange, Mode, OpenSpec, Value,
-    conformance, knob,
+    conformance, parameter,
 };
 
 static MARIADB: MariaDb = MariaDb::new();
@@ -255,7 +255,7 @@ fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
 }
 
 fn promised(durability: Durability, given: &[(&str, Value)]) -> Result<String, String> {
-    let knobs = knob::resolve("mariadb", MARIADB.knobs(), &settings(given)).unwrap();
+    let knobs = parameter::resolve("mariadb", MARIADB.knobs(), &settings(given)).unwrap();
     let promise = MARIADB.promise_with(durability, &knobs);
     promise
         .map(|promise| promise.mapped_to)
@@ -390,7 +390,7 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
     );
     let engine = MARIADB.at(Path::new(&url)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let knobs = knob::resolve("mariadb", engine.knobs(), &settings(&[])).unwrap();
+    let knobs = parameter::resolve("mariadb", engine.knobs(), &settings(&[])).unwrap();
     let checks = conformance::run(&*engine, folder.path(), Durability::Sync, &knobs);
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
     assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
@@ -442,7 +442,7 @@ fn myrocks_tells_of_its_flushes_in_its_log_and_innodb_of_nothing() {
     }
     for (given, is_told) in [(vec![rocksdb()], true), (vec![], false)] {
         let place = Place::of(&MARIADB, Durability::Async, &given);
-        let knobs = knob::resolve("mariadb", MARIADB.knobs(), &settings(&given)).unwrap();
+        let knobs = parameter::resolve("mariadb", MARIADB.knobs(), &settings(&given)).unwrap();
         let spec = OpenSpec {
             directory: place.path(),
             durability: Durability::Async,

@@ -4,7 +4,7 @@ use crate::crash::{CRASH_COMMITS, crash};
 use crate::support::{self, get, keeps_the_contract, open, read, settings, write};
 use std::path::Path;
 use trueput_drivers::Mdbx;
-use trueput_engine::{Database, Durability, Engine, Error, Mode, Value, knob};
+use trueput_engine::{Database, Durability, Engine, Error, Mode, Value, parameter};
 
 static MDBX: Mdbx = Mdbx::new();
 
@@ -40,7 +40,7 @@ fn libmdbx_reports_the_flags_that_the_promise_names() {
             let folder = tempfile::tempdir().unwrap();
             let given = [("async_by", async_by.into())];
             let database = open(&MDBX, folder.path(), durability, &given).unwrap();
-            let knobs = knob::resolve("mdbx", MDBX.knobs(), &settings(&given)).unwrap();
+            let knobs = parameter::resolve("mdbx", MDBX.knobs(), &settings(&given)).unwrap();
             let promise = MDBX.promise_with(durability, &knobs).unwrap();
             let flags = setting(database.as_ref(), "flags");
             assert_eq!(promise.mapped_to, format!("flags={flags}"));
@@ -51,7 +51,7 @@ fn libmdbx_reports_the_flags_that_the_promise_names() {
 #[test]
 fn a_promise_has_the_window_that_the_knobs_make() {
     let window = |given: &[(&str, Value)]| {
-        let knobs = knob::resolve("mdbx", MDBX.knobs(), &settings(given)).unwrap();
+        let knobs = parameter::resolve("mdbx", MDBX.knobs(), &settings(given)).unwrap();
         let promise = MDBX.promise_with(Durability::Async, &knobs).unwrap();
         promise.window.unwrap()
     };

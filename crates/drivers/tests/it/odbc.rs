@@ -11,7 +11,8 @@ use crate::support::{
 use std::path::Path;
 use trueput_drivers::Odbc;
 use trueput_engine::{
-    Datum, Dialect, Durability, Engine, Mode, Resolved, Value, conformance, isolation, knob, secret,
+    Datum, Dialect, Durability, Engine, Mode, ParameterValues, Value, conformance, isolation,
+    parameter, secret,
 };
 
 static ODBC: Odbc = Odbc::new();
@@ -50,7 +51,7 @@ const SQLITE: Sample = Sample {
 fn keeps_the_contract(origin: &Origin, isolation: &str) {
     let engine = ODBC.at(Path::new(origin.source())).unwrap();
     let given = settings(&[("isolation", isolation.into())]);
-    let knobs = knob::resolve("odbc", engine.knobs(), &given).unwrap();
+    let knobs = parameter::resolve("odbc", engine.knobs(), &given).unwrap();
     let mut levels = 0;
     for level in Durability::ALL {
         if engine.promise(level).is_none() || !origin.is_set_for(level) {
@@ -72,7 +73,7 @@ fn keeps_the_contract(origin: &Origin, isolation: &str) {
 }
 
 /// No anomaly occurs that the isolation stated proscribes.
-fn is_isolated_as_stated(engine: &dyn Engine, level: Durability, knobs: &Resolved) {
+fn is_isolated_as_stated(engine: &dyn Engine, level: Durability, knobs: &ParameterValues) {
     let folder = tempfile::tempdir().unwrap();
     let report = isolation::observe(engine, folder.path(), level, knobs);
     let checks = report.checks();
@@ -280,7 +281,7 @@ fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
     let why = at("iris").unwrap_err().to_string();
     assert!(why.contains("TRUEPUT_DIALECT=iris"), "{why}");
     let given = settings(&[("dialect", "iris".into())]);
-    let knobs = knob::resolve("odbc", sqlite.knobs(), &given).unwrap();
+    let knobs = parameter::resolve("odbc", sqlite.knobs(), &given).unwrap();
     assert!(sqlite.promise_with(Durability::Sync, &knobs).is_err());
 }
 

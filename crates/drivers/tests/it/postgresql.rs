@@ -8,7 +8,8 @@ use crate::support::{
 use std::path::Path;
 use trueput_drivers::Postgresql;
 use trueput_engine::{
-    Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance, knob, secret,
+    Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance, parameter,
+    secret,
 };
 
 static ENGINE: Postgresql = Postgresql::new();
@@ -335,7 +336,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
     );
     // Another folder is another database, and this one is at work.
     drop(database);
-    let knobs = knob::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
+    let knobs = parameter::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
     let checks = conformance::run(&*users, folder.path(), Durability::Sync, &knobs);
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
     assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
@@ -385,7 +386,7 @@ fn a_user_with_rights_on_his_database_alone_is_served() {
         .unwrap();
     assert!(users.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
-    let knobs = knob::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
+    let knobs = parameter::resolve("postgresql", users.knobs(), &Default::default()).unwrap();
     let checks = conformance::run(&*users, folder.path(), Durability::Sync, &knobs);
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
     assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");

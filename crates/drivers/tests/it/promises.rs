@@ -1,7 +1,7 @@
 //! What the drivers promise is what their settings make of it. No library is needed.
 
 use crate::support::{open, settings};
-use trueput_engine::{CacheKnob, Durability, Engine, Error, Promise, Result, Value, knob};
+use trueput_engine::{CacheKnob, Durability, Engine, Error, Promise, Result, Value, parameter};
 
 fn engine(name: &str) -> &'static dyn Engine {
     let mut all = trueput_drivers::registry().iter();
@@ -11,7 +11,7 @@ fn engine(name: &str) -> &'static dyn Engine {
 /// The promise of an engine with some knobs turned.
 fn turned(name: &str, level: Durability, given: &[(&str, Value)]) -> Result<Promise> {
     let engine = engine(name);
-    let knobs = knob::resolve(name, engine.knobs(), &settings(given)).unwrap();
+    let knobs = parameter::resolve(name, engine.knobs(), &settings(given)).unwrap();
     engine.promise_with(level, &knobs)
 }
 
@@ -195,7 +195,7 @@ fn tokudb_says_when_its_log_is_flushed() {
 
 /// The knob that sizes an engine's cache, with the knobs' defaults.
 fn cache_knob(engine: &dyn Engine) -> std::result::Result<CacheKnob, &'static str> {
-    let defaults = knob::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
+    let defaults = parameter::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
     engine.cache_knob(&defaults)
 }
 
@@ -210,8 +210,9 @@ fn every_engine_with_a_cache_of_its_own_takes_a_size_for_it() {
         };
         for bytes in [32_u64 << 20, 256 << 20] {
             let given = settings(&[(cache.name, cache.value(bytes))]);
-            let knobs = knob::resolve(name, engine.knobs(), &given).unwrap();
-            assert_eq!(cache.size_bytes(&knobs), bytes, "{name}");
+            let knobs = parameter::resolve(name, engine.knobs(), &given).unwrap();
+            let sized = engine.cache_knob(&knobs).unwrap();
+            assert_eq!(sized.size_bytes, bytes, "{name}");
         }
     }
     assert_eq!(without, ["null", "lmdb", "mdbx", "odbc"]);
@@ -221,7 +222,7 @@ fn every_engine_with_a_cache_of_its_own_takes_a_size_for_it() {
 fn a_cache_of_blocks_follows_the_size_of_a_block() {
     let gtm = engine("gtm");
     let of = |given: &[(&str, Value)]| {
-        gtm.cache_knob(&knob::resolve("gtm", gtm.knobs(), &settings(given)).unwrap())
+        gtm.cache_knob(&parameter::resolve("gtm", gtm.knobs(), &settings(given)).unwrap())
     };
     let value = |given| of(given).unwrap().value(64 << 20);
     assert_eq!(value(&[]), Value::Integer(16_384));

@@ -4,7 +4,9 @@ use crate::crash::{CRASH_COMMITS, crash};
 use crate::support::{self, get, observe, open, read, write};
 use std::time::{Duration, Instant};
 use trueput_drivers::Sqlite;
-use trueput_engine::{Database, Durability, Engine, Error, Happening, Mode, OpenSpec, Value, knob};
+use trueput_engine::{
+    Database, Durability, Engine, Error, Happening, Mode, OpenSpec, Value, parameter,
+};
 
 static SQLITE: Sqlite = Sqlite::new();
 
@@ -83,7 +85,7 @@ fn the_promise_names_what_the_knobs_make_of_it() {
         let given = given
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
-        trueput_engine::knob::resolve("sqlite", SQLITE.knobs(), &given.collect()).unwrap()
+        trueput_engine::parameter::resolve("sqlite", SQLITE.knobs(), &given.collect()).unwrap()
     };
     for level in Durability::ALL {
         let with_defaults = SQLITE.promise_with(level, &knobs(&[])).ok();
@@ -315,7 +317,7 @@ fn checkpoints_and_logs_that_begin_anew_are_seen_from_outside() {
     // A rollback journal has neither.
     let folder = tempfile::tempdir().unwrap();
     let given = support::settings(&[("journal_mode", "delete".into())]);
-    let knobs = knob::resolve("sqlite", SQLITE.knobs(), &given).unwrap();
+    let knobs = parameter::resolve("sqlite", SQLITE.knobs(), &given).unwrap();
     let spec = OpenSpec {
         directory: folder.path(),
         durability: Durability::Sync,

@@ -14,7 +14,7 @@ mod sessions;
 pub(crate) mod support;
 mod transactions;
 
-use crate::{Capabilities, Database, Durability, Engine, OpenSpec, Resolved};
+use crate::{Capabilities, Database, Durability, Engine, OpenSpec, ParameterValues};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use support::{At, Fault, Outcome, RETRY_LIMIT, guarded};
@@ -37,7 +37,7 @@ pub fn run(
     engine: &dyn Engine,
     directory: &Path,
     durability: Durability,
-    knobs: &Resolved,
+    knobs: &ParameterValues,
 ) -> Vec<Check> {
     let described = guarded(|| Ok((engine.capabilities(), engine.promise(durability).is_some())));
     let (capabilities, offered) = match described {
@@ -106,7 +106,7 @@ struct Subject<'a> {
     engine: &'a dyn Engine,
     folder: PathBuf,
     durability: Durability,
-    knobs: &'a Resolved,
+    knobs: &'a ParameterValues,
     capabilities: Capabilities,
 }
 

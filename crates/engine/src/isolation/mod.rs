@@ -10,7 +10,9 @@ mod anomalies;
 mod schedule;
 
 use crate::conformance::support::{At, Fault, Outcome, Record, guarded, read, store};
-use crate::{Database, Durability, Engine, Isolation, Kind, OpenSpec, Phenomenon, Resolved, Value};
+use crate::{
+    Database, Durability, Engine, Isolation, Kind, OpenSpec, ParameterValues, Phenomenon, Value,
+};
 use anomalies::Anomaly;
 use schedule::{By, Key, Scheduler, TRANSACTIONS};
 use std::fmt;
@@ -172,7 +174,7 @@ pub fn observe(
     engine: &dyn Engine,
     directory: &Path,
     durability: Durability,
-    knobs: &Resolved,
+    knobs: &ParameterValues,
 ) -> Report {
     let stated = engine.isolation(knobs);
     if !engine.capabilities().retains_data {

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor,
 };
 
 /// What is wrong with an engine.
@@ -149,11 +150,11 @@ impl Engine for Broken {
         Some(promise)
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
         Reference.isolation(knobs)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         Reference.knobs()
     }
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor,
 };
 
 /// What is missing between transactions.
@@ -54,11 +55,11 @@ impl Engine for Weak {
         Reference.promise(durability)
     }
 
-    fn isolation(&self, _: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, _: &ParameterValues) -> Option<Isolation> {
         self.1
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         &[]
     }
 

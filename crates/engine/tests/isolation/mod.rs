@@ -4,7 +4,7 @@ use crate::broken::weak::{Weak, Weakness};
 use crate::broken::{Broken, Fault};
 use trueput_engine::isolation::{Observed, Report, observe};
 use trueput_engine::reference::Reference;
-use trueput_engine::{Durability, Engine, Isolation, Null, Phenomenon, Resolved};
+use trueput_engine::{Durability, Engine, Isolation, Null, ParameterValues, Phenomenon};
 
 fn run(engine: &dyn Engine) -> Report {
     let folder = tempfile::tempdir().unwrap();
@@ -12,7 +12,7 @@ fn run(engine: &dyn Engine) -> Report {
         engine,
         folder.path(),
         Durability::None,
-        &Resolved::default(),
+        &ParameterValues::default(),
     )
 }
 

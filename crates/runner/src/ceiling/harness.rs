@@ -4,7 +4,7 @@ use super::rate;
 use crate::meter::{ClockMeter, Lane, Stage};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use trueput_engine::{Durability, Engine, Mode, Null, OpenSpec, Resolved};
+use trueput_engine::{Durability, Engine, Mode, Null, OpenSpec, ParameterValues};
 use trueput_workloads::Meter;
 
 /// Measures look-ups, each counted and timed as a worker's are, on so many threads; 0 where even
@@ -13,7 +13,7 @@ pub(super) fn measure(threads: u32) -> f64 {
     let opened = Null.open(&OpenSpec {
         directory: Path::new("."),
         durability: Durability::None,
-        knobs: &Resolved::default(),
+        knobs: &ParameterValues::default(),
         sessions: threads,
     });
     let Ok(database) = opened else {

@@ -421,7 +421,7 @@ mod tests {
     use crate::host::tree::members;
     use std::cell::Cell;
     use std::os::unix::fs::PermissionsExt;
-    use trueput_engine::{Durability, Error, Resolved, Result};
+    use trueput_engine::{Durability, Error, ParameterValues, Result};
 
     /// A server that is a shell script: it is ready once the file `ready` is there.
     struct Script {
@@ -496,7 +496,7 @@ mod tests {
         let spec = OpenSpec {
             directory: folder,
             durability: Durability::Sync,
-            knobs: &Resolved::default(),
+            knobs: &ParameterValues::default(),
             sessions: 1,
         };
         let site = Site {

@@ -1,8 +1,8 @@
 //! One size for the caches of all engines, each by its own knob.
 
 use super::{Error, Expansion, Rival};
-use trueput_engine::knob::resolve;
-use trueput_engine::{CacheKnob, Engine, Resolved};
+use trueput_engine::parameter::resolve;
+use trueput_engine::{CacheKnob, Engine, ParameterValues};
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
 
@@ -98,14 +98,22 @@ impl Expansion<'_> {
 }
 
 /// What sizes an engine's cache, for somebody whose memory limit killed it.
-pub(crate) fn advice(engine: &dyn Engine, knobs: &Resolved, workers: u32, limit: u64) -> String {
+pub(crate) fn advice(
+    engine: &dyn Engine,
+    knobs: &ParameterValues,
+    workers: u32,
+    limit: u64,
+) -> String {
     let name = engine.info().name;
     let knob = match engine.cache_knob(knobs) {
         Ok(knob) => knob,
         Err(why) => return format!("{name} {why}: it needs a larger --memory"),
     };
-    let CacheKnob { name: of, .. } = knob;
-    let size = knob.size_bytes(knobs);
+    let CacheKnob {
+        name: of,
+        size_bytes: size,
+        ..
+    } = knob;
     let copies = if knob.per_session {
         u64::from(workers)
     } else {

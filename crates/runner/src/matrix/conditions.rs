@@ -6,7 +6,7 @@ use crate::host::placement;
 use crate::log_place::{LOG, LOG_DIRECTORY};
 use crate::round::rounds;
 use trueput_engine::Engine;
-use trueput_engine::knob::resolve;
+use trueput_engine::parameter::resolve;
 use trueput_record::conditions::Arrival;
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;

@@ -4,7 +4,7 @@ use super::{Error, Expansion};
 use crate::bind::{check_fit, in_words};
 use crate::host::filesystem::{self, Lacking};
 use crate::host::placement;
-use trueput_engine::knob::resolve;
+use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine};
 use trueput_record::TrialSpec;
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep, Step};

@@ -61,15 +61,15 @@ impl Engine for Described {
         })
     }
 
-    fn isolation(&self, _: &Resolved) -> Option<trueput_engine::Isolation> {
+    fn isolation(&self, _: &ParameterValues) -> Option<trueput_engine::Isolation> {
         None
     }
 
-    fn knobs(&self) -> &'static [Knob] {
-        &[Knob {
+    fn knobs(&self) -> &'static [Parameter] {
+        &[Parameter {
             name: "map_size",
             summary: "",
-            gives_up: "",
+            cost: "",
             kind: Kind::Bytes {
                 default: 1 << 30,
                 min: 1 << 20,
@@ -79,7 +79,7 @@ impl Engine for Described {
         }]
     }
 
-    fn check_transactions(&self, _: &Resolved) -> trueput_engine::Result<()> {
+    fn check_transactions(&self, _: &ParameterValues) -> trueput_engine::Result<()> {
         match self.keeps_apart {
             true => Ok(()),
             false => Err(trueput_engine::Error::Unsupported(format!(
@@ -94,16 +94,16 @@ impl Engine for Described {
     }
 }
 
-const fn whole(name: &'static str, default: i64) -> Knob {
+const fn whole(name: &'static str, default: i64) -> Parameter {
     let kind = Kind::Integer {
         default,
         min: 1,
         max: i64::MAX,
     };
-    Knob {
+    Parameter {
         name,
         summary: "",
-        gives_up: "",
+        cost: "",
         kind,
         unit: "",
     }
@@ -122,12 +122,12 @@ impl Workload for Ranged {
         }
     }
 
-    fn settings(&self) -> &'static [Knob] {
-        const SETTINGS: &[Knob] = &[whole("start", 1), whole("finish", 100)];
+    fn settings(&self) -> &'static [Parameter] {
+        const SETTINGS: &[Parameter] = &[whole("start", 1), whole("finish", 100)];
         SETTINGS
     }
 
-    fn job(&self, settings: &Resolved, _: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, String> {
         let (start, finish) = (settings.integer("start"), settings.integer("finish"));
         if start <= finish {
             Ok(Box::new(Unrun))

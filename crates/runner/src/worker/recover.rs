@@ -57,7 +57,7 @@ fn put_and_delete(session: &mut dyn Session) -> Result<(), Error> {
 mod tests {
     use super::*;
     use trueput_engine::reference::Reference;
-    use trueput_engine::{Durability, Engine, KeyRange, OpenSpec, Resolved};
+    use trueput_engine::{Durability, Engine, KeyRange, OpenSpec, ParameterValues};
 
     #[test]
     fn the_first_transaction_leaves_nothing_behind() {
@@ -66,7 +66,7 @@ mod tests {
             .open(&OpenSpec {
                 directory: folder.path(),
                 durability: Durability::None,
-                knobs: &Resolved::default(),
+                knobs: &ParameterValues::default(),
                 sessions: 1,
             })
             .unwrap();

@@ -7,7 +7,8 @@ use std::os::unix::fs::FileExt;
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Knob, Mode, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value, ValueVisitor,
+    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor,
 };
 
 /// The reference engine, with a promise that it keeps by a log of its own, or breaks.
@@ -42,11 +43,11 @@ impl Engine for Keeper {
         })
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
         Reference.isolation(knobs)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         &[]
     }
 

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Info, Isolation, KeyRange, Kind,
-    Knob, Mode, Null, OpenSpec, Promise, RecordVisitor, Resolved, Result, Session, Value,
-    ValueVisitor,
+    Mode, Null, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session,
+    Value, ValueVisitor,
 };
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, VerifyLevel};
@@ -64,11 +64,11 @@ impl Engine for Toy {
         Null.promise(durability)
     }
 
-    fn isolation(&self, knobs: &Resolved) -> Option<Isolation> {
+    fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
         Null.isolation(knobs)
     }
 
-    fn knobs(&self) -> &'static [Knob] {
+    fn knobs(&self) -> &'static [Parameter] {
         &[]
     }
 
@@ -176,11 +176,11 @@ impl Session for ToySession<'_> {
 /// A workload whose setting `act` says what its workers do.
 pub struct Play;
 
-const SETTINGS: &[Knob] = &[
-    Knob {
+const SETTINGS: &[Parameter] = &[
+    Parameter {
         name: "act",
         summary: "What the workers do.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Choice {
             default: "store",
             choices: &[
@@ -190,10 +190,10 @@ const SETTINGS: &[Knob] = &[
         },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "pause_ms",
         summary: "Wait after each operation.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer {
             default: 0,
             min: 0,
@@ -201,10 +201,10 @@ const SETTINGS: &[Knob] = &[
         },
         unit: "ms",
     },
-    Knob {
+    Parameter {
         name: "bytes",
         summary: "Expected size of the database.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer {
             default: 1,
             min: 0,
@@ -227,13 +227,13 @@ impl Workload for Play {
         }
     }
 
-    fn settings(&self) -> &'static [Knob] {
+    fn settings(&self) -> &'static [Parameter] {
         SETTINGS
     }
 
     fn job(
         &self,
-        settings: &Resolved,
+        settings: &ParameterValues,
         _conditions: &Conditions,
     ) -> std::result::Result<Box<dyn Job>, String> {
         Ok(Box::new(Act {

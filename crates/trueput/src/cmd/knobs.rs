@@ -7,7 +7,7 @@ use crate::{output, table};
 use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
-use trueput_engine::Knob;
+use trueput_engine::Parameter;
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Knob], Failure> {
+fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Parameter], Failure> {
     if let Ok(engine) = registry.engine(owner) {
         return Ok(engine.knobs());
     }
@@ -66,13 +66,13 @@ fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Knob], Failure
 }
 
 /// An entry per knob.
-pub fn table(knobs: &[Knob]) -> String {
+pub fn table(knobs: &[Parameter]) -> String {
     let listed: Vec<_> = knobs.iter().map(entry).collect();
     table::entries(["name", "default", "unit", "range"], &listed, list_width())
 }
 
-fn entry(knob: &Knob) -> Entry<4> {
-    let cost = match knob.gives_up {
+fn entry(knob: &Parameter) -> Entry<4> {
+    let cost = match knob.cost {
         "" => "nothing",
         cost => cost,
     };
@@ -88,15 +88,15 @@ fn entry(knob: &Knob) -> Entry<4> {
 }
 
 /// The same as JSON.
-pub fn described(knobs: &[Knob]) -> serde_json::Value {
-    let describe = |knob: &Knob| {
+pub fn described(knobs: &[Parameter]) -> serde_json::Value {
+    let describe = |knob: &Parameter| {
         json!({
             "name": knob.name,
             "default": knob.kind.default_value(),
             "range": knob.kind.range(),
             "unit": knob.unit,
             "summary": knob.summary,
-            "gives_up": knob.gives_up,
+            "gives_up": knob.cost,
         })
     };
     knobs.iter().map(describe).collect()

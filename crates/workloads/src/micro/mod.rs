@@ -25,7 +25,7 @@ use problem::{Problem, Test};
 use settings::SETTINGS;
 use std::sync::OnceLock;
 use track::{Sample, Table};
-use trueput_engine::{Capabilities, Knob, Resolved};
+use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
@@ -44,7 +44,7 @@ impl Workload for Micro {
         }
     }
 
-    fn settings(&self) -> &'static [Knob] {
+    fn settings(&self) -> &'static [Parameter] {
         SETTINGS
     }
 
@@ -52,7 +52,7 @@ impl Workload for Micro {
         settings::check_given(given)
     }
 
-    fn has_end(&self, settings: &Resolved, conditions: &Conditions) -> bool {
+    fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
         let test = settings.text("test");
         let does_each_once = test.starts_with("fill-") || test.starts_with("delete-");
         let has_others = test.starts_with("read-while-")
@@ -62,7 +62,11 @@ impl Workload for Micro {
         is_counted || does_each_once || (conditions.rate.is_none() && !has_others)
     }
 
-    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(MicroJob {
             problem: Problem::new(settings, conditions)?,
             values: OnceLock::new(),

@@ -8,7 +8,7 @@ use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::{Error, Volume};
 use std::ops::Range;
-use trueput_engine::Resolved;
+use trueput_engine::ParameterValues;
 use trueput_record::Conditions;
 
 /// Records per transaction of the load, and of fill-batch.
@@ -99,7 +99,7 @@ impl Problem {
     ///
     /// # Errors
     /// A sentence, where they do not go together or not with the conditions.
-    pub(super) fn new(settings: &Resolved, conditions: &Conditions) -> Result<Self, String> {
+    pub(super) fn new(settings: &ParameterValues, conditions: &Conditions) -> Result<Self, String> {
         let name = settings.text("test");
         let test = test(name, settings)?;
         let key_bytes = length(settings, "key_bytes");
@@ -144,7 +144,7 @@ impl Problem {
     fn check_count(
         &self,
         name: &str,
-        settings: &Resolved,
+        settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<(), String> {
         let operations = settings.unsigned("operations");
@@ -192,7 +192,7 @@ impl Problem {
     fn check_beside(
         &self,
         name: &str,
-        settings: &Resolved,
+        settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<(), String> {
         if self.writers == 0 && self.scanners == 0 {
@@ -216,7 +216,7 @@ impl Problem {
         Ok(())
     }
 
-    fn check_choice(&self, name: &str, settings: &Resolved) -> Result<(), String> {
+    fn check_choice(&self, name: &str, settings: &ParameterValues) -> Result<(), String> {
         let distribution = settings.text("distribution");
         let chooses = !matches!(
             self.test,
@@ -427,11 +427,11 @@ impl Problem {
     }
 }
 
-fn length(settings: &Resolved, name: &str) -> usize {
+fn length(settings: &ParameterValues, name: &str) -> usize {
     usize::try_from(settings.unsigned(name)).unwrap_or(usize::MAX)
 }
 
-fn test(name: &str, settings: &Resolved) -> Result<Test, String> {
+fn test(name: &str, settings: &ParameterValues) -> Result<Test, String> {
     let mix = Mix {
         update: settings.unsigned("update_percent"),
         insert: settings.unsigned("insert_percent"),
@@ -470,7 +470,7 @@ fn test(name: &str, settings: &Resolved) -> Result<Test, String> {
     })
 }
 
-fn records(settings: &Resolved, record_bytes: u64) -> Result<u64, String> {
+fn records(settings: &ParameterValues, record_bytes: u64) -> Result<u64, String> {
     match settings.unsigned("size") {
         0 => Ok(settings.unsigned("records")),
         size if size < record_bytes => Err(format!(
@@ -493,7 +493,7 @@ fn distribution(name: &str, records: u64) -> Distribution {
     }
 }
 
-fn operations(settings: &Resolved, conditions: &Conditions, records: u64) -> Option<u64> {
+fn operations(settings: &ParameterValues, conditions: &Conditions, records: u64) -> Option<u64> {
     match settings.unsigned("operations") {
         0 => conditions.duration_s.is_none().then_some(records),
         given => Some(given),

@@ -3,7 +3,7 @@
 use crate::IneffectiveSetting;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
 use crate::generate::value::MIN_VALUE_BYTES;
-use trueput_engine::{Kind, Knob};
+use trueput_engine::{Kind, Parameter};
 use trueput_record::Value;
 use trueput_record::plan::Dimensions;
 
@@ -33,25 +33,29 @@ const fn number(
     summary: &'static str,
     unit: &'static str,
     [default, min, max]: [i64; 3],
-) -> Knob {
-    Knob {
+) -> Parameter {
+    Parameter {
         name,
         summary,
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer { default, min, max },
         unit,
     }
 }
 
-const fn percent(name: &'static str, summary: &'static str) -> Knob {
+const fn percent(name: &'static str, summary: &'static str) -> Parameter {
     number(name, summary, "%", [0, 0, 100])
 }
 
-const fn bytes(name: &'static str, summary: &'static str, [default, min, max]: [u64; 3]) -> Knob {
-    Knob {
+const fn bytes(
+    name: &'static str,
+    summary: &'static str,
+    [default, min, max]: [u64; 3],
+) -> Parameter {
+    Parameter {
         name,
         summary,
-        gives_up: "",
+        cost: "",
         kind: Kind::Bytes { default, min, max },
         unit: "bytes",
     }
@@ -62,17 +66,17 @@ const fn choice(
     summary: &'static str,
     default: &'static str,
     choices: &'static [&'static str],
-) -> Knob {
-    Knob {
+) -> Parameter {
+    Parameter {
         name,
         summary,
-        gives_up: "",
+        cost: "",
         kind: Kind::Choice { default, choices },
         unit: "",
     }
 }
 
-pub(super) const SETTINGS: &[Knob] = &[
+pub(super) const SETTINGS: &[Parameter] = &[
     choice("test", "The test to run.", "read-random", TESTS),
     number(
         "records",

@@ -23,7 +23,7 @@ pub use problem::used_block;
 use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
 use codec::{Integers, Words};
 use problem::{Commit, Keys, Problem};
-use trueput_engine::{Kind, Knob, Resolved};
+use trueput_engine::{Kind, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
 
@@ -47,11 +47,11 @@ enum Snapshot {
     Start,
 }
 
-const SETTINGS: &[Knob] = &[
-    Knob {
+const SETTINGS: &[Parameter] = &[
+    Parameter {
         name: "start",
         summary: "First number of the range.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer {
             default: 1,
             min: 1,
@@ -59,10 +59,10 @@ const SETTINGS: &[Knob] = &[
         },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "finish",
         summary: "Last number of the range.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer {
             default: 100_000,
             min: 1,
@@ -70,11 +70,11 @@ const SETTINGS: &[Knob] = &[
         },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "block",
         summary: "Numbers that a worker claims at a time; 0, or more than its share: an equal \
                   share for each worker.",
-        gives_up: "large blocks leave workers idle at the end",
+        cost: "large blocks leave workers idle at the end",
         kind: Kind::Integer {
             default: 0,
             min: 0,
@@ -82,32 +82,32 @@ const SETTINGS: &[Knob] = &[
         },
         unit: "starts",
     },
-    Knob {
+    Parameter {
         name: "commit",
         summary: "What one transaction covers: one update, all updates of one number, or a whole \
                   block.",
-        gives_up: "comparison with results of the other granularities; a crash loses more work",
+        cost: "comparison with results of the other granularities; a crash loses more work",
         kind: Kind::Choice {
             default: "per-store",
             choices: &["per-store", "per-start", "per-block"],
         },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "keys",
         summary: "How numbers and step counts are stored: as big-endian integers, or with each \
                   digit as a word.",
-        gives_up: "words make keys of 30 to 120 bytes",
+        cost: "words make keys of 30 to 120 bytes",
         kind: Kind::Choice {
             default: "integers",
             choices: &["integers", "words"],
         },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "snapshot",
         summary: "What one read transaction covers: one look-up, or all look-ups of one number.",
-        gives_up: "a longer snapshot keeps the engine from reusing space meanwhile",
+        cost: "a longer snapshot keeps the engine from reusing space meanwhile",
         kind: Kind::Choice {
             default: "get",
             choices: &["get", "start"],
@@ -131,11 +131,15 @@ impl Workload for ThreeN1 {
         }
     }
 
-    fn settings(&self) -> &'static [Knob] {
+    fn settings(&self) -> &'static [Parameter] {
         SETTINGS
     }
 
-    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
         if conditions.duration_s.is_some() || conditions.warm_up_s > 0.0 {
             return Err(
                 "it ends when its range is done: leave duration and warm_up out, and choose \

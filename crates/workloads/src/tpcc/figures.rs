@@ -130,14 +130,14 @@ fn demands(
 mod tests {
     use super::super::settings::SETTINGS;
     use super::*;
-    use trueput_engine::knob;
+    use trueput_engine::parameter;
     use trueput_record::Conditions;
     use trueput_record::measurement::OperationSummary;
 
     fn settings(pacing: &str, cardinality: &str) -> Settings {
         let given = [("pacing", pacing), ("cardinality", cardinality)];
         let given = given.map(|(name, value)| (name.to_owned(), Value::parse(value)));
-        let resolved = knob::resolve("tpcc", SETTINGS, &given.into()).unwrap();
+        let resolved = parameter::resolve("tpcc", SETTINGS, &given.into()).unwrap();
         Settings::of(&resolved, &Conditions::default()).unwrap()
     }
 

@@ -31,7 +31,7 @@ pub use figures::NOTICE;
 
 use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
 use settings::Settings;
-use trueput_engine::{Capabilities, Dialect, Knob, Resolved};
+use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
 
@@ -56,15 +56,19 @@ impl Workload for Tpcc {
         }
     }
 
-    fn settings(&self) -> &'static [Knob] {
+    fn settings(&self) -> &'static [Parameter] {
         settings::SETTINGS
     }
 
-    fn has_end(&self, settings: &Resolved, conditions: &Conditions) -> bool {
+    fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
         conditions.rate.is_none() || settings.unsigned("transactions") > 0
     }
 
-    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(TpccJob {
             settings: Settings::of(settings, conditions)?,
         }))

@@ -4,7 +4,7 @@ use super::input::Remote;
 use super::rows::Table;
 use super::scale::{Cardinality, Scale};
 use super::store::Store;
-use trueput_engine::{Kind, Knob, Resolved};
+use trueput_engine::{Kind, Parameter, ParameterValues};
 use trueput_record::Conditions;
 
 /// Transactions of all workers where neither they nor a duration are given.
@@ -23,11 +23,11 @@ const fn percent(default: f64) -> Kind {
 }
 
 /// Every setting.
-pub(super) const SETTINGS: &[Knob] = &[
-    Knob {
+pub(super) const SETTINGS: &[Parameter] = &[
+    Parameter {
         name: "warehouses",
         summary: "Number of warehouses, the scale factor. Each has 10 districts.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer {
             default: 1,
             min: 1,
@@ -35,11 +35,11 @@ pub(super) const SETTINGS: &[Knob] = &[
         },
         unit: "warehouses",
     },
-    Knob {
+    Parameter {
         name: "transactions",
         summary: "Transactions of all workers together; 0: until the duration ends, or 10000 if \
                   there is no duration.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer {
             default: 0,
             min: 0,
@@ -47,52 +47,52 @@ pub(super) const SETTINGS: &[Knob] = &[
         },
         unit: "transactions",
     },
-    Knob {
+    Parameter {
         name: "store",
         summary: "How tables are stored. kv: as keys and values. sql: in SQL tables. auto: sql if \
                   the engine supports it, else kv. procedures: sql, with each transaction as a \
                   server function that one round trip calls (PostgreSQL).",
-        gives_up: "",
+        cost: "",
         kind: choice("auto", &["auto", "kv", "sql", "procedures"]),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "pacing",
         summary: "Whether terminals wait as users do. tpc: with the keying and think times of \
                   clauses 5.2.5.2 and 5.2.5.4, and 10 workers per warehouse. none: each \
                   transaction follows the last one at once.",
-        gives_up: "none: the load per warehouse exceeds the specification's; the rate is not tpmC",
+        cost: "none: the load per warehouse exceeds the specification's; the rate is not tpmC",
         kind: choice("none", &["none", "tpc"]),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "cardinality",
         summary: "Part of the specification's items, stock, customers and orders to load.",
-        gives_up: "tenth, hundredth: the working set is smaller than the specification's, and more \
+        cost: "tenth, hundredth: the working set is smaller than the specification's, and more \
                    transactions conflict",
         kind: choice("full", &["full", "tenth", "hundredth"]),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "remote_lines",
         summary: "Percentage of order lines that another warehouse supplies (clause 2.4.1.5).",
-        gives_up: "",
+        cost: "",
         kind: percent(1.0),
         unit: "percent",
     },
-    Knob {
+    Parameter {
         name: "remote_payments",
         summary: "Percentage of payments by customers of another warehouse (clause 2.5.1.2).",
-        gives_up: "",
+        cost: "",
         kind: percent(15.0),
         unit: "percent",
     },
-    Knob {
+    Parameter {
         name: "retry_pause",
         summary: "Maximum pause before a worker retries a transaction after a conflict. The pause \
                   is random; its maximum doubles after each further conflict, up to 100 ms. 0: \
                   retry at once.",
-        gives_up: "more than 0: the worker does nothing while it waits, and conflicting \
+        cost: "more than 0: the worker does nothing while it waits, and conflicting \
                    transactions take longer",
         kind: Kind::Integer {
             default: 0,
@@ -101,11 +101,11 @@ pub(super) const SETTINGS: &[Knob] = &[
         },
         unit: "us",
     },
-    Knob {
+    Parameter {
         name: "prime",
         summary: "Tables that the workers read before the measurement, so that they are in the \
                   cache.",
-        gives_up: "a system that has just started does not have them in the cache",
+        cost: "a system that has just started does not have them in the cache",
         kind: choice(
             "none",
             &["none", "customer", "stock", "customer+stock", "all"],
@@ -131,7 +131,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(resolved: &Resolved, conditions: &Conditions) -> Result<Self, String> {
+    pub(super) fn of(resolved: &ParameterValues, conditions: &Conditions) -> Result<Self, String> {
         let unknown = |name: &str| format!("unknown {name} '{}'", resolved.text(name));
         let cardinality = Cardinality::named(resolved.text("cardinality"))
             .ok_or_else(|| unknown("cardinality"))?;

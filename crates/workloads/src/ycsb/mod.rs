@@ -26,7 +26,7 @@ use kinds::Kinds;
 use properties::Properties;
 use shared::Shared;
 use std::sync::OnceLock;
-use trueput_engine::{Capabilities, Knob, Resolved};
+use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::{Conditions, WorkerKind};
 use worker::Worker;
 
@@ -48,15 +48,19 @@ impl Workload for Ycsb {
         }
     }
 
-    fn settings(&self) -> &'static [Knob] {
+    fn settings(&self) -> &'static [Parameter] {
         settings::SETTINGS
     }
 
-    fn has_end(&self, settings: &Resolved, conditions: &Conditions) -> bool {
+    fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
         conditions.rate.is_none() || settings.unsigned("operationcount") > 0
     }
 
-    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
         let properties = Properties::of(settings, conditions.duration_s.is_some())?;
         Ok(Box::new(YcsbJob {
             kinds: Kinds::of(&properties.proportions),

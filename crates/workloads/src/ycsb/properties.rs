@@ -4,7 +4,7 @@ use super::kinds;
 use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::MIN_VALUE_BYTES;
-use trueput_engine::Resolved;
+use trueput_engine::ParameterValues;
 
 /// Operations where neither a count nor a duration is given: that of YCSB's workload files.
 const DEFAULT_OPERATIONS: u64 = 1_000;
@@ -85,7 +85,7 @@ impl Properties {
     ///
     /// # Errors
     /// One sentence, where they do not go together.
-    pub(super) fn of(settings: &Resolved, has_duration: bool) -> Result<Self, String> {
+    pub(super) fn of(settings: &ParameterValues, has_duration: bool) -> Result<Self, String> {
         let preset = preset(settings.text("workload"));
         let proportions = proportions(settings, &preset)?;
         let records = settings.unsigned("recordcount");
@@ -158,7 +158,7 @@ impl Properties {
 }
 
 /// YCSB's `DiscreteGenerator` divides by the sum; so it need not be 1.
-fn proportions(settings: &Resolved, preset: &Preset) -> Result<[f64; kinds::COUNT], String> {
+fn proportions(settings: &ParameterValues, preset: &Preset) -> Result<[f64; kinds::COUNT], String> {
     let mut proportions = preset.proportions;
     for (proportion, name) in proportions.iter_mut().zip(kinds::PROPORTIONS) {
         *proportion = settings.fraction(name).unwrap_or(*proportion);
@@ -171,7 +171,7 @@ fn proportions(settings: &Resolved, preset: &Preset) -> Result<[f64; kinds::COUN
     Ok(proportions.map(|proportion| proportion / sum))
 }
 
-fn request(settings: &Resolved, preset: &Preset, keyspace: u64) -> Distribution {
+fn request(settings: &ParameterValues, preset: &Preset, keyspace: u64) -> Distribution {
     let fraction = |name| settings.fraction(name).unwrap_or_default();
     let name = match settings.text("requestdistribution") {
         "preset" => preset.request,
@@ -193,7 +193,7 @@ fn request(settings: &Resolved, preset: &Preset, keyspace: u64) -> Distribution 
     }
 }
 
-fn shape(settings: &Resolved) -> Result<Shape, String> {
+fn shape(settings: &ParameterValues) -> Result<Shape, String> {
     let fields = settings.unsigned("fieldcount");
     let (fewest, most) = (
         settings.unsigned("minfieldlength"),

@@ -1,6 +1,6 @@
 //! The settings, named as YCSB's properties, with YCSB's defaults.
 
-use trueput_engine::{Kind, Knob};
+use trueput_engine::{Kind, Parameter};
 
 const fn integer(default: i64, min: i64, max: i64) -> Kind {
     Kind::Integer { default, min, max }
@@ -22,112 +22,112 @@ const fn choice(default: &'static str, choices: &'static [&'static str]) -> Kind
 const MAX_FIELD_BYTES: i64 = 1 << 26;
 
 /// Every setting.
-pub(super) const SETTINGS: &[Knob] = &[
-    Knob {
+pub(super) const SETTINGS: &[Parameter] = &[
+    Parameter {
         name: "workload",
         summary: "YCSB's workload file that gives the other settings their defaults; core: the \
                   defaults of CoreWorkload.",
-        gives_up: "",
+        cost: "",
         kind: choice("a", &["a", "b", "c", "d", "e", "f", "core"]),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "recordcount",
         summary: "Records to load.",
-        gives_up: "",
+        cost: "",
         kind: integer(1000, 1, 1 << 40),
         unit: "records",
     },
-    Knob {
+    Parameter {
         name: "operationcount",
         summary: "Operations of all workers together; 0: until the duration ends, or 1000 if there \
                   is no duration.",
-        gives_up: "",
+        cost: "",
         kind: integer(0, 0, i64::MAX),
         unit: "operations",
     },
-    Knob {
+    Parameter {
         name: "fieldcount",
         summary: "Number of fields in a record.",
-        gives_up: "",
+        cost: "",
         kind: integer(10, 1, 1 << 20),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "fieldlength",
         summary: "Length of a field, or the maximum length if lengths vary.",
-        gives_up: "",
+        cost: "",
         kind: integer(100, 1, MAX_FIELD_BYTES),
         unit: "bytes",
     },
-    Knob {
+    Parameter {
         name: "minfieldlength",
         summary: "Minimum length of a field if lengths vary.",
-        gives_up: "",
+        cost: "",
         kind: integer(1, 1, MAX_FIELD_BYTES),
         unit: "bytes",
     },
-    Knob {
+    Parameter {
         name: "fieldlengthdistribution",
         summary: "Distribution of field lengths.",
-        gives_up: "",
+        cost: "",
         kind: choice("constant", &["constant", "uniform", "zipfian"]),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "readallfields",
         summary: "Whether a read returns all fields or one.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Boolean { default: true },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "writeallfields",
         summary: "Whether an update changes all fields or one. The whole record is written in both \
                   cases.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Boolean { default: false },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "readproportion",
         summary: "Share of reads.",
-        gives_up: "",
+        cost: "",
         kind: share(None),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "updateproportion",
         summary: "Share of updates.",
-        gives_up: "",
+        cost: "",
         kind: share(None),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "insertproportion",
         summary: "Share of inserts.",
-        gives_up: "",
+        cost: "",
         kind: share(None),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "scanproportion",
         summary: "Share of scans.",
-        gives_up: "",
+        cost: "",
         kind: share(None),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "readmodifywriteproportion",
         summary: "Share of read-modify-writes.",
-        gives_up: "",
+        cost: "",
         kind: share(None),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "requestdistribution",
         summary: "Distribution of the records that operations choose.",
-        gives_up: "",
+        cost: "",
         kind: choice(
             "preset",
             &[
@@ -142,24 +142,24 @@ pub(super) const SETTINGS: &[Knob] = &[
         ),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "hotspotdatafraction",
         summary: "With hotspot: the share of records that are hot.",
-        gives_up: "",
+        cost: "",
         kind: share(Some(0.2)),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "hotspotopnfraction",
         summary: "With hotspot: the share of operations that use hot records.",
-        gives_up: "",
+        cost: "",
         kind: share(Some(0.8)),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "exponential.percentile",
         summary: "With exponential: the percentage of operations that use the latest records.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Fraction {
             default: Some(95.0),
             min: 1e-3,
@@ -167,10 +167,10 @@ pub(super) const SETTINGS: &[Knob] = &[
         },
         unit: "percent",
     },
-    Knob {
+    Parameter {
         name: "exponential.frac",
         summary: "With exponential: the share of records that count as the latest.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Fraction {
             default: Some(0.857_142_857_1),
             min: 1e-9,
@@ -178,46 +178,46 @@ pub(super) const SETTINGS: &[Knob] = &[
         },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "minscanlength",
         summary: "Minimum number of records in a scan.",
-        gives_up: "",
+        cost: "",
         kind: integer(1, 1, 1 << 30),
         unit: "records",
     },
-    Knob {
+    Parameter {
         name: "maxscanlength",
         summary: "Maximum number of records in a scan; 0: the value of the workload file.",
-        gives_up: "",
+        cost: "",
         kind: integer(0, 0, 1 << 30),
         unit: "records",
     },
-    Knob {
+    Parameter {
         name: "scanlengthdistribution",
         summary: "Distribution of scan lengths.",
-        gives_up: "",
+        cost: "",
         kind: choice("uniform", &["uniform", "zipfian"]),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "insertorder",
         summary: "Whether keys are hashed, so that records are loaded in random key order, or \
                   ordered.",
-        gives_up: "",
+        cost: "",
         kind: choice("hashed", &["hashed", "ordered"]),
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "zeropadding",
         summary: "Minimum number of digits in a key.",
-        gives_up: "",
+        cost: "",
         kind: integer(1, 0, 996),
         unit: "digits",
     },
-    Knob {
+    Parameter {
         name: "loadbatchsize",
         summary: "Records per transaction of the load. YCSB commits each record.",
-        gives_up: "",
+        cost: "",
         kind: integer(1000, 1, 1_000_000),
         unit: "records",
     },

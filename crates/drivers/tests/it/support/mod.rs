@@ -12,7 +12,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use trueput_engine::{
     Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value,
-    conformance, isolation, knob,
+    conformance, isolation, parameter,
 };
 use trueput_record::Conditions;
 use trueput_runner::host::service::{Server, Site};
@@ -32,7 +32,7 @@ pub fn open(
     durability: Durability,
     given: &[(&str, Value)],
 ) -> Result<Box<dyn Database>> {
-    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
+    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
     engine.open(&OpenSpec {
         directory,
         durability,
@@ -84,7 +84,7 @@ pub fn start(
     given: &[(&str, Value)],
 ) -> Option<Server> {
     let service = engine.service()?;
-    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
+    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
     let site = Site {
         service: &*service,
         spec: &OpenSpec {
@@ -112,7 +112,7 @@ pub fn are_closed_to_others(place: &Path, folders: &[&str]) {
 /// The engine keeps the contract at `durability` with settings other than its defaults.
 pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[(&str, Value)]) {
     let place = Place::of(engine, durability, given);
-    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
+    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
     let checks = conformance::run(engine, place.path(), durability, &knobs);
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
     assert!(!checks.is_empty() && failed.is_empty(), "{failed:?}");
@@ -121,7 +121,7 @@ pub fn keeps_the_contract(engine: &dyn Engine, durability: Durability, given: &[
 /// No anomaly occurs that the isolation which the engine states proscribes, with its default knobs.
 pub fn is_isolated_as_stated(engine: &dyn Engine, durability: Durability) {
     let place = Place::of(engine, durability, &[]);
-    let knobs = knob::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
+    let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(&[])).unwrap();
     let report = isolation::observe(engine, place.path(), durability, &knobs);
     let checks = report.checks();
     let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
@@ -230,7 +230,7 @@ pub fn scans_keep_to_their_bounds(database: &dyn Database) {
 pub fn is_isolated_as_stated_with_every_setting(engine: &dyn Engine) {
     let name = engine.info().name;
     for given in isolation::settings(engine) {
-        let knobs = knob::resolve(name, engine.knobs(), &given).unwrap();
+        let knobs = parameter::resolve(name, engine.knobs(), &given).unwrap();
         let mut levels = Durability::ALL.into_iter().rev();
         let Some(level) = levels.find(|level| engine.promise_with(*level, &knobs).is_ok()) else {
             eprintln!("{name} refuses {given:?}");

@@ -1,7 +1,7 @@
 //! What an engine does by itself is seen from outside, and nothing where it does nothing.
 
 use crate::support::{Place, settings, write};
-use trueput_engine::{Durability, Engine, Happening, OpenSpec, Value, knob};
+use trueput_engine::{Durability, Engine, Happening, OpenSpec, Value, parameter};
 
 /// Bytes of each record that is written.
 const BYTES: usize = 10_000;
@@ -15,7 +15,7 @@ pub fn seen(
     records: u32,
 ) -> [Vec<&'static str>; 3] {
     let place = Place::of(engine, level, given);
-    let knobs = knob::resolve("engine", engine.knobs(), &settings(given)).unwrap();
+    let knobs = parameter::resolve("engine", engine.knobs(), &settings(given)).unwrap();
     let spec = OpenSpec {
         directory: place.path(),
         durability: level,

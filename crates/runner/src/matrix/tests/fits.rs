@@ -22,11 +22,11 @@ impl Workload for Reading {
         }
     }
 
-    fn settings(&self) -> &'static [Knob] {
-        const SETTINGS: &[Knob] = &[Knob {
+    fn settings(&self) -> &'static [Parameter] {
+        const SETTINGS: &[Parameter] = &[Parameter {
             name: "store",
             summary: "",
-            gives_up: "",
+            cost: "",
             kind: Kind::Choice {
                 default: "kv",
                 choices: &["kv", "sql"],
@@ -36,7 +36,7 @@ impl Workload for Reading {
         SETTINGS
     }
 
-    fn job(&self, settings: &Resolved, _: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(ReadingJob {
             speaks_sql: settings.text("store") == "sql",
         }))

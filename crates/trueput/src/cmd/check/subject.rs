@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use std::path::Path;
 use tempfile::TempDir;
-use trueput_engine::knob::resolve;
-use trueput_engine::{Durability, Engine, OpenSpec, Resolved};
+use trueput_engine::parameter::resolve;
+use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues};
 use trueput_record::Conditions;
 use trueput_record::trial::Settings;
 use trueput_runner::host::service::{Server, Site};
@@ -26,7 +26,7 @@ pub struct Installation {
     // It is stopped before its folder is removed.
     _server: Option<Server>,
     folder: TempDir,
-    pub knobs: Resolved,
+    pub knobs: ParameterValues,
 }
 
 impl Installation {
@@ -41,7 +41,7 @@ impl Subject {
     ///
     /// # Errors
     /// [`Failure::Other`] where the driver has no such knob.
-    pub fn knobs(self, settings: &Settings) -> Result<Resolved, Failure> {
+    pub fn knobs(self, settings: &Settings) -> Result<ParameterValues, Failure> {
         resolve(self.engine.info().name, self.engine.knobs(), settings).map_err(Failure::Other)
     }
 
@@ -71,7 +71,7 @@ impl Subject {
     }
 
     /// Starts the server that the engine needs for databases in a folder, where it needs one.
-    fn start(self, directory: &Path, knobs: &Resolved) -> Result<Option<Server>, String> {
+    fn start(self, directory: &Path, knobs: &ParameterValues) -> Result<Option<Server>, String> {
         let Some(service) = self.engine.service() else {
             return Ok(None);
         };

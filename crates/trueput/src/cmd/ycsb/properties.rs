@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use trueput_engine::knob::resolve;
+use trueput_engine::parameter::resolve;
 use trueput_record::Value;
 use trueput_record::plan::{MAX_WORKERS, PlanFile, check_count, check_rate};
 use trueput_record::suggest::did_you_mean;

@@ -16,7 +16,7 @@ use crate::{
     Workload,
 };
 use std::path::{Path, PathBuf};
-use trueput_engine::{Knob, Resolved};
+use trueput_engine::{Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Durability, TrialSpec, WorkerKind};
 
@@ -51,11 +51,15 @@ impl Workload for IoThrash {
         Subject::Storage
     }
 
-    fn settings(&self) -> &'static [Knob] {
+    fn settings(&self) -> &'static [Parameter] {
         settings::SETTINGS
     }
 
-    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
         let direct = settings.boolean("direct");
         for name in ["block_bytes", "journal_bytes"] {
             let bytes = settings.unsigned(name);

@@ -1,13 +1,18 @@
 //! What can be set about `io-thrash`.
 
 use super::super::record::LEAST_BYTES;
-use trueput_engine::{Kind, Knob};
+use trueput_engine::{Kind, Parameter};
 
-const fn knob(name: &'static str, summary: &'static str, kind: Kind, unit: &'static str) -> Knob {
-    Knob {
+const fn knob(
+    name: &'static str,
+    summary: &'static str,
+    kind: Kind,
+    unit: &'static str,
+) -> Parameter {
+    Parameter {
         name,
         summary,
-        gives_up: "",
+        cost: "",
         kind,
         unit,
     }
@@ -25,7 +30,7 @@ const fn number(default: i64, max: i64) -> Kind {
     }
 }
 
-pub(super) const SETTINGS: &[Knob] = &[
+pub(super) const SETTINGS: &[Parameter] = &[
     knob(
         "journal_percent",
         "Percentage of operations that append to the journal.",
@@ -62,10 +67,10 @@ pub(super) const SETTINGS: &[Knob] = &[
         size(64 << 20, 4_096, 1 << 40),
         "bytes",
     ),
-    Knob {
+    Parameter {
         name: "sync_every",
         summary: "Journal records between two flushes of the journal; 0: never flush it.",
-        gives_up: "all but 1: acknowledged records can be lost",
+        cost: "all but 1: acknowledged records can be lost",
         kind: number(100, i64::MAX),
         unit: "records",
     },

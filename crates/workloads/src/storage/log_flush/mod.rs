@@ -17,7 +17,7 @@ use crate::{
 };
 use group::Group;
 use std::sync::OnceLock;
-use trueput_engine::{Knob, Resolved};
+use trueput_engine::{Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Durability, TrialSpec, WorkerKind};
 use writer::Cursor;
@@ -60,11 +60,15 @@ impl Workload for LogFlush {
         Subject::Storage
     }
 
-    fn settings(&self) -> &'static [Knob] {
+    fn settings(&self) -> &'static [Parameter] {
         settings::SETTINGS
     }
 
-    fn job(&self, settings: &Resolved, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(
+        &self,
+        settings: &ParameterValues,
+        conditions: &Conditions,
+    ) -> Result<Box<dyn Job>, String> {
         let flush = settings.text("flush");
         let flush = Flush::named(flush).ok_or_else(|| format!("no flush '{flush}'"))?;
         let bytes = settings.unsigned("bytes");

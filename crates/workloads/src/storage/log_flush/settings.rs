@@ -3,22 +3,22 @@
 use super::super::channel::Flush;
 use super::super::file::Layout;
 use super::record::LEAST_BYTES;
-use trueput_engine::{Kind, Knob};
+use trueput_engine::{Kind, Parameter};
 
 const fn choice(
     name: &'static str,
     summary: &'static str,
-    gives_up: &'static str,
+    cost: &'static str,
     choices: &'static [&'static str],
-) -> Knob {
+) -> Parameter {
     let kind = Kind::Choice {
         default: choices[0],
         choices,
     };
-    Knob {
+    Parameter {
         name,
         summary,
-        gives_up,
+        cost,
         kind,
         unit: "",
     }
@@ -29,18 +29,18 @@ const fn size(
     summary: &'static str,
     default: u64,
     (min, max): (u64, u64),
-) -> Knob {
+) -> Parameter {
     let kind = Kind::Bytes { default, min, max };
-    Knob {
+    Parameter {
         name,
         summary,
-        gives_up: "",
+        cost: "",
         kind,
         unit: "bytes",
     }
 }
 
-pub(super) const SETTINGS: &[Knob] = &[
+pub(super) const SETTINGS: &[Parameter] = &[
     choice(
         "flush",
         "How a commit is made durable.",
@@ -80,18 +80,18 @@ pub(super) const SETTINGS: &[Knob] = &[
         "apart: commits of different logs have no common order",
         &["one", "apart"],
     ),
-    Knob {
+    Parameter {
         name: "group_commit",
         summary: "On one log, one worker flushes for all workers that wait.",
-        gives_up: "off: one flush per commit",
+        cost: "off: one flush per commit",
         kind: Kind::Boolean { default: true },
         unit: "",
     },
-    Knob {
+    Parameter {
         name: "operations",
         summary: "Commits of all workers together; 0: until the duration ends, or 1000 if there is \
                   no duration.",
-        gives_up: "",
+        cost: "",
         kind: Kind::Integer {
             default: 0,
             min: 0,

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Capabilities, Database, Direction, Durability, Engine, Error as EngineError, KeyRange, Mode,
-    OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, knob,
+    OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, parameter,
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
@@ -32,7 +32,7 @@ pub fn job_under(given: &[(&str, &str)], conditions: &Conditions) -> Result<Box<
         .map(|(name, value)| ((*name).to_owned(), Value::parse(value)))
         .collect();
     Micro.job(
-        &knob::resolve("micro", Micro.settings(), &settings)?,
+        &parameter::resolve("micro", Micro.settings(), &settings)?,
         conditions,
     )
 }
@@ -282,7 +282,8 @@ impl Bench {
         given: &[(&str, &str)],
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let knobs = knob::resolve(engine.info().name, engine.knobs(), &Settings::new()).unwrap();
+        let knobs =
+            parameter::resolve(engine.info().name, engine.knobs(), &Settings::new()).unwrap();
         let mut levels = Durability::ALL.into_iter().rev();
         let durability = levels
             .find(|&level| engine.promise(level).is_some())

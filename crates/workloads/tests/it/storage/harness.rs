@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use trueput_engine::{Engine, OpenSpec, Resolved, Storage, knob};
+use trueput_engine::{Engine, OpenSpec, ParameterValues, Storage, parameter};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, Value, VerifyLevel, WorkerKind};
 use trueput_workloads::{
@@ -92,7 +92,7 @@ pub fn job(
             (name.to_owned(), Value::parse(value))
         })
         .collect();
-    let resolved = knob::resolve("it", workload.settings(), &given)?;
+    let resolved = parameter::resolve("it", workload.settings(), &given)?;
     let conditions = Conditions {
         duration_s: trial.units.map(|_| 1.0),
         warm_up_s: trial.warm_up as f64,
@@ -178,7 +178,7 @@ fn open(job: &dyn Job, directory: &Path) -> Box<dyn trueput_engine::Database> {
     let spec = OpenSpec {
         directory,
         durability: job.durability().unwrap(),
-        knobs: &Resolved::default(),
+        knobs: &ParameterValues::default(),
         sessions: 1,
     };
     Storage.open(&spec).unwrap()

@@ -4,7 +4,7 @@ pub use crate::support::failures;
 use crate::support::{self, assert_all_right};
 use trueput_engine::{
     Capabilities, Database, Direction, Durability, Engine, Error as EngineError, KeyRange, Mode,
-    OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, knob,
+    OpenSpec, RecordVisitor, Result as EngineResult, Session, Value, ValueVisitor, parameter,
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
@@ -28,7 +28,7 @@ pub fn settings(given: &[(&str, &str)]) -> Settings {
 
 pub fn job(given: &[(&str, &str)]) -> Result<Box<dyn Job>, String> {
     ThreeN1.job(
-        &knob::resolve("threen1", ThreeN1.settings(), &settings(given))?,
+        &parameter::resolve("threen1", ThreeN1.settings(), &settings(given))?,
         &Conditions::default(),
     )
 }
@@ -166,7 +166,8 @@ impl Bench {
             .into_iter()
             .find(|&level| engine.promise(level).is_some())
             .unwrap();
-        let knobs = knob::resolve(engine.info().name, engine.knobs(), &Settings::new()).unwrap();
+        let knobs =
+            parameter::resolve(engine.info().name, engine.knobs(), &Settings::new()).unwrap();
         let spec = OpenSpec {
             directory: folder.path(),
             durability,

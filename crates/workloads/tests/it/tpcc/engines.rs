@@ -2,7 +2,7 @@
 
 use super::faulty::Fault;
 use super::harness::{Bench, assert_right, engine, failures};
-use trueput_engine::{Durability, Engine, OpenSpec, knob};
+use trueput_engine::{Durability, Engine, OpenSpec, parameter};
 use trueput_record::VerifyLevel;
 use trueput_record::trial::Settings;
 
@@ -66,7 +66,7 @@ pub fn found() -> impl Iterator<Item = &'static dyn Engine> {
     let compiled_in = ["null", "lmdb", "sqlite", "redb", "fjall"];
     let engines = trueput_drivers::registry().iter().copied();
     engines.filter(move |engine| {
-        let knobs = knob::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
+        let knobs = parameter::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
         let capabilities = engine.capabilities();
         !compiled_in.contains(&engine.info().name)
             && engine.service().is_none()
@@ -82,7 +82,7 @@ pub fn found() -> impl Iterator<Item = &'static dyn Engine> {
 /// Whether a database can be made: an engine may need more than its library.
 fn opens(engine: &dyn Engine) -> bool {
     let folder = tempfile::tempdir().unwrap();
-    let knobs = knob::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
+    let knobs = parameter::resolve("engine", engine.knobs(), &Settings::new()).unwrap();
     let level = Durability::ALL
         .into_iter()
         .find(|level| engine.promise(*level).is_some());

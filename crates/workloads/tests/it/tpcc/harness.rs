@@ -3,7 +3,9 @@
 use super::faulty::{Fault, Faulty};
 pub use crate::support::failures;
 use crate::support::{self, assert_all_right};
-use trueput_engine::{Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, knob};
+use trueput_engine::{
+    Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, parameter,
+};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_runner::host::service::{Server, Site};
@@ -22,7 +24,7 @@ pub fn settings(given: &[(&str, &str)]) -> Settings {
 }
 
 pub fn job_under(given: &[(&str, &str)], conditions: &Conditions) -> Result<Box<dyn Job>, String> {
-    let resolved = knob::resolve("tpcc", Tpcc.settings(), &settings(given))?;
+    let resolved = parameter::resolve("tpcc", Tpcc.settings(), &settings(given))?;
     Tpcc.job(&resolved, conditions)
 }
 
@@ -114,7 +116,7 @@ impl Bench {
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let levels = Durability::ALL.into_iter().rev();
-        let knobs = knob::resolve("engine", engine.knobs(), &settings(knobs)).unwrap();
+        let knobs = parameter::resolve("engine", engine.knobs(), &settings(knobs)).unwrap();
         let durability = levels
             .into_iter()
             .find(|level| engine.promise_with(*level, &knobs).is_ok())

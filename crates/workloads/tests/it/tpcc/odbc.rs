@@ -3,7 +3,7 @@
 use super::faulty::Fault;
 use super::harness::{Bench, assert_right, engine, settings};
 use std::path::Path;
-use trueput_engine::{Durability, OpenSpec, knob};
+use trueput_engine::{Durability, OpenSpec, parameter};
 use trueput_record::Conditions;
 use trueput_runner::host::service::{Server, Site};
 use trueput_workloads::tpcc::acid::Suite;
@@ -18,7 +18,7 @@ fn started(name: &str, folder: &Path) -> Option<Server> {
         eprintln!("skipped: {why}");
         return None;
     }
-    let knobs = knob::resolve(name, engine.knobs(), &settings(&[])).unwrap();
+    let knobs = parameter::resolve(name, engine.knobs(), &settings(&[])).unwrap();
     let site = Site {
         service: &*engine.service().unwrap(),
         spec: &OpenSpec {

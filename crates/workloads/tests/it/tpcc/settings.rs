@@ -2,7 +2,7 @@
 
 use super::faulty::Fault;
 use super::harness::{Bench, engine, job, job_under};
-use trueput_engine::{Capabilities, Dialect, Engine, Null, knob};
+use trueput_engine::{Capabilities, Dialect, Engine, Null, parameter};
 use trueput_record::conditions::Rate;
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, WorkerKind};
@@ -123,7 +123,7 @@ fn a_store_that_an_engine_has_not_is_refused_with_the_engine_that_has_it() {
 
 #[test]
 fn leveldb_which_has_no_transactions_says_why_it_cannot() {
-    let none = knob::resolve("leveldb", engine("leveldb").knobs(), &Settings::new()).unwrap();
+    let none = parameter::resolve("leveldb", engine("leveldb").knobs(), &Settings::new()).unwrap();
     let message = engine("leveldb")
         .check_transactions(&none)
         .unwrap_err()

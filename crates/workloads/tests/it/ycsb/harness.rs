@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Capabilities, Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, RecordVisitor,
-    Result as EngineResult, Session, Value, ValueVisitor, knob,
+    Result as EngineResult, Session, Value, ValueVisitor, parameter,
 };
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
@@ -26,7 +26,7 @@ pub fn settings(given: &[(&str, &str)]) -> Settings {
 }
 
 pub fn job_of(given: &Settings, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
-    let resolved = knob::resolve("ycsb", Ycsb.settings(), given)?;
+    let resolved = parameter::resolve("ycsb", Ycsb.settings(), given)?;
     Ycsb.job(&resolved, conditions)
 }
 
@@ -227,7 +227,7 @@ impl Bench {
         let spec = OpenSpec {
             directory: folder.path(),
             durability: Durability::None,
-            knobs: &knob::resolve("reference", Reference.knobs(), &Settings::new()).unwrap(),
+            knobs: &parameter::resolve("reference", Reference.knobs(), &Settings::new()).unwrap(),
             sessions: workers + 2,
         };
         Self {

@@ -1,0 +1,35 @@
+//! The directory of an engine's log, for the engines that can place it apart from the data.
+
+use std::path::{Path, PathBuf};
+use trueput_engine::choices;
+
+/// The name of the subfolder.
+pub(crate) const SUBFOLDER: &str = "log";
+
+choices! {
+    /// The knob `log_directory`.
+    pub(crate) enum LogDirectory {
+        /// The database's folder.
+        Beside = "beside",
+        /// A subfolder of it, where another device can be mounted.
+        Apart = "log",
+    }
+}
+
+impl LogDirectory {
+    /// The name of the log's folder within the database's, where it has one of its own.
+    pub(crate) fn subfolder(self) -> Option<&'static str> {
+        match self {
+            Self::Beside => None,
+            Self::Apart => Some(SUBFOLDER),
+        }
+    }
+
+    /// The log's folder, for a database in `directory`.
+    pub(crate) fn within(self, directory: &Path) -> PathBuf {
+        match self.subfolder() {
+            Some(name) => directory.join(name),
+            None => directory.to_owned(),
+        }
+    }
+}

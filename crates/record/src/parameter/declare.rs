@@ -1,0 +1,327 @@
+//! The macros that declare parameters, and what their expansion calls.
+
+use crate::Value;
+use crate::parameter::PRESET;
+
+/// A type that the field of a declared parameter can have.
+pub trait FromValue: Sized {
+    /// The value as this type; `None` where it is of another type or does not fit.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+macro_rules! whole_numbers {
+    ($($number:ty),+) => {
+        $(impl FromValue for $number {
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    Value::Integer(number) => Self::try_from(*number).ok(),
+                    // What exceeds an i64 is kept as text.
+                    Value::Text(digits) => digits.parse().ok(),
+                    _ => None,
+                }
+            }
+        })+
+    };
+}
+
+whole_numbers!(i32, i64, u8, u16, u32, u64, usize);
+
+impl FromValue for bool {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Boolean(is_on) => Some(*is_on),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for f64 {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Float(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for Option<f64> {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(word) if word == PRESET => Some(None),
+            value => f64::from_value(value).map(Some),
+        }
+    }
+}
+
+/// The one of these words that the value is.
+#[must_use]
+pub fn word_of(value: &Value, words: &[&'static str]) -> Option<&'static str> {
+    match value {
+        Value::Text(text) => words.iter().copied().find(|word| word == text),
+        _ => None,
+    }
+}
+
+/// Declares an enum of the words that a parameter takes: `WORDS` lists them, `word` is the word of a
+/// variant, and the type can stand in a `Choice<…>` of [`parameters!`](crate::parameters).
+///
+/// ```
+/// trueput_record::choices! {
+///     /// Where the log is.
+///     enum LogDirectory {
+///         /// With the data.
+///         Beside = "beside",
+///         /// In a folder of its own.
+///         Apart = "log",
+///     }
+/// }
+/// assert_eq!(LogDirectory::WORDS, ["beside", "log"]);
+/// assert_eq!(LogDirectory::Apart.word(), "log");
+/// ```
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[$meta:meta])*
+        $visible:vis enum $name:ident {
+            $($(#[$about:meta])* $variant:ident = $word:literal),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $visible enum $name {
+            $($(#[$about])* $variant),+
+        }
+
+        impl $name {
+            /// The words, in the order of the variants.
+            $visible const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// Its word.
+            #[must_use]
+            $visible const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+
+        impl $crate::parameter::FromValue for $name {
+            fn from_value(value: &$crate::Value) -> Option<Self> {
+                $crate::parameter::word_of(value, Self::WORDS).and_then(|word| match word {
+                    $($word => Some(Self::$variant),)+
+                    _ => None,
+                })
+            }
+        }
+    };
+}
+
+/// Declares parameters once: as the fields of a typed struct, and as a list of
+/// [`Parameter`](crate::parameter::Parameter)s.
+///
+/// A field's documentation is the parameter's summary. A name that is no Rust identifier follows
+/// `as`. A kind is one of
+///
+/// - `Bytes = 1 GiB in 1 MiB..=1 TiB` (a `u64`)
+/// - `Integer = 5 in 0..=100`, or `in 1..` without an upper limit (a `u64`; `Integer<u32>` is a `u32`)
+/// - `Fraction = 0.9 in 0.0..=1.0` (an `f64`), or `Option<Fraction> in 0.0..=1.0` where another
+///   parameter stands in for the default
+/// - `Boolean = true`
+/// - `Choice = "a" of ["a", "b"]` (a `&'static str`), or `Choice<Mode> = Fast` for an enum of
+///   [`choices!`](crate::choices)
+///
+/// and may be followed by `unit "…"` and `cost "…"`, in this order. A range can name constants, in
+/// parentheses where it is more than a name. A default out of its range does not compile.
+///
+/// The struct has `PARAMETERS`, `Default`, and `From<&ParameterValues>`, which takes the default
+/// where the values have no such parameter.
+///
+/// ```
+/// use trueput_record::parameter::{ParameterValues, resolve};
+///
+/// trueput_record::parameters! {
+///     /// The knobs of an engine.
+///     struct Knobs {
+///         /// Memory for cached pages.
+///         cache_size: Bytes = 1 GiB in 1 MiB..=1 TiB, cost "memory of the host",
+///         /// Sessions.
+///         readers: Integer<u32> = 126 in 1..=65_536, unit "sessions",
+///     }
+/// }
+///
+/// let given = [("cache_size".to_owned(), "2MiB".into())].into();
+/// let values = resolve("toy", Knobs::PARAMETERS, &given)?;
+/// let knobs = Knobs::from(&values);
+/// assert_eq!((knobs.cache_size, knobs.readers), (2 << 20, 126));
+/// # Ok::<_, String>(())
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    // One field after the other is brought to the same shape, which `@emit` then turns into items:
+    // {[documentation] field name} {type, default, kind, how to read it} unit cost
+    (@field $head:tt $done:tt $(#[doc = $doc:literal])+ $field:ident : $($rest:tt)+) => {
+        $crate::parameters!(
+            @kind $head $done {[$($doc)+] $field (stringify!($field))} $($rest)+
+        );
+    };
+    (@field $head:tt $done:tt $(#[doc = $doc:literal])+ $field:ident as $name:literal :
+        $($rest:tt)+) => {
+        $crate::parameters!(@kind $head $done {[$($doc)+] $field ($name)} $($rest)+);
+    };
+
+    (@kind $head:tt $done:tt $field:tt Bytes = $default:tt $default_unit:ident
+        in $min:tt $min_unit:ident ..= $max:tt $max_unit:ident $($rest:tt)*) => {
+        $crate::parameters!(@end $head $done $field {
+            (u64)
+            ($default * $crate::parameter::unit::$default_unit)
+            ($crate::parameter::Kind::Bytes {
+                default: $default * $crate::parameter::unit::$default_unit,
+                min: $min * $crate::parameter::unit::$min_unit,
+                max: $max * $crate::parameter::unit::$max_unit,
+            })
+            ($crate::parameter::FromValue::from_value)
+        } "bytes" $($rest)*);
+    };
+    (@kind $head:tt $done:tt $field:tt Integer = $($rest:tt)+) => {
+        $crate::parameters!(@kind $head $done $field Integer<u64> = $($rest)+);
+    };
+    (@kind $head:tt $done:tt $field:tt Integer<$type:ty> = $default:tt in $min:tt ..= $max:tt
+        $($rest:tt)*) => {
+        $crate::parameters!(@end $head $done $field {
+            ($type)
+            ($default)
+            ({
+                const { assert!($min as i128 >= <$type>::MIN as i128) };
+                const { assert!($max as i128 <= <$type>::MAX as i128) };
+                $crate::parameter::Kind::Integer { default: $default, min: $min, max: $max }
+            })
+            ($crate::parameter::FromValue::from_value)
+        } "" $($rest)*);
+    };
+    (@kind $head:tt $done:tt $field:tt Integer<$type:ty> = $default:tt in $min:tt ..
+        $($rest:tt)*) => {
+        $crate::parameters!(
+            @kind $head $done $field Integer<$type> = $default in $min ..= (i64::MAX) $($rest)*
+        );
+    };
+    (@kind $head:tt $done:tt $field:tt Fraction = $default:tt in $min:tt ..= $max:tt
+        $($rest:tt)*) => {
+        $crate::parameters!(@end $head $done $field {
+            (f64)
+            ($default)
+            ($crate::parameter::Kind::Fraction {
+                default: Some($default),
+                min: $min,
+                max: $max,
+            })
+            ($crate::parameter::FromValue::from_value)
+        } "" $($rest)*);
+    };
+    (@kind $head:tt $done:tt $field:tt Option<Fraction> in $min:tt ..= $max:tt
+        $($rest:tt)*) => {
+        $crate::parameters!(@end $head $done $field {
+            (Option<f64>)
+            (None)
+            ($crate::parameter::Kind::Fraction { default: None, min: $min, max: $max })
+            ($crate::parameter::FromValue::from_value)
+        } "" $($rest)*);
+    };
+    (@kind $head:tt $done:tt $field:tt Boolean = $default:literal $($rest:tt)*) => {
+        $crate::parameters!(@end $head $done $field {
+            (bool)
+            ($default)
+            ($crate::parameter::Kind::Boolean { default: $default })
+            ($crate::parameter::FromValue::from_value)
+        } "" $($rest)*);
+    };
+    (@kind $head:tt $done:tt $field:tt Choice = $default:literal of $words:tt $($rest:tt)*) => {
+        $crate::parameters!(@end $head $done $field {
+            (&'static str)
+            ($default)
+            ($crate::parameter::Kind::Choice { default: $default, choices: &$words })
+            (|value| $crate::parameter::word_of(value, &$words))
+        } "" $($rest)*);
+    };
+    (@kind $head:tt $done:tt $field:tt Choice<$type:ty> = $default:ident $($rest:tt)*) => {
+        $crate::parameters!(@end $head $done $field {
+            ($type)
+            (<$type>::$default)
+            ($crate::parameter::Kind::Choice {
+                default: <$type>::$default.word(),
+                choices: <$type>::WORDS,
+            })
+            ($crate::parameter::FromValue::from_value)
+        } "" $($rest)*);
+    };
+
+    (@end $head:tt [$($done:tt)*] $field:tt $kind:tt $usual:literal
+        $(, unit $unit:literal)? $(, cost $cost:literal)? $(,)?) => {
+        $crate::parameters!(
+            @emit $head $($done)* {$field $kind ([$($unit,)? $usual][0]) ([$($cost,)? ""][0])}
+        );
+    };
+    // Every field begins with its documentation.
+    (@end $head:tt [$($done:tt)*] $field:tt $kind:tt $usual:literal
+        $(, unit $unit:literal)? $(, cost $cost:literal)? , # $($rest:tt)+) => {
+        $crate::parameters!(
+            @field $head
+            [$($done)* {$field $kind ([$($unit,)? $usual][0]) ([$($cost,)? ""][0])}]
+            # $($rest)+
+        );
+    };
+
+    (@emit { $(#[$meta:meta])* $visible:vis struct $struct:ident }
+        $({
+            {[$($doc:literal)+] $field:ident $name:tt}
+            {($type:ty) $default:tt $kind:tt $read:tt}
+            $unit:tt $cost:tt
+        })+) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        $visible struct $struct {
+            $($(#[doc = $doc])+ $visible $field: $type,)+
+        }
+
+        impl $struct {
+            /// Their descriptions, in the order of the fields.
+            $visible const PARAMETERS: &'static [$crate::parameter::Parameter] = &[
+                $($crate::parameter::Parameter {
+                    name: $name,
+                    summary: concat!($($doc),+).trim_ascii(),
+                    cost: $cost,
+                    kind: $kind,
+                    unit: $unit,
+                },)+
+            ];
+        }
+
+        const _: () = {
+            let mut at = 0;
+            while at < $struct::PARAMETERS.len() {
+                let kind = &$struct::PARAMETERS[at].kind;
+                assert!(kind.is_consistent(), "a default is out of its range");
+                at += 1;
+            }
+        };
+
+        impl Default for $struct {
+            fn default() -> Self {
+                Self {
+                    $($field: $default,)+
+                }
+            }
+        }
+
+        impl From<&$crate::parameter::ParameterValues> for $struct {
+            fn from(values: &$crate::parameter::ParameterValues) -> Self {
+                Self {
+                    $($field: values.get($name).and_then($read).unwrap_or($default),)+
+                }
+            }
+        }
+    };
+
+    ($(#[$meta:meta])* $visible:vis struct $struct:ident { $($fields:tt)+ }) => {
+        $crate::parameters!(@field { $(#[$meta])* $visible struct $struct } [] $($fields)+);
+    };
+}

@@ -1,0 +1,152 @@
+//! Unit tests of parameters and of the macros that declare them.
+
+use super::*;
+
+crate::choices! {
+    /// A mode.
+    enum Mode {
+        /// Safe.
+        Slow = "slow",
+        /// Unsafe.
+        Fast = "fast",
+    }
+}
+
+/// The largest level.
+const TOP: i64 = 9;
+
+crate::parameters! {
+    /// The knobs of a toy.
+    struct Toy {
+        /// Memory for pages.
+        cache_size: Bytes = 1 MiB in 1 KiB..=1 GiB,
+        /// How.
+        mode: Choice<Mode> = Slow, cost "safety",
+        /// The last one. It is a number without an
+        /// upper limit.
+        finish: Integer = 1 in 1.., unit "starts",
+        /// From below zero.
+        level: Integer<i32> = (-1) in (-1)..=TOP,
+        /// How much.
+        share: Fraction = 0.5 in 0.0..=1.0, unit "%", cost "the rest",
+        /// How much, or as another parameter says.
+        other_share as "other.share": Option<Fraction> in 0.0..=1.0,
+        /// Whether.
+        flag: Boolean = true,
+        /// Written to the file.
+        page as "page=": Choice = "4096" of ["512", "4096"], unit "bytes",
+    }
+}
+
+fn toy(name: &str, value: impl Into<Value>) -> Result<Toy, String> {
+    let given = [(name.to_owned(), value.into())].into();
+    let values = resolve("toy", Toy::PARAMETERS, &given)?;
+    // What a record keeps is resolved again where the trial is run.
+    let again = resolve("toy", Toy::PARAMETERS, values.as_settings())?;
+    assert_eq!(again, values);
+    Ok(Toy::from(&values))
+}
+
+#[test]
+fn a_plan_that_says_nothing_has_the_defaults() {
+    let values = resolve("toy", Toy::PARAMETERS, &Settings::new()).unwrap();
+    let expected = Toy {
+        cache_size: 1 << 20,
+        mode: Mode::Slow,
+        finish: 1,
+        level: -1,
+        share: 0.5,
+        other_share: None,
+        flag: true,
+        page: "4096",
+    };
+    assert_eq!(Toy::from(&values), expected);
+    assert_eq!(Toy::default(), expected);
+    assert_eq!(Toy::from(&ParameterValues::default()), expected);
+}
+
+#[test]
+fn a_declaration_describes_itself() {
+    let described: Vec<_> = Toy::PARAMETERS
+        .iter()
+        .map(|one| {
+            let words = [one.kind.default_text(), one.kind.range()];
+            format!("{} {} {} {}", one.name, words.join(" "), one.unit, one.cost)
+        })
+        .collect();
+    let expected = [
+        "cache_size 1 MiB 1 KiB to 1 GiB bytes ",
+        "mode slow slow, fast  safety",
+        "finish 1 1 or more starts ",
+        "level -1 -1 to 9  ",
+        "share 0.5 0 to 1 % the rest",
+        "other.share preset 0 to 1  ",
+        "flag on on, off  ",
+        "page= 4096 512, 4096 bytes ",
+    ];
+    assert_eq!(described, expected);
+    let summary = "The last one. It is a number without an upper limit.";
+    assert_eq!(Toy::PARAMETERS[2].summary, summary);
+}
+
+#[test]
+fn given_values_come_as_their_types() {
+    assert_eq!(toy("cache_size", "2MiB").unwrap().cache_size, 2 << 20);
+    assert_eq!(toy("mode", "fast").unwrap().mode, Mode::Fast);
+    assert_eq!(toy("level", 9_i64).unwrap().level, 9);
+    assert!(!toy("flag", false).unwrap().flag);
+    assert_eq!(toy("page=", 512_i64).unwrap().page, "512");
+    assert_eq!(Mode::Fast.word(), Mode::WORDS[1]);
+}
+
+#[test]
+fn a_whole_number_may_be_written_with_an_exponent_and_a_fraction_is_none() {
+    let finish = |text: &str| toy("finish", Value::parse(text)).map(|toy| toy.finish);
+    assert_eq!(finish("1e6"), Ok(1_000_000));
+    for wrong in ["1.5", "1e300", "inf", "nan", "-1e3"] {
+        assert!(finish(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_fraction_may_be_whole_and_without_a_default_another_setting_decides() {
+    let other = |text: &str| toy("other.share", Value::parse(text)).map(|toy| toy.other_share);
+    assert_eq!(other("preset"), Ok(None));
+    assert_eq!(other("1"), Ok(Some(1.0)));
+    assert_eq!(other("0.95"), Ok(Some(0.95)));
+    for wrong in ["1.5", "-0.1", "nan", "half", "on"] {
+        assert!(other(wrong).is_err(), "{wrong}");
+    }
+    assert!(toy("share", "preset").is_err());
+}
+
+#[test]
+fn an_unknown_parameter_names_the_nearest() {
+    let error = toy("cache_sise", 1_i64).unwrap_err();
+    assert!(error.contains("did you mean 'cache_size'"), "{error}");
+}
+
+#[test]
+fn a_value_out_of_range_or_of_the_wrong_type_is_refused_with_the_range() {
+    let far = toy("cache_size", "2TiB").unwrap_err();
+    assert_eq!(far, "toy.cache_size: 2TiB is out of range (1 KiB to 1 GiB)");
+    let odd = toy("mode", "fsat").unwrap_err();
+    assert!(odd.contains("did you mean 'fast'"), "{odd}");
+    assert!(toy("cache_size", true).is_err());
+}
+
+#[test]
+fn a_default_out_of_its_range_is_inconsistent() {
+    let whole = |default| Kind::Integer {
+        default,
+        min: 1,
+        max: 5,
+    };
+    assert!(whole(5).is_consistent() && !whole(6).is_consistent());
+    let share = |default| Kind::Fraction {
+        default,
+        min: 0.0,
+        max: 1.0,
+    };
+    assert!(share(None).is_consistent() && !share(Some(1.5)).is_consistent());
+}

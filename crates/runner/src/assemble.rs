@@ -1,15 +1,16 @@
 //! Puts a trial's measurement together from what its workers handed back.
 
 use crate::execution::Ran;
-use crate::host::placement;
-use crate::host::process::{Cpu, Faults, Memory, Switches};
-use crate::protocol::{Done, Execution, LoadDone, Share, Usage};
+use crate::protocol::{Done, Execution, LoadDone, Share};
 use crate::sampler::{Sample, Served};
 use crate::timeline;
 use hdrhistogram::Histogram;
 use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use trueput_host::placement;
+use trueput_host::process::{Cpu, Faults, Memory, Switches};
+use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
 use trueput_record::measurement::{
     DatabaseSize, LatencySummary, LoadReport, Measurement, OpenLoop, OperationSummary, Resources,
@@ -179,8 +180,12 @@ fn open_loop(
 }
 
 /// What a process loaded and what that used, of its engine's server too where there is one.
-pub(crate) fn load(done: &LoadDone, server: Option<Usage>, database: DatabaseSize) -> LoadReport {
-    let usages: Vec<Usage> = [done.usage].into_iter().chain(server).collect();
+pub(crate) fn load(
+    done: &LoadDone,
+    server: Option<ResourceUsage>,
+    database: DatabaseSize,
+) -> LoadReport {
+    let usages: Vec<ResourceUsage> = [done.usage].into_iter().chain(server).collect();
     LoadReport {
         records: done.records,
         user_bytes: done.user_bytes,
@@ -345,9 +350,9 @@ fn resources(ran: &Ran, total: &Sample) -> Resources {
 }
 
 /// What processes used together, with the highest memory that was seen of them.
-fn used(usages: &[Usage], peak: Memory) -> Resources {
-    let seconds = |of: fn(&Usage) -> f64| usages.iter().map(of).sum();
-    let count = |of: fn(&Usage) -> u64| usages.iter().map(of).sum();
+fn used(usages: &[ResourceUsage], peak: Memory) -> Resources {
+    let seconds = |of: fn(&ResourceUsage) -> f64| usages.iter().map(of).sum();
+    let count = |of: fn(&ResourceUsage) -> u64| usages.iter().map(of).sum();
     Resources {
         user_cpu_s: seconds(|usage| usage.user_cpu_s),
         system_cpu_s: seconds(|usage| usage.system_cpu_s),

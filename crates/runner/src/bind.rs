@@ -2,8 +2,8 @@
 
 use crate::Registry;
 use crate::disk_space::DiskSpace;
-use crate::host::placement;
 use trueput_engine::{Engine, Native, ParameterValues, Storage, parameter, storage};
+use trueput_host::placement;
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{MAX_WORKERS, check_count};
 use trueput_record::{Conditions, Isolation, Promise, TrialSpec, WorkerKind};

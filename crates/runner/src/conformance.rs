@@ -1,16 +1,18 @@
 //! Puts an engine through the conformance suite before anything of it is measured.
 
 use crate::bind::bind;
-use crate::conformance_cache::{ConformanceCache, ConformanceKey, FileState, loaded_files};
+use crate::conformance_cache::{ConformanceCache, ConformanceKey, FileState};
 use crate::context::{Context, Halt};
 use crate::hosting::Hosting;
 use crate::phase::alone;
 use crate::protocol::{Assignment, Part, Report};
-use crate::{Event, Phase, host};
+use crate::{Event, Phase};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
+use trueput_host as host;
+use trueput_host::process::loaded_files;
 use trueput_record::measurement::{Check, Conformance};
 use trueput_record::{TrialSpec, Value};
 

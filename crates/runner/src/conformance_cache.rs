@@ -1,7 +1,6 @@
 //! Conformance that an engine has passed before, remembered for this user. A suite that was passed by
 //! the same program on the same files, with the same level and knobs, need not be run again.
 
-use crate::host::nearest_existing;
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
@@ -10,6 +9,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions, read_dir, remove_dir_all,
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use trueput_host::nearest_existing;
 use trueput_record::measurement::Conformance;
 use trueput_record::trial::Settings;
 
@@ -241,25 +241,6 @@ fn is_of_this_user(metadata: &Metadata) -> bool {
     metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }
 
-/// The files with machine code that a process has mapped, but for this program; `None` where that
-/// cannot be told.
-pub(crate) fn loaded_files(process: &str) -> Option<Vec<PathBuf>> {
-    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
-    let own = std::env::current_exe().ok();
-    let mut files: Vec<PathBuf> = Vec::new();
-    for line in maps.lines() {
-        let mut words = line.split_whitespace();
-        let is_code = words.nth(1).is_some_and(|mode| mode.contains('x'));
-        let path = line.find('/').map(|at| PathBuf::from(&line[at..]));
-        if let Some(path) = path.filter(|path| is_code && Some(path) != own.as_ref())
-            && !files.contains(&path)
-        {
-            files.push(path);
-        }
-    }
-    Some(files)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -441,17 +422,5 @@ mod tests {
                 }
             )
         );
-    }
-
-    #[test]
-    fn the_files_of_a_process_are_libraries_and_not_this_program() {
-        let files = loaded_files("self").unwrap();
-        assert!(
-            files
-                .iter()
-                .any(|file| file.to_string_lossy().contains("libc.so"))
-        );
-        assert!(!files.contains(&std::env::current_exe().unwrap()));
-        assert_eq!(loaded_files("none"), None);
     }
 }

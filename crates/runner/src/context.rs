@@ -1,11 +1,11 @@
 //! What the parts of a run share.
 
 use crate::conformance::ConformanceResult;
-use crate::work_folder::RunArea;
 use crate::{Event, Options, Registry};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use trueput_host::work_folder::RunArea;
 use trueput_record::ceiling::Ceilings;
 
 /// What the parts of a run share.

@@ -1,10 +1,11 @@
 //! How much room on disk trials need: the one estimate by which plans are shown and runs are refused.
 
+use crate::Registry;
 use crate::round::round_key;
-use crate::{Registry, host};
 use std::collections::HashMap;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
+use trueput_host as host;
 use trueput_record::TrialSpec;
 use trueput_record::value::format_bytes;
 use trueput_workloads::Job;

@@ -2,6 +2,7 @@
 
 use crate::disk_space::DiskSpace;
 use std::path::PathBuf;
+use trueput_host::work_folder::WorkFolderError;
 use trueput_record::value::format_bytes;
 
 /// Why a run cannot begin or go on.
@@ -19,13 +20,8 @@ pub enum Error {
         message: String,
     },
     /// The work folder cannot be used.
-    #[error("work folder {path}: {message}")]
-    WorkFolder {
-        /// The folder.
-        path: PathBuf,
-        /// Why not, and what would be right.
-        message: String,
-    },
+    #[error(transparent)]
+    WorkFolder(#[from] WorkFolderError),
     /// The folder for results cannot be used.
     #[error("results folder {path}: {message}")]
     Results {
@@ -72,7 +68,7 @@ impl Error {
         match self {
             Self::NoTrials
             | Self::Trial { .. }
-            | Self::WorkFolder { .. }
+            | Self::WorkFolder(_)
             | Self::Results { .. }
             | Self::NoRoom { .. } => true,
             Self::Record(error) => matches!(

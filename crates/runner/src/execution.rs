@@ -5,9 +5,6 @@ use crate::bind::Bound;
 use crate::context::{Context, Halt};
 use crate::events::Observed;
 use crate::flush_evidence::{Countable, FlushWatch};
-use crate::host::cgroup::MemoryGroup;
-use crate::host::flush_counts::Completed;
-use crate::host::service::kill_server;
 use crate::log_place::log_folder;
 use crate::phase::{TICK, start};
 use crate::process::{GRACE, Heard, Pool};
@@ -17,6 +14,9 @@ use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_engine::Happening;
+use trueput_host::cgroup::MemoryGroup;
+use trueput_host::flush_counts::Completed;
+use trueput_host::service::kill_server;
 use trueput_record::{TrialSpec, WorkerKind};
 
 /// A worker that says nothing for this long is worth a warning. It is not killed: storage does stall.

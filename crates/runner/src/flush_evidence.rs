@@ -3,9 +3,10 @@
 //! engine that keeps its promise.
 
 use crate::bind::Bound;
-use crate::host::flush_counts::{Completed, FlushCounts};
 use crate::log_place::log_folder;
 use std::path::Path;
+use trueput_host::configured_processors;
+use trueput_host::flush_counts::{Completed, FlushCounts};
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::Measurement;
@@ -135,10 +136,7 @@ pub(crate) fn evidence(
 /// Requests that may lack in counts over so many intervals. The kernel wakes who waits for a request
 /// before it counts it: at most one on each processor when an interval ends.
 fn uncounted(intervals: u64) -> u64 {
-    // SAFETY: sysconf(3) has no precondition.
-    let processors = unsafe { nix::libc::sysconf(nix::libc::_SC_NPROCESSORS_CONF) };
-    let processors = u64::try_from(processors).unwrap_or_default().max(1);
-    processors.saturating_mul(intervals.max(1))
+    configured_processors().saturating_mul(intervals.max(1))
 }
 
 #[cfg(test)]

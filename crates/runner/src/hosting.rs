@@ -3,15 +3,15 @@
 
 use crate::bind::Bound;
 use crate::context::{Context, Halt};
-use crate::host::cgroup::MemoryGroup;
-use crate::host::cores;
-use crate::host::service::{Server, Site, Unserved};
-use crate::host::tree::ProcessTree;
-use crate::protocol::Usage;
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_engine::{OpenSpec, Service};
+use trueput_host::cgroup::MemoryGroup;
+use trueput_host::cores;
+use trueput_host::service::{Server, Site, Unserved};
+use trueput_host::tree::ProcessTree;
+use trueput_host::usage::ResourceUsage;
 use trueput_record::TrialSpec;
 
 /// Sessions that a server is made for beside those of the workers: those of the runner that asks
@@ -124,7 +124,7 @@ impl<'a> Hosting<'a> {
     }
 
     /// What its processes have used until now; `None` where there is none.
-    pub fn usage(&self) -> Option<Usage> {
+    pub fn usage(&self) -> Option<ResourceUsage> {
         self.pid().map(|pid| ProcessTree::new(pid).look())
     }
 

@@ -1,17 +1,18 @@
 //! Worker processes from the runner's side: starting them, hearing them, their deaths.
 
-use crate::host::cgroup::MemoryGroup;
-use crate::host::placement;
 use crate::protocol::{Assignment, Order, Report};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trueput_engine::secret;
+use trueput_host::cgroup::MemoryGroup;
+use trueput_host::placement;
+use trueput_host::process::status_text;
 
 /// How many lines of a worker's standard error are kept for the reason of its failure.
 const TAIL_LINES: usize = 5;
@@ -213,18 +214,6 @@ fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<Option<Ex
     }
 }
 
-/// How a process ended: `was killed by SIGKILL`, `exited with code 1`.
-pub(crate) fn status_text(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (Some(number), _) => match nix::sys::signal::Signal::try_from(number) {
-            Ok(signal) => format!("was killed by {}", signal.as_str()),
-            Err(_) => format!("was killed by signal {number}"),
-        },
-        (None, Some(code)) => format!("exited with code {code}"),
-        (None, None) => "ended".to_owned(),
-    }
-}
-
 fn hear(reports: impl Read, index: usize, sender: &Sender<(usize, Heard)>) {
     for line in BufReader::new(reports).split(b'\n').map_while(Result::ok) {
         let report = serde_json::from_slice(&line).unwrap_or_else(|error| Report::Failed {
@@ -261,18 +250,6 @@ fn keep_tail(errors: impl Read, tail: &Mutex<VecDeque<String>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_signal_is_named_and_an_exit_code_told() {
-        assert_eq!(
-            status_text(ExitStatus::from_raw(9)),
-            "was killed by SIGKILL"
-        );
-        assert_eq!(
-            status_text(ExitStatus::from_raw(3 << 8)),
-            "exited with code 3"
-        );
-    }
 
     #[test]
     fn only_the_last_lines_of_standard_error_are_kept() {

@@ -1,10 +1,11 @@
 //! What runner and workers say to each other: a JSON object per line, orders on the worker's
 //! standard input, reports on its standard output.
 
-use crate::host::process::{Io, Memory};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use trueput_host::process::Memory;
+use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
 use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::Check;
@@ -105,7 +106,7 @@ pub(crate) struct LoadDone {
     /// How long it took, the database's closing included, seconds.
     pub elapsed_s: f64,
     /// What the process used meanwhile.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
     /// Its memory when the load was done, the database still open.
     pub memory: Memory,
 }
@@ -216,7 +217,7 @@ pub(crate) struct Execution {
     /// What its open loop came to; `None` for a closed one.
     pub paced: Option<Paced>,
     /// What it used between release and end.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
     /// Its memory at the end, the database still open.
     pub memory: Memory,
     /// Where it ran, and where its memory lay then.
@@ -271,45 +272,6 @@ pub(crate) struct Share {
     pub deadlocks: u64,
     /// What it found.
     pub findings: Findings,
-}
-
-/// What a process used.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Usage {
-    /// CPU seconds outside the kernel.
-    pub user_cpu_s: f64,
-    /// CPU seconds inside the kernel.
-    pub system_cpu_s: f64,
-    /// Times that a thread gave up the processor.
-    pub voluntary_context_switches: u64,
-    /// Times that a thread had to.
-    pub involuntary_context_switches: u64,
-    /// Page faults without I/O.
-    pub minor_page_faults: u64,
-    /// Page faults with I/O.
-    pub major_page_faults: u64,
-    /// Bytes moved.
-    pub io: Io,
-}
-
-/// What was used between two moments.
-pub(crate) fn difference(before: &Usage, after: &Usage) -> Usage {
-    let less = u64::saturating_sub;
-    Usage {
-        user_cpu_s: after.user_cpu_s - before.user_cpu_s,
-        system_cpu_s: after.system_cpu_s - before.system_cpu_s,
-        voluntary_context_switches: less(
-            after.voluntary_context_switches,
-            before.voluntary_context_switches,
-        ),
-        involuntary_context_switches: less(
-            after.involuntary_context_switches,
-            before.involuntary_context_switches,
-        ),
-        minor_page_faults: less(after.minor_page_faults, before.minor_page_faults),
-        major_page_faults: less(after.major_page_faults, before.major_page_faults),
-        io: after.io.since(&before.io),
-    }
 }
 
 /// What a trial came to.

@@ -1,9 +1,9 @@
 //! What is checked of a run folder before a run goes on in it: it may have come from somebody else.
 
 use crate::Error;
-use crate::work_folder::RunMark;
 use std::fs;
 use std::path::Path;
+use trueput_host::work_folder::RunMark;
 use trueput_record::RunFolder;
 
 /// Refuses a run folder in which a link stands where a run writes: it would write through it.

@@ -9,11 +9,11 @@
 use crate::Phase;
 use crate::context::{Context, Halt};
 use crate::execution::{Ran, Running};
-use crate::host;
 use crate::hosting::Hosting;
 use crate::limits::{Under, end_within, start_within};
 use crate::trial::{Place, Trial, outcome, reasons_for_doubt};
 use std::time::Duration;
+use trueput_host as host;
 use trueput_record::measurement::Outcome;
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};

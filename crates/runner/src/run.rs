@@ -4,16 +4,18 @@ use crate::bind::bind;
 use crate::conformance::ConformanceResult;
 use crate::context::{Context, Held};
 use crate::disk_space::{DiskSpace, RunSpace};
+use crate::program::program_facts;
 use crate::repeats::RepeatRule;
 use crate::round::{round_key, rounds, run_round};
 use crate::trial::{Trial, load_key, outcome, run_trial};
-use crate::work_folder::{RunArea, WorkFolder};
-use crate::{Error, Event, Options, Registry, conformance, host};
+use crate::{Error, Event, Options, Registry, conformance};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use trueput_engine::parameter::resolve;
 use trueput_engine::secret::hidden;
+use trueput_host as host;
+use trueput_host::work_folder::{RunArea, WorkFolder};
 use trueput_record::folder::{Enough, RunEnd};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
@@ -71,7 +73,7 @@ pub fn create_run(
         started_at: jiff::Timestamp::now().to_string(),
         host: host::facts(
             &place,
-            command.into_iter().map(|word| hidden(&word)).collect(),
+            program_facts(command.into_iter().map(|word| hidden(&word)).collect()),
         ),
         headlines: headlines(&trials, registry),
         changed_settings: changed_settings(&trials, registry),
@@ -342,7 +344,7 @@ fn open_area(
         .canonicalize()
         .unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or(std::ffi::OsStr::new("run"));
-    RunArea::open(work, name)
+    Ok(RunArea::open(work, name)?)
 }
 
 fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> Summary {

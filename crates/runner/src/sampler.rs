@@ -3,16 +3,16 @@
 //! A sample must stay cheap: the sampler competes with the workers for the processors.
 
 use crate::assemble::database_size_within;
-use crate::host::disk::Disk;
-use crate::host::kernel_threads::KernelThreads;
-use crate::host::placement;
-use crate::host::pressure::{Cpus, Processors, pressure, processors};
-use crate::host::process::{self, Cpu, Faults, Io, Memory, Switches, ThreadSwitches};
-use crate::host::tree::ProcessTree;
-use crate::host::waits::{Looks, Watch};
-use crate::protocol::{Usage, difference};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use trueput_host::disk::Disk;
+use trueput_host::kernel_threads::KernelThreads;
+use trueput_host::placement;
+use trueput_host::pressure::{Cpus, Processors, pressure, processors};
+use trueput_host::process::{self, Cpu, Faults, Io, Memory, Switches, ThreadSwitches};
+use trueput_host::tree::ProcessTree;
+use trueput_host::usage::ResourceUsage;
+use trueput_host::waits::{Looks, Watch};
 use trueput_record::accounting::{Device, Neighbours, Pressure};
 
 /// How many files of a database are looked at every second.
@@ -144,7 +144,7 @@ impl Process {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Served {
     /// What they used.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
     /// The highest sums that were seen.
     pub peak: Memory,
     /// Their memory when it was last looked at.
@@ -154,7 +154,7 @@ pub(crate) struct Served {
 /// A server's processes, followed since the release.
 struct Followed {
     tree: ProcessTree,
-    first: Usage,
+    first: ResourceUsage,
     served: Served,
 }
 
@@ -170,7 +170,7 @@ impl Followed {
 
     /// Adds to `sample` what they have used since the release.
     fn add_to(&mut self, sample: &mut Sample) {
-        let usage = difference(&self.first, &self.tree.look());
+        let usage = self.tree.look() - self.first;
         self.served.usage = usage;
         sample.cpu.user_s += usage.user_cpu_s;
         sample.cpu.system_s += usage.system_cpu_s;

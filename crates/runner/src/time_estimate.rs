@@ -1,7 +1,7 @@
 //! How long a run will take, as far as that is known before it: from durations, and from how long the
 //! same trials took in earlier runs.
 
-use crate::host::profile;
+use crate::program::profile;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use trueput_record::{Outcome, RunFolder, TrialRecord, TrialSpec};

@@ -181,7 +181,7 @@ fn forget_rolled_back(ends: &mut [Vec<u64>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::process::{Cpu, Io, Memory};
+    use trueput_host::process::{Cpu, Io, Memory};
 
     fn done(counts: [u64; 2]) -> Done {
         Done {

@@ -6,17 +6,16 @@ use crate::context::{Context, Halt};
 use crate::events;
 use crate::execution::{Ran, Work};
 use crate::flush_evidence::{self, Countable};
-use crate::host::filesystem::{self, Ground};
-use crate::host::{self, placement};
 use crate::hosting::Hosting;
 use crate::limits::{self, Began, execute_within};
 use crate::log_place::log_folder;
 use crate::phase::alone;
-use crate::protocol::{
-    Assignment, Concluded, EngineState, Left, Part, Report, Totals, Usage, difference,
-};
+use crate::protocol::{Assignment, Concluded, EngineState, Left, Part, Report, Totals};
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
+use trueput_host::filesystem::{self, Ground};
+use trueput_host::usage::ResourceUsage;
+use trueput_host::{self as host, placement};
 use trueput_record::Survival;
 use trueput_record::address::is_address_for;
 use trueput_record::ceiling::Ceilings;
@@ -180,7 +179,7 @@ impl Place {
         );
         let prepared = prepared.map_err(|halt| hosting.explained(halt))?;
         let used = before.zip(hosting.usage());
-        let used = used.map(|(before, after)| difference(&before, &after));
+        let used = used.map(|(before, after)| after - before);
         describe_prepared(context, &self.bound, &self.directory, prepared, used, trial)
     }
 
@@ -347,7 +346,7 @@ fn describe_prepared(
     bound: &Bound,
     directory: &Path,
     prepared: Report,
-    server: Option<Usage>,
+    server: Option<ResourceUsage>,
     trial: &mut Trial,
 ) -> Result<(), Halt> {
     let Report::Prepared {

@@ -8,16 +8,15 @@ mod recover;
 use crate::Registry;
 use crate::bind::{Bound, bind};
 use crate::ceiling;
-use crate::conformance_cache::loaded_files;
-use crate::host::{placement, process};
-use crate::protocol::{
-    Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals, difference,
-};
+use crate::protocol::{Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals};
 use pipe::{Control, Reporter};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use trueput_engine::{Database, OpenSpec, panics};
+use trueput_host::process::loaded_files;
+use trueput_host::usage::own_usage;
+use trueput_host::{placement, process};
 use trueput_record::{Survival, VerifyLevel};
 use trueput_workloads::{Ended, Remains, Target};
 
@@ -128,7 +127,7 @@ fn state(database: &dyn Database) -> Result<EngineState, String> {
 /// Sessions of a process that has the database alone: one on each thread that the job may use, and
 /// the job's own.
 fn sessions_alone() -> u32 {
-    crate::host::cores().saturating_add(1)
+    trueput_host::cores().saturating_add(1)
 }
 
 fn prepare(
@@ -146,7 +145,7 @@ fn prepare(
         Left::Unfinished => Remains::Unfinished,
         Left::Loaded => Remains::Loaded,
     };
-    let (before, began) = (execute::usage()?, Instant::now());
+    let (before, began) = (own_usage()?, Instant::now());
     let database = open(bound, assignment, sessions_alone())?;
     let loaded = with_target(bound, assignment, &*database, reporter, |target| {
         let prepared = bound.job.prepare(target, remains);
@@ -156,7 +155,7 @@ fn prepare(
     let memory = process::memory(std::process::id()).unwrap_or_default();
     // The database is closed before the runner hears of it: workers open it next.
     drop(database);
-    let usage = difference(&before, &execute::usage()?);
+    let usage = own_usage()? - before;
     let load = loaded.map(|load| {
         Box::new(LoadDone {
             records: load.records,
@@ -240,7 +239,7 @@ fn with_target<T>(
         directory: &assignment.directory,
         capabilities: bound.engine.capabilities(),
         workers: assignment.spec.workers,
-        threads: crate::host::cores(),
+        threads: trueput_host::cores(),
         generation: assignment.generation,
         seed: assignment.spec.seed,
         progress: &progress,

@@ -5,12 +5,12 @@ use crate::failure::Failure;
 use crate::output;
 use crate::ready_plans::{self, plan_or_workload};
 use trueput_analysis::units::counted;
+use trueput_host::filesystem::why_unavailable;
 use trueput_record::conditions::parse_seconds;
 use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
 use trueput_record::published::{Published, Setting, named};
 use trueput_record::value::parse_bytes;
 use trueput_record::{Value, WorkerKind};
-use trueput_runner::host::filesystem::why_unavailable;
 use trueput_runner::matrix::Builds;
 use trueput_runner::{Registry, matrix};
 

@@ -1,12 +1,12 @@
 //! Whether the run conditions of a plan can be had: file systems, logs apart, placement, turns.
 
 use super::{Error, Expansion, turns};
-use crate::host::filesystem::{self, Lacking};
-use crate::host::placement;
 use crate::log_place::{LOG, LOG_DIRECTORY};
 use crate::round::rounds;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
+use trueput_host::filesystem::{self, Lacking};
+use trueput_host::placement;
 use trueput_record::conditions::Arrival;
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;

@@ -1,10 +1,11 @@
 //! Servers that could not reach their folder, left out of a plan that leaves out what is not to be had.
 
 use super::{Error, Matrix, name_trials, nothing_left};
+use crate::Registry;
 use crate::bind::bind;
-use crate::{Registry, host};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use trueput_host as host;
 use trueput_record::TrialSpec;
 use trueput_record::plan::{PlanFile, Unsupported};
 

@@ -2,10 +2,10 @@
 
 use super::{Error, Expansion};
 use crate::bind::{check_fit, in_words};
-use crate::host::filesystem::{self, Lacking};
-use crate::host::placement;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine};
+use trueput_host::filesystem::{self, Lacking};
+use trueput_host::placement;
 use trueput_record::TrialSpec;
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep, Step};
 use trueput_record::plan::Unsupported;

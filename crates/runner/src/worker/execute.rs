@@ -3,20 +3,18 @@
 use super::native;
 use super::pipe::{Control, Gate, Reporter};
 use crate::bind::Bound;
-use crate::host::process::{self, Memory};
-use crate::host::{allocator_in_use, placement};
 use crate::meter::{ClockMeter, Lane, MAX_KINDS, Pace, Responses};
-use crate::protocol::{
-    Assignment, CacheShare, Done, Execution, Paced, Report, Share, Usage, difference,
-};
+use crate::protocol::{Assignment, CacheShare, Done, Execution, Paced, Report, Share};
 use hdrhistogram::Histogram;
-use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
-use nix::sys::time::{TimeVal, TimeValLike};
+use nix::sys::time::TimeValLike;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, Native, Session, panics};
+use trueput_host::process::{self, Memory};
+use trueput_host::usage::{ResourceUsage, own_usage};
+use trueput_host::{allocator_in_use, placement};
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
@@ -343,7 +341,7 @@ struct Watch<'a> {
 /// What the workers of a process did, and what was used meanwhile.
 struct Run {
     works: Vec<Work>,
-    usage: Usage,
+    usage: ResourceUsage,
     cache: Option<CacheShare>,
 }
 
@@ -367,7 +365,7 @@ impl Watch<'_> {
         // Without a warm-up the counts begin before the first operation.
         let before = match warms_up {
             true => None,
-            false => Some((self.count_cache()?, usage()?)),
+            false => Some((self.count_cache()?, own_usage()?)),
         };
         let began = Instant::now();
         self.gate.open(released);
@@ -375,11 +373,11 @@ impl Watch<'_> {
         while self.hear_until(measured, &mut works)? {}
         let (count, before) = match before {
             Some(before) => before,
-            None => (self.count_cache()?, usage()?),
+            None => (self.count_cache()?, own_usage()?),
         };
         self.control.stage.measure();
         self.follow(measured, &mut works)?;
-        let usage = difference(&before, &usage()?);
+        let usage = own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
         Ok(Run {
             works,
@@ -513,32 +511,4 @@ pub(super) fn monotonic_ns() -> Result<u64, String> {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     let now = now.map_err(|error| format!("reading the monotonic clock: {error}"))?;
     Ok(now.num_nanoseconds().unsigned_abs())
-}
-
-/// What this process used, with the native programs that it has waited for. Their I/O the kernel
-/// adds to its own.
-pub(super) fn usage() -> Result<Usage, String> {
-    let read = |who| {
-        getrusage(who).map_err(|error| format!("reading this process's resource usage: {error}"))
-    };
-    let both = [
-        read(UsageWho::RUSAGE_SELF)?,
-        read(UsageWho::RUSAGE_CHILDREN)?,
-    ];
-    let seconds = |of: fn(&SystemUsage) -> TimeVal| {
-        both.iter()
-            .map(|used| of(used).num_microseconds() as f64 / 1e6)
-            .sum()
-    };
-    let count = |of: fn(&SystemUsage) -> i64| both.iter().map(|used| of(used).unsigned_abs()).sum();
-    Ok(Usage {
-        user_cpu_s: seconds(SystemUsage::user_time),
-        system_cpu_s: seconds(SystemUsage::system_time),
-        voluntary_context_switches: count(SystemUsage::voluntary_context_switches),
-        involuntary_context_switches: count(SystemUsage::involuntary_context_switches),
-        minor_page_faults: count(SystemUsage::minor_page_faults),
-        major_page_faults: count(SystemUsage::major_page_faults),
-        // Absent where the kernel does not account; the runner then records zeros.
-        io: process::io(std::process::id()).unwrap_or_default(),
-    })
 }

@@ -2,13 +2,13 @@
 //! and gathered. What the two say to each other stands in [`trueput_engine::native`].
 
 use super::execute::monotonic_ns;
-use crate::host::placement;
-use crate::host::process::{self, Memory};
 use crate::meter::{Lane, Stage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use trueput_host::placement;
+use trueput_host::process::{self, Memory};
 use trueput_record::placement::Placement;
 use trueput_workloads::Findings;
 

@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use trueput_host::filesystem::{LeftOver, clean, find, find_everywhere};
 use trueput_runner::ConformanceCache;
-use trueput_runner::host::filesystem::{LeftOver, clean, find, find_everywhere};
 
 const EXAMPLES: &str = "\
 Examples:

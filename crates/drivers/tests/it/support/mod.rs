@@ -14,8 +14,8 @@ use trueput_engine::{
     Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value,
     conformance, isolation, parameter,
 };
+use trueput_host::service::{Server, Site};
 use trueput_record::Conditions;
-use trueput_runner::host::service::{Server, Site};
 
 /// Settings for [`open`] from pairs.
 pub fn settings(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {

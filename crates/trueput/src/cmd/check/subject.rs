@@ -5,9 +5,9 @@ use std::path::Path;
 use tempfile::TempDir;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues};
+use trueput_host::service::{Server, Site};
 use trueput_record::Conditions;
 use trueput_record::trial::Settings;
-use trueput_runner::host::service::{Server, Site};
 
 /// Sessions that a server is made for: more than any check has at once.
 const SESSIONS: u32 = 16;

@@ -6,9 +6,9 @@ use crate::support::{self, assert_all_right};
 use trueput_engine::{
     Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, parameter,
 };
+use trueput_host::service::{Server, Site};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
-use trueput_runner::host::service::{Server, Site};
 use trueput_workloads::tpcc::Tpcc;
 use trueput_workloads::{
     Conclusion, Ended, Error, Findings, Job, Load, Meter, Remains, Target, Task, Workload,

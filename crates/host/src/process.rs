@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs::read_to_string;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
 
 /// CPU seconds of a process, all its threads, ended ones included.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Cpu {
+pub struct Cpu {
     /// Outside the kernel.
     pub user_s: f64,
     /// Inside the kernel.
@@ -14,7 +17,7 @@ pub(crate) struct Cpu {
 
 /// Page faults of a process, all its threads, ended ones included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Faults {
+pub struct Faults {
     /// Without I/O.
     pub minor: u64,
     /// With I/O.
@@ -23,7 +26,7 @@ pub(crate) struct Faults {
 
 /// Context switches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Switches {
+pub struct Switches {
     /// A thread gave up the processor to wait.
     pub voluntary: u64,
     /// A thread was made to give it up.
@@ -36,7 +39,7 @@ pub(crate) struct Switches {
 /// The context switches of a process by thread. The kernel forgets those of a thread that has
 /// ended; this remembers what was last seen.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ThreadSwitches {
+pub struct ThreadSwitches {
     by_thread: HashMap<String, Switches>,
     /// Of threads whose number another one has taken.
     replaced: Switches,
@@ -81,7 +84,7 @@ impl ThreadSwitches {
 
 /// Bytes that a process moved (proc(5), `/proc/PID/io`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Io {
+pub struct Io {
     /// Through read-like calls.
     pub read_call_bytes: u64,
     /// Through write-like calls.
@@ -125,7 +128,7 @@ impl Io {
 
 /// Memory of a process, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Memory {
+pub struct Memory {
     /// Proportional set size: a page that n processes map counts 1/n in each.
     pub pss_bytes: u64,
     /// Resident set size: shared pages count in full.
@@ -135,7 +138,7 @@ pub(crate) struct Memory {
 }
 
 /// CPU and page faults of `pid` so far; `None` once it is gone.
-pub(crate) fn cpu_and_faults(pid: u32) -> Option<(Cpu, Faults)> {
+pub fn cpu_and_faults(pid: u32) -> Option<(Cpu, Faults)> {
     parse_stat(
         &read_to_string(format!("/proc/{pid}/stat")).ok()?,
         clock_ticks_per_s(),
@@ -143,7 +146,7 @@ pub(crate) fn cpu_and_faults(pid: u32) -> Option<(Cpu, Faults)> {
 }
 
 /// As [`cpu_and_faults`], with what children that it has waited for had used.
-pub(crate) fn cpu_and_faults_with_ended(pid: u32) -> Option<(Cpu, Faults)> {
+pub fn cpu_and_faults_with_ended(pid: u32) -> Option<(Cpu, Faults)> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (cpu, faults) = parse_stat(&text, clock_ticks_per_s())?;
     let (ended, ended_faults) = parse_ended(&text, clock_ticks_per_s())?;
@@ -180,20 +183,20 @@ pub(crate) fn lives(pid: u32) -> bool {
 }
 
 /// Bytes moved by `pid` so far; `None` once it is gone or where the kernel does not account.
-pub(crate) fn io(pid: u32) -> Option<Io> {
+pub fn io(pid: u32) -> Option<Io> {
     parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
 
 /// Memory of `pid` now; `None` once it is gone. The kernel walks all that the process maps for it,
 /// which holds up the process's page faults meanwhile: [`rss_bytes`] costs nothing.
-pub(crate) fn memory(pid: u32) -> Option<Memory> {
+pub fn memory(pid: u32) -> Option<Memory> {
     let rollup = read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
     parse_memory(&rollup, &status)
 }
 
 /// Resident set size of `pid` now, as the kernel keeps it; `None` once it is gone.
-pub(crate) fn rss_bytes(pid: u32) -> Option<u64> {
+pub fn rss_bytes(pid: u32) -> Option<u64> {
     use nix::unistd::{SysconfVar, sysconf};
     let pages = read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
@@ -299,9 +302,54 @@ fn named_number(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
+/// How a process ended: `was killed by SIGKILL`, `exited with code 1`.
+#[must_use]
+pub fn status_text(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(number), _) => match nix::sys::signal::Signal::try_from(number) {
+            Ok(signal) => format!("was killed by {}", signal.as_str()),
+            Err(_) => format!("was killed by signal {number}"),
+        },
+        (None, Some(code)) => format!("exited with code {code}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// The files with machine code that a process has mapped, but for this program; `None` where that
+/// cannot be told.
+#[must_use]
+pub fn loaded_files(process: &str) -> Option<Vec<PathBuf>> {
+    let maps = read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let own = std::env::current_exe().ok();
+    let mut files: Vec<PathBuf> = Vec::new();
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        let is_code = words.nth(1).is_some_and(|mode| mode.contains('x'));
+        let path = line.find('/').map(|at| PathBuf::from(&line[at..]));
+        if let Some(path) = path.filter(|path| is_code && Some(path) != own.as_ref())
+            && !files.contains(&path)
+        {
+            files.push(path);
+        }
+    }
+    Some(files)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_is_named_and_an_exit_code_told() {
+        assert_eq!(
+            status_text(ExitStatus::from_raw(9)),
+            "was killed by SIGKILL"
+        );
+        assert_eq!(
+            status_text(ExitStatus::from_raw(3 << 8)),
+            "exited with code 3"
+        );
+    }
 
     #[test]
     fn processor_time_is_read_past_a_command_with_blanks_and_parentheses() {
@@ -388,5 +436,17 @@ mod tests {
         assert!(memory.rss_bytes > 0 && memory.max_rss_bytes >= memory.rss_bytes);
         assert!(rss_bytes(own).unwrap() > 0);
         assert!(io(own).is_some() && cpu_and_faults(own).is_some());
+    }
+
+    #[test]
+    fn the_files_of_a_process_are_libraries_and_not_this_program() {
+        let files = loaded_files("self").unwrap();
+        assert!(
+            files
+                .iter()
+                .any(|file| file.to_string_lossy().contains("libc.so"))
+        );
+        assert!(!files.contains(&std::env::current_exe().unwrap()));
+        assert_eq!(loaded_files("none"), None);
     }
 }

@@ -20,7 +20,7 @@ const WINDOW_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// What the operating system says, with the file's name.
-pub(crate) fn drop_pages(directory: &Path) -> Result<ColdStart> {
+pub fn drop_pages(directory: &Path) -> Result<ColdStart> {
     let mut sum = ColdStart::default();
     let mut folders = vec![directory.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -117,7 +117,7 @@ fn page_states(file: &File, offset: u64, length: u64) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::disk::Disk;
+    use crate::disk::Disk;
 
     const BYTES: u64 = 8 << 20;
 

@@ -15,7 +15,7 @@ use trueput_record::placement::{AllocatorReport, Placement};
 
 /// A condition that cannot be met here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unmet {
+pub struct Unmet {
     /// The plan's key for it.
     pub key: &'static str,
     /// What was given and what would be right.
@@ -26,7 +26,7 @@ pub(crate) struct Unmet {
 ///
 /// # Errors
 /// The first condition that cannot be met.
-pub(crate) fn check(conditions: &Conditions) -> Result<(), Unmet> {
+pub fn check(conditions: &Conditions) -> Result<(), Unmet> {
     let unmet = |key| move |message| Unmet { key, message };
     if let Some(list) = &conditions.cpus {
         check_cpus(list).map_err(unmet("cpus"))?;
@@ -104,7 +104,7 @@ fn in_a_thread<T: Send + 'static>(
 ///
 /// # Errors
 /// Where it cannot be; [`check`] says so earlier and better.
-pub(crate) fn place(command: &mut Command, conditions: &Conditions) -> Result<(), Error> {
+pub fn place(command: &mut Command, conditions: &Conditions) -> Result<(), Error> {
     if let Some(value) = allocator::preload(conditions.allocator).map_err(Error::other)? {
         command.env("LD_PRELOAD", value);
     }
@@ -127,7 +127,7 @@ pub(crate) fn place(command: &mut Command, conditions: &Conditions) -> Result<()
 ///
 /// # Errors
 /// A sentence that says how it is placed instead.
-pub(crate) fn confirm(conditions: &Conditions) -> Result<(), String> {
+pub fn confirm(conditions: &Conditions) -> Result<(), String> {
     let found = Placement {
         cpus: cpus_of(std::process::id()),
         numa_policy: Policy::read().map_or_else(|_| String::new(), |policy| policy.to_string()),
@@ -143,7 +143,7 @@ pub(crate) fn confirm(conditions: &Conditions) -> Result<(), String> {
 ///
 /// # Errors
 /// As [`confirm`].
-pub(crate) fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
+pub fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
     let library = allocator::library(conditions.allocator)?;
     if library.is_some_and(|library| !allocator::maps_file(pid, &library)) {
         let asked = conditions.allocator;
@@ -162,7 +162,7 @@ pub(crate) fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), Str
 }
 
 /// Where a process runs and where its memory lies now.
-pub(crate) fn observe(pid: u32) -> Placement {
+pub fn observe(pid: u32) -> Placement {
     let maps = Maps::read(pid);
     let policies: Vec<_> = maps.policies.into_iter().collect();
     Placement {
@@ -174,7 +174,7 @@ pub(crate) fn observe(pid: u32) -> Placement {
 }
 
 /// The placement of several processes together.
-pub(crate) fn together<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
+pub fn together<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
     let mut sum = Placement::default();
     let (mut cpus, mut policies) = (BTreeSet::new(), BTreeSet::new());
     for one in all {
@@ -193,7 +193,7 @@ pub(crate) fn together<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Plac
 }
 
 /// Where a placement is not as the conditions say, a sentence each.
-pub(crate) fn doubts(
+pub fn doubts(
     conditions: &Conditions,
     found: &Placement,
     allocator: &AllocatorReport,
@@ -240,7 +240,7 @@ pub(crate) fn doubts(
 }
 
 /// The processors that any thread of these processes may use.
-pub(crate) fn cpus_of_all(pids: &[u32]) -> Vec<u32> {
+pub fn cpus_of_all(pids: &[u32]) -> Vec<u32> {
     let mut cpus = BTreeSet::new();
     for pid in pids {
         cpus.extend(parse_list(&cpus_of(*pid)).unwrap_or_default());

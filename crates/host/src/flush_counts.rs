@@ -38,14 +38,14 @@ const PROBE: &str = ".flush-probe";
 
 /// The devices below a trial's folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FlushCounts {
+pub struct FlushCounts {
     disks: Vec<Disk>,
     basis: FlushBasis,
 }
 
 /// What they have completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Completed {
+pub struct Completed {
     /// Writes.
     pub writes: u64,
     /// Flushes; `None` where they are not counted.

@@ -13,7 +13,7 @@ const MOST: usize = 4_096;
 
 /// What the kernel's threads have used since this was made.
 #[derive(Debug, Default)]
-pub(crate) struct KernelThreads {
+pub struct KernelThreads {
     /// Clock ticks by thread, when last looked at.
     seen: HashMap<u32, u64>,
     used_ticks: u64,

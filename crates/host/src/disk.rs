@@ -10,7 +10,7 @@ const SECTOR_BYTES: u64 = 512;
 
 /// The counters of one block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Disk {
+pub struct Disk {
     stat: PathBuf,
 }
 

@@ -7,11 +7,11 @@ use trueput_record::HostFacts;
 use trueput_record::host::ProgramFacts;
 
 /// Collects what a figure means nothing without: of the machine, of the file system that `directory`
-/// is or would be on, and of this program, run as `command`.
+/// is or would be on; those of `program` are taken as they are.
 ///
 /// A fact that cannot be read is empty or `None`.
 #[must_use]
-pub fn facts(directory: &Path, command: Vec<String>) -> HostFacts {
+pub fn facts(directory: &Path, program: ProgramFacts) -> HostFacts {
     let cpu_information = text("/proc/cpuinfo");
     HostFacts {
         host_name: line("/proc/sys/kernel/hostname"),
@@ -30,17 +30,12 @@ pub fn facts(directory: &Path, command: Vec<String>) -> HostFacts {
         clock: clock(&cpu_information).to_owned(),
         file_system: file_system(directory),
         load_at_start: load_average(),
-        program: ProgramFacts {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: env!("TRUEPUT_COMMIT").to_owned(),
-            profile: profile().to_owned(),
-            command,
-        },
+        program,
     }
 }
 
 /// The kernel's release and version.
-pub(crate) fn kernel() -> String {
+pub fn kernel() -> String {
     let release = line("/proc/sys/kernel/osrelease");
     let version = line("/proc/sys/kernel/version");
     format!("{release} {version}").trim().to_owned()
@@ -52,19 +47,18 @@ pub fn load_average() -> [f64; 3] {
     parse_load(&text("/proc/loadavg")).unwrap_or_default()
 }
 
-/// How this program was built: `release` or `debug`.
-pub(crate) fn profile() -> &'static str {
-    if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        "release"
-    }
-}
-
 /// Processors that this program may run on: its affinity mask and its control group's quota.
-pub(crate) fn cores() -> u32 {
+pub fn cores() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from(cores).unwrap_or(u32::MAX)
+}
+
+/// Processors that the machine may bring online, at least 1.
+#[must_use]
+pub fn configured_processors() -> u64 {
+    // SAFETY: sysconf(3) has no precondition.
+    let processors = unsafe { nix::libc::sysconf(nix::libc::_SC_NPROCESSORS_CONF) };
+    u64::try_from(processors).unwrap_or_default().max(1)
 }
 
 fn text(path: &str) -> String {
@@ -89,7 +83,7 @@ fn has_flag(cpu_information: &str, flag: &str) -> bool {
     flags.split(' ').any(|word| word == flag)
 }
 
-/// The clock that [`quanta`] takes: the counter where it runs on at one rate and `rdtscp` is there.
+/// The clock that the crate `quanta` takes: the counter where it runs on at one rate and `rdtscp` is there.
 fn clock(cpu_information: &str) -> &'static str {
     let counter = has_flag(cpu_information, "nonstop_tsc") && has_flag(cpu_information, "rdtscp");
     if cfg!(target_arch = "aarch64") {
@@ -215,8 +209,8 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_kernel_cores_and_memory() {
-        let facts = facts(Path::new("."), vec!["trueput".to_owned()]);
+        let facts = facts(Path::new("."), ProgramFacts::default());
         assert!(!facts.kernel.is_empty() && facts.cores > 0 && facts.memory_bytes > 0);
-        assert!(!facts.file_system.kind.is_empty() && !facts.program.commit.is_empty());
+        assert!(!facts.file_system.kind.is_empty());
     }
 }

@@ -21,7 +21,7 @@ mod mounting;
 mod system;
 
 pub use kinds::why_unavailable;
-pub(crate) use kinds::{Lacking, check};
+pub use kinds::{Lacking, check};
 pub use left_over::{LeftOver, What, clean, find, find_everywhere};
 
 use super::file_system::{file_system, free_bytes};
@@ -60,7 +60,7 @@ fn image_bytes(wanted: &FileSystem, needed_bytes: u64) -> u64 {
 
 /// How much of the work folder's file system a trial with these conditions takes that expects to
 /// need `needed_bytes` for its database.
-pub(crate) fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
+pub fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
     let taken = |wanted: &FileSystem| match wanted.kind {
         FileSystemKind::Made(_) => {
             let journal = if wanted.external_journal {
@@ -79,7 +79,7 @@ pub(crate) fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
 
 /// A trial's file systems, mounted.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub struct Ground {
     /// Where the database is.
     pub database: PathBuf,
     /// The database's file system; `None` where that is the work folder's.
@@ -93,11 +93,7 @@ pub(crate) struct Ground {
 /// # Errors
 /// One sentence; the kernel's own for an option that it does not know. What was made until then is
 /// undone by [`unmake`].
-pub(crate) fn make(
-    folder: &Path,
-    conditions: &Conditions,
-    needed_bytes: u64,
-) -> Result<Ground, String> {
+pub fn make(folder: &Path, conditions: &Conditions, needed_bytes: u64) -> Result<Ground, String> {
     let wanted = [
         (Role::Data, &conditions.file_system),
         (Role::Log, &conditions.log_file_system),
@@ -136,7 +132,7 @@ pub(crate) fn make(
 }
 
 /// What an earlier trial of the same load left mounted in its folder.
-pub(crate) fn found(folder: &Path) -> Ground {
+pub fn found(folder: &Path) -> Ground {
     match Marker::read(folder) {
         Some(marker) => ground(&marker),
         None => Ground {

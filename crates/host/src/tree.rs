@@ -1,7 +1,7 @@
 //! What a process and all that descends from it use: a server whose processes come and go.
 
 use super::process::{self, Cpu, Faults, Io, Memory, ThreadSwitches};
-use crate::protocol::Usage;
+use super::usage::ResourceUsage;
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
 
@@ -54,10 +54,10 @@ fn children_by_parent(parent: u32) -> Vec<u32> {
 ///
 /// CPU, page faults and I/O of one that has ended are the kernel's own figures, for its parent has
 /// waited for it. Its context switches are those that were last seen.
-pub(crate) struct ProcessTree {
+pub struct ProcessTree {
     root: u32,
     switches: HashMap<u32, ThreadSwitches>,
-    last: Usage,
+    last: ResourceUsage,
 }
 
 impl ProcessTree {
@@ -66,14 +66,14 @@ impl ProcessTree {
         let mut tree = Self {
             root,
             switches: HashMap::new(),
-            last: Usage::default(),
+            last: ResourceUsage::default(),
         };
         tree.look();
         tree
     }
 
     /// What they have used since `root` began. Once it has gone, what was last seen.
-    pub fn look(&mut self) -> Usage {
+    pub fn look(&mut self) -> ResourceUsage {
         let pids = members(self.root);
         let (mut cpu, mut faults, mut io) = (Cpu::default(), Faults::default(), Io::default());
         for &pid in &pids {
@@ -90,7 +90,7 @@ impl ProcessTree {
         let (voluntary, involuntary) = switches.fold((0, 0), |(given, taken), one| {
             (given + one.voluntary, taken + one.involuntary)
         });
-        let now = Usage {
+        let now = ResourceUsage {
             user_cpu_s: cpu.user_s,
             system_cpu_s: cpu.system_s,
             voluntary_context_switches: voluntary,
@@ -128,9 +128,9 @@ impl ProcessTree {
 }
 
 /// One that ends between two readings is for a moment in neither its own figures nor its parent's.
-fn no_less(now: &Usage, before: &Usage) -> Usage {
+fn no_less(now: &ResourceUsage, before: &ResourceUsage) -> ResourceUsage {
     let (io, then) = (now.io, before.io);
-    Usage {
+    ResourceUsage {
         user_cpu_s: now.user_cpu_s.max(before.user_cpu_s),
         system_cpu_s: now.system_cpu_s.max(before.system_cpu_s),
         voluntary_context_switches: now

@@ -49,7 +49,7 @@ const fn known(
 
 /// Why a trial cannot have its file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Lacking {
+pub enum Lacking {
     /// There is no such thing: the plan is wrong.
     Wrong(String),
     /// This machine, or this user, has it not: other trials can run.
@@ -101,7 +101,7 @@ fn name(file_system: &FileSystem) -> String {
 ///
 /// # Errors
 /// [`Lacking`], one sentence.
-pub(crate) fn check(wanted: &FileSystem) -> Result<(), Lacking> {
+pub fn check(wanted: &FileSystem) -> Result<(), Lacking> {
     let may_mount = || {
         let why = format!(
             "{wanted} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it \

@@ -2,7 +2,7 @@
 //! hand back the kernel's own words on a wrong option.
 
 use super::system::{plain, syscall_error};
-use crate::host::file_system::mounts;
+use crate::file_system::mounts;
 use nix::libc;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uint};
 use std::fs::{File, OpenOptions};

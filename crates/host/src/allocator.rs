@@ -138,7 +138,7 @@ pub(crate) fn maps_file(pid: u32, file: &Path) -> bool {
 }
 
 /// The allocator that this process uses: the library that defines `malloc` for it.
-pub(crate) fn in_use() -> AllocatorReport {
+pub fn in_use() -> AllocatorReport {
     let path = defining_file(c"malloc").unwrap_or_default();
     let path = PathBuf::from(path);
     let path = path.canonicalize().unwrap_or(path);

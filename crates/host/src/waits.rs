@@ -14,7 +14,7 @@ const BEGINNING: usize = 128;
 
 /// How often was looked, and what was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Looks {
+pub struct Looks {
     /// How often.
     pub all: u64,
     /// How often at least one thread waited for I/O.
@@ -42,7 +42,7 @@ impl Looks {
 /// thread waits for may come within some tens of microseconds, and then it waits no longer: so the
 /// states are read at once, and the threads are listed afterwards, for the next look.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub struct Watch {
     threads: BTreeMap<PathBuf, File>,
     /// What was found so far.
     pub looks: Looks,
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_process_that_flushes_all_the_time_is_seen_to_wait() {
         let folder = tempfile::tempdir().unwrap();
-        if crate::host::disk::Disk::below(folder.path()).is_none() {
+        if crate::disk::Disk::below(folder.path()).is_none() {
             eprintln!("skipped: the temporary folder is on no block device");
             return;
         }

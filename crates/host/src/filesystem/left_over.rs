@@ -2,7 +2,7 @@
 
 use super::marker::{Marker, Part};
 use super::{loop_device, mounting, unmake};
-use crate::host::file_system::mounts;
+use crate::file_system::mounts;
 use crate::work_folder::{RunMark, WorkFolder};
 use std::collections::BTreeSet;
 use std::fs;

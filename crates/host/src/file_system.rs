@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use trueput_record::host::FileSystemFacts;
 
 /// What is mounted under `directory`, or under its nearest ancestor that exists.
-pub(crate) fn file_system(directory: &Path) -> FileSystemFacts {
+pub fn file_system(directory: &Path) -> FileSystemFacts {
     let directory = nearest_existing(directory);
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mut facts = mount_of(&mounts, &directory).unwrap_or_default();
@@ -23,12 +23,12 @@ pub(crate) fn mounts() -> Vec<FileSystemFacts> {
 
 /// Bytes free for this user where `directory` is or would be made; `None` where the kernel does not
 /// say.
-pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
+pub fn free_bytes(directory: &Path) -> Option<u64> {
     size_and_free(&nearest_existing(directory)).map(|(_, free)| free)
 }
 
 /// `directory`, its links followed, or the nearest ancestor of it that exists.
-pub(crate) fn nearest_existing(directory: &Path) -> PathBuf {
+pub fn nearest_existing(directory: &Path) -> PathBuf {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let found = absolute
         .ancestors()

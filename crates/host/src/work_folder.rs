@@ -10,8 +10,7 @@
 //!
 //! Nothing outside `WORK/RUN` is ever removed but folders that trueput created and that are empty.
 
-use crate::Error;
-use crate::host::filesystem;
+use super::filesystem;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -29,9 +28,19 @@ const RUN_MAGIC: &str = "The trueput run of this name creates databases here and
 /// What earlier versions wrote.
 const FORMER_RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
 
+/// Why a work folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("work folder {path}: {message}")]
+pub struct WorkFolderError {
+    /// The folder.
+    pub path: PathBuf,
+    /// Why not, and what would be right.
+    pub message: String,
+}
+
 /// A work folder in use.
 #[derive(Debug)]
-pub(crate) struct WorkFolder {
+pub struct WorkFolder {
     path: PathBuf,
 }
 
@@ -39,10 +48,10 @@ impl WorkFolder {
     /// Makes the folder if it is not there, and marks it.
     ///
     /// # Errors
-    /// [`Error::WorkFolder`] where it is somebody else's (neither empty nor marked), no folder, or
+    /// A [`WorkFolderError`] where it is somebody else's (neither empty nor marked), no folder, or
     /// cannot be written.
-    pub fn claim(path: &Path) -> Result<Self, Error> {
-        let refuse = |message: String| Error::WorkFolder {
+    pub fn claim(path: &Path) -> Result<Self, WorkFolderError> {
+        let refuse = |message: String| WorkFolderError {
             path: path.to_owned(),
             message,
         };
@@ -141,7 +150,7 @@ impl WorkFolder {
 /// The folder of one run in a work folder. What is left in it is removed when it is closed, unless
 /// it is to be kept.
 #[derive(Debug)]
-pub(crate) struct RunArea {
+pub struct RunArea {
     work: WorkFolder,
     path: PathBuf,
     /// Locked, so that no other run of that name works here.
@@ -152,8 +161,8 @@ impl RunArea {
     /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run left.
     ///
     /// # Errors
-    /// [`Error::WorkFolder`].
-    pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, Error> {
+    /// A [`WorkFolderError`].
+    pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, WorkFolderError> {
         let path = work.path().join(name.as_ref());
         match make_folder(&path)
             .and_then(|()| lock(&path))
@@ -166,13 +175,13 @@ impl RunArea {
                 path,
                 _lock: lock,
             }),
-            Err(message) => Err(Error::WorkFolder { path, message }),
+            Err(message) => Err(WorkFolderError { path, message }),
         }
     }
 
     /// The type of the file system that it is on, such as `ext4`.
     pub fn file_system(&self) -> String {
-        crate::host::file_system(&self.path).kind
+        crate::file_system(&self.path).kind
     }
 
     /// The folder of a trial's database, and whether something is left in it of an earlier attempt.
@@ -220,7 +229,7 @@ impl RunArea {
 
 /// The mark of a run that is at work, or was killed: one that ends removes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RunMark {
+pub struct RunMark {
     magic: String,
     /// The folder itself: a mark that was copied elsewhere is none.
     folder: PathBuf,
@@ -371,10 +380,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("thesis.txt"), "ten years").unwrap();
         let error = WorkFolder::claim(folder.path()).unwrap_err();
-        assert!(
-            error.is_usage() && error.to_string().contains("is not trueput's"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("is not trueput's"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

@@ -4,7 +4,7 @@ use std::fs::read_to_string;
 use trueput_record::accounting::Pressure;
 
 /// What the machine has waited since it started; `None` where the kernel has no PSI.
-pub(crate) fn pressure() -> Option<Pressure> {
+pub fn pressure() -> Option<Pressure> {
     let read = |what| read_to_string(format!("/proc/pressure/{what}")).ok();
     let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
     Some(Pressure {
@@ -26,7 +26,7 @@ fn total_s(text: &str, kind: &str) -> Option<f64> {
 
 /// Some of the machine's processors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cpus(Option<Vec<u32>>);
+pub struct Cpus(Option<Vec<u32>>);
 
 impl Cpus {
     /// All of them.
@@ -49,7 +49,7 @@ impl Cpus {
 
 /// What processors have done.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Processors {
+pub struct Processors {
     /// Time in which they did something since the machine started, seconds over all of them.
     pub busy_s: f64,
     /// Time that the hypervisor gave to others, likewise.
@@ -59,7 +59,7 @@ pub(crate) struct Processors {
 }
 
 /// What these processors did; `None` where the kernel does not say.
-pub(crate) fn processors(cpus: &Cpus) -> Option<Processors> {
+pub fn processors(cpus: &Cpus) -> Option<Processors> {
     let ticks_per_s = super::process::clock_ticks_per_s();
     parse_processors(&read_to_string("/proc/stat").ok()?, cpus, ticks_per_s)
 }

@@ -27,14 +27,14 @@ enum Version {
 
 /// Where groups with a memory limit can be made.
 #[derive(Debug)]
-pub(crate) struct Controller {
+pub struct Controller {
     version: Version,
     parent: PathBuf,
 }
 
 /// A control group of one trial. It is removed when this is dropped; no process may be left in it.
 #[derive(Debug)]
-pub(crate) struct MemoryGroup {
+pub struct MemoryGroup {
     version: Version,
     path: PathBuf,
     limit_bytes: u64,
@@ -44,7 +44,7 @@ pub(crate) struct MemoryGroup {
 ///
 /// # Errors
 /// One sentence: what is missing and what would be right.
-pub(crate) fn check(bytes: u64) -> Result<(), String> {
+pub fn check(bytes: u64) -> Result<(), String> {
     let asked = format_bytes(bytes);
     let has = machine_bytes().map(|has| (has, format_bytes(has)));
     if let Some((_, has)) = has.filter(|(has, _)| bytes > *has) {
@@ -65,7 +65,7 @@ fn machine_bytes() -> Option<u64> {
 }
 
 /// Removes the groups of runners that were killed.
-pub(crate) fn remove_leftovers() {
+pub fn remove_leftovers() {
     if let Ok(controller) = Controller::find() {
         controller.remove_leftovers(|pid| Path::new("/proc").join(pid).exists());
     }

@@ -3,10 +3,10 @@
 mod family;
 
 use super::placement;
+use super::process::status_text;
 use super::user::{Runner, runner_of};
-use crate::process::status_text;
 use family::Family;
-pub(crate) use family::kill_server;
+pub use family::kill_server;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
@@ -23,7 +23,7 @@ use trueput_record::Conditions;
 
 /// How long a server may take until it answers for the first time, and until it has stopped when
 /// the user would not wait any longer.
-pub const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// How long a server may take to recover what a crash left to its log, or to write all that it
 /// holds in memory to its files.
@@ -95,7 +95,7 @@ pub struct Server {
 ///
 /// # Errors
 /// One sentence: which folder is in the way and what would be right.
-pub(crate) fn check_place(service: &dyn Service, place: &Path) -> Result<(), String> {
+pub fn check_place(service: &dyn Service, place: &Path) -> Result<(), String> {
     runner_of(service.users())?.map_or(Ok(()), |runner| runner.check_way(place))
 }
 
@@ -150,7 +150,7 @@ impl Server {
     }
 
     /// Stops it in good order: what it has committed lies in its files then. That takes 30 minutes
-    /// at most, and [`LIMIT`] once `wait`, which is called meanwhile, says not to go on.
+    /// at most, and a minute once `wait`, which is called meanwhile, says not to go on.
     ///
     /// # Errors
     /// One sentence, where it had ended, takes longer and is killed, or says that it did not end
@@ -417,8 +417,8 @@ fn last_line(log: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::process::lives;
-    use crate::host::tree::members;
+    use crate::process::lives;
+    use crate::tree::members;
     use std::cell::Cell;
     use std::os::unix::fs::PermissionsExt;
     use trueput_engine::{Durability, Error, ParameterValues, Result};

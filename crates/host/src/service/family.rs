@@ -1,8 +1,8 @@
 //! The processes of a server, remembered while it lives: those that a dead one leaves descend from
 //! nobody any more, and may hold its folder open.
 
-use crate::host::process;
-use crate::host::tree::members;
+use crate::process;
+use crate::tree::members;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
@@ -140,7 +140,7 @@ fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence, where something of it is left.
-pub(crate) fn kill_server(pid: u32) -> Result<u32, String> {
+pub fn kill_server(pid: u32) -> Result<u32, String> {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP);
     let family = members(pid);
     kill_all(&family);

@@ -1,0 +1,27 @@
+//! This machine: facts about it, its processes, memory and file systems, and the servers that we
+//! start on it.
+
+mod allocator;
+pub mod cgroup;
+pub mod disk;
+mod facts;
+mod file_system;
+pub mod filesystem;
+pub mod flush_counts;
+pub mod kernel_threads;
+mod numa;
+pub mod page_cache;
+pub mod placement;
+pub mod pressure;
+pub mod process;
+pub mod service;
+mod topology;
+pub mod tree;
+pub mod usage;
+mod user;
+pub mod waits;
+pub mod work_folder;
+
+pub use allocator::in_use as allocator_in_use;
+pub use facts::{configured_processors, cores, facts, kernel, load_average};
+pub use file_system::{file_system, free_bytes, nearest_existing};

@@ -1,0 +1,22 @@
+//! Facts about this program.
+
+use trueput_record::host::ProgramFacts;
+
+/// Collects the facts about this program, run as `command`.
+pub(crate) fn program_facts(command: Vec<String>) -> ProgramFacts {
+    ProgramFacts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: env!("TRUEPUT_COMMIT").to_owned(),
+        profile: profile().to_owned(),
+        command,
+    }
+}
+
+/// How this program was built: `release` or `debug`.
+pub(crate) fn profile() -> &'static str {
+    if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    }
+}

@@ -5,7 +5,6 @@
 
 mod declare;
 pub mod unit;
-mod untyped;
 
 use crate::Value;
 use crate::suggest::{did_you_mean, setting_hint};

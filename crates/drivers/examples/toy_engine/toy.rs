@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Kind, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session,
-    Value, ValueVisitor,
+    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor, parameters,
 };
 
 /// The toy engine's driver.
@@ -20,17 +20,13 @@ pub struct Toy;
 const MAX_KEY_BYTES: usize = 511;
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
-const KNOBS: &[Parameter] = &[Parameter {
-    name: "capacity",
-    summary: "The most records that it takes.",
-    cost: "more: memory",
-    kind: Kind::Integer {
-        default: 1_000_000,
-        min: 1,
-        max: i64::MAX,
-    },
-    unit: "records",
-}];
+parameters! {
+    /// The knobs.
+    struct ToyKnobs {
+        /// The most records that it takes.
+        capacity: Integer<usize> = 1_000_000 in 1.., unit "records", cost "more: memory",
+    }
+}
 
 /// The records, shared by all who have the database open.
 type Records = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
@@ -88,7 +84,7 @@ impl Engine for Toy {
     }
 
     fn knobs(&self) -> &'static [Parameter] {
-        KNOBS
+        ToyKnobs::PARAMETERS
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
@@ -98,7 +94,7 @@ impl Engine for Toy {
                 spec.durability
             )));
         }
-        let capacity = usize::try_from(spec.knobs.unsigned("capacity")).unwrap_or(usize::MAX);
+        let capacity = ToyKnobs::from(spec.knobs).capacity;
         let mut databases = lock(&DATABASES);
         let records = databases.entry(spec.directory.to_owned()).or_default();
         Ok(Box::new(ToyDatabase {

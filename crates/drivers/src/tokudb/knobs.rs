@@ -53,14 +53,6 @@ choices! {
 }
 
 impl Compression {
-    const ALL: [Self; 5] = [
-        Self::None,
-        Self::Snappy,
-        Self::Zlib,
-        Self::Quicklz,
-        Self::Lzma,
-    ];
-
     /// What `db.h` has for the method (`toku_compression_method`).
     const fn number(self) -> u32 {
         match self {

@@ -62,8 +62,9 @@ pub fn word_of(value: &Value, words: &[&'static str]) -> Option<&'static str> {
     }
 }
 
-/// Declares an enum of the words that a parameter takes: `WORDS` lists them, `word` is the word of a
-/// variant, and the type can stand in a `Choice<…>` of [`parameters!`](crate::parameters).
+/// Declares an enum of the words that a parameter takes. `WORDS` lists them, `ALL` the variants, and
+/// `word` is the word of a variant. The type can stand in a `Choice<…>` of
+/// [`parameters!`](crate::parameters).
 ///
 /// ```
 /// trueput_record::choices! {
@@ -95,6 +96,9 @@ macro_rules! choices {
         impl $name {
             /// The words, in the order of the variants.
             $visible const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// Every variant.
+            $visible const ALL: [Self; Self::WORDS.len()] = [$(Self::$variant),+];
 
             /// Its word.
             #[must_use]
@@ -191,9 +195,14 @@ macro_rules! parameters {
             ($type)
             ($default)
             ({
-                const { assert!($min as i128 >= <$type>::MIN as i128) };
-                const { assert!($max as i128 <= <$type>::MAX as i128) };
-                $crate::parameter::Kind::Integer { default: $default, min: $min, max: $max }
+                const RANGE: [i64; 2] = [$min, $max];
+                const { assert!(RANGE[0] as i128 >= <$type>::MIN as i128) };
+                const { assert!(RANGE[1] as i128 <= <$type>::MAX as i128) };
+                $crate::parameter::Kind::Integer {
+                    default: $default,
+                    min: RANGE[0],
+                    max: RANGE[1],
+                }
             })
             ($crate::parameter::FromValue::from_value)
         } "" $($rest)*);

@@ -96,7 +96,7 @@ fn given_values_come_as_their_types() {
     assert_eq!(toy("level", 9_i64).unwrap().level, 9);
     assert!(!toy("flag", false).unwrap().flag);
     assert_eq!(toy("page=", 512_i64).unwrap().page, "512");
-    assert_eq!(Mode::Fast.word(), Mode::WORDS[1]);
+    assert_eq!(Mode::ALL.map(Mode::word), Mode::WORDS);
 }
 
 #[test]

@@ -3,7 +3,7 @@ mod turns;
 
 use super::*;
 use trueput_engine::{
-    Build, Capabilities, Database, Info as EngineInfo, Kind, OpenSpec, Promise, Value,
+    Build, Capabilities, Database, Info as EngineInfo, OpenSpec, Promise, Value, parameters,
 };
 use trueput_workloads::{
     Conclusion, Ended, Error as WorkloadError, Findings, Info, Job, Load, Remains, Target, Task,
@@ -66,17 +66,7 @@ impl Engine for Described {
     }
 
     fn knobs(&self) -> &'static [Parameter] {
-        &[Parameter {
-            name: "map_size",
-            summary: "",
-            cost: "",
-            kind: Kind::Bytes {
-                default: 1 << 30,
-                min: 1 << 20,
-                max: 1 << 40,
-            },
-            unit: "bytes",
-        }]
+        Knobs::PARAMETERS
     }
 
     fn check_transactions(&self, _: &ParameterValues) -> trueput_engine::Result<()> {
@@ -94,18 +84,21 @@ impl Engine for Described {
     }
 }
 
-const fn whole(name: &'static str, default: i64) -> Parameter {
-    let kind = Kind::Integer {
-        default,
-        min: 1,
-        max: i64::MAX,
-    };
-    Parameter {
-        name,
-        summary: "",
-        cost: "",
-        kind,
-        unit: "",
+parameters! {
+    /// The knobs of an engine.
+    struct Knobs {
+        /// The largest size of the database.
+        map_size: Bytes = 1 GiB in 1 MiB..=1 TiB,
+    }
+}
+
+parameters! {
+    /// The settings of a workload with a range.
+    struct Range {
+        /// The first number.
+        start: Integer = 1 in 1..,
+        /// The last number.
+        finish: Integer = 100 in 1..,
     }
 }
 
@@ -123,12 +116,11 @@ impl Workload for Ranged {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        const SETTINGS: &[Parameter] = &[whole("start", 1), whole("finish", 100)];
-        SETTINGS
+        Range::PARAMETERS
     }
 
     fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, String> {
-        let (start, finish) = (settings.integer("start"), settings.integer("finish"));
+        let Range { start, finish } = settings.into();
         if start <= finish {
             Ok(Box::new(Unrun))
         } else {

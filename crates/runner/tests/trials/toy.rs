@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Info, Isolation, KeyRange, Kind,
-    Mode, Null, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session,
-    Value, ValueVisitor,
+    Build, Capabilities, Database, Direction, Durability, Engine, Info, Isolation, KeyRange, Mode,
+    Null, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
+    ValueVisitor, parameters,
 };
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, VerifyLevel};
@@ -176,43 +176,20 @@ impl Session for ToySession<'_> {
 /// A workload whose setting `act` says what its workers do.
 pub struct Play;
 
-const SETTINGS: &[Parameter] = &[
-    Parameter {
-        name: "act",
-        summary: "What the workers do.",
-        cost: "",
-        kind: Kind::Choice {
-            default: "store",
-            choices: &[
-                "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hoard",
-                "flush",
-            ],
-        },
-        unit: "",
-    },
-    Parameter {
-        name: "pause_ms",
-        summary: "Wait after each operation.",
-        cost: "",
-        kind: Kind::Integer {
-            default: 0,
-            min: 0,
-            max: 1_000,
-        },
-        unit: "ms",
-    },
-    Parameter {
-        name: "bytes",
-        summary: "Expected size of the database.",
-        cost: "",
-        kind: Kind::Integer {
-            default: 1,
-            min: 0,
-            max: i64::MAX,
-        },
-        unit: "bytes",
-    },
-];
+parameters! {
+    /// The settings of [`Play`].
+    struct PlaySettings {
+        /// What the workers do.
+        act: Choice = "store" of [
+            "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hoard",
+            "flush",
+        ],
+        /// Wait after each operation.
+        pause_ms: Integer = 0 in 0..=1_000, unit "ms",
+        /// Expected size of the database.
+        bytes: Integer = 1 in 0.., unit "bytes",
+    }
+}
 
 /// Stores of each worker that come to an end.
 pub const STORES: u64 = 100;
@@ -228,7 +205,7 @@ impl Workload for Play {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        SETTINGS
+        PlaySettings::PARAMETERS
     }
 
     fn job(
@@ -236,16 +213,17 @@ impl Workload for Play {
         settings: &ParameterValues,
         _conditions: &Conditions,
     ) -> std::result::Result<Box<dyn Job>, String> {
+        let settings = PlaySettings::from(settings);
         Ok(Box::new(Act {
-            act: settings.text("act").to_owned(),
-            pause: Duration::from_millis(settings.unsigned("pause_ms")),
-            bytes: settings.unsigned("bytes"),
+            act: settings.act,
+            pause: Duration::from_millis(settings.pause_ms),
+            bytes: settings.bytes,
         }))
     }
 }
 
 struct Act {
-    act: String,
+    act: &'static str,
     pause: Duration,
     bytes: u64,
 }
@@ -253,7 +231,7 @@ struct Act {
 impl Act {
     /// What it does to the machine rather than to the engine.
     fn burden(&self, directory: &Path) -> std::io::Result<()> {
-        match self.act.as_str() {
+        match self.act {
             "hoard" => drop(std::hint::black_box(vec![1_u8; HOARD_BYTES])),
             "flush" => {
                 let mut file = std::fs::File::create(directory.join("flushed"))?;
@@ -268,7 +246,7 @@ impl Act {
     }
 
     fn misbehave(&self, worker: u32) -> std::result::Result<(), Error> {
-        match (self.act.as_str(), worker) {
+        match (self.act, worker) {
             ("abort", 1) => std::process::abort(),
             ("exit", 1) => {
                 eprintln!("the toy's last words");
@@ -323,8 +301,7 @@ impl Job for Act {
     }
 
     fn execute(&self, task: &mut Task<'_>) -> std::result::Result<Findings, Error> {
-        let ends =
-            !["endless", "abort", "exit", "fail", "panic", "callback"].contains(&self.act.as_str());
+        let ends = !["endless", "abort", "exit", "fail", "panic", "callback"].contains(&self.act);
         let mut stores = 0;
         self.burden(task.directory)
             .map_err(|error| Error::Workload(error.to_string()))?;

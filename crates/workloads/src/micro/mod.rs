@@ -22,7 +22,7 @@ use crate::{
     Volume, Workload,
 };
 use problem::{Problem, Test};
-use settings::SETTINGS;
+use settings::Settings;
 use std::sync::OnceLock;
 use track::{Sample, Table};
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
@@ -45,7 +45,7 @@ impl Workload for Micro {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        SETTINGS
+        Settings::PARAMETERS
     }
 
     fn check_given(&self, given: &Dimensions) -> Result<(), IneffectiveSetting> {
@@ -53,12 +53,12 @@ impl Workload for Micro {
     }
 
     fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
-        let test = settings.text("test");
+        let settings = Settings::from(settings);
+        let test = settings.test.word();
         let does_each_once = test.starts_with("fill-") || test.starts_with("delete-");
-        let has_others = test.starts_with("read-while-")
-            || settings.unsigned("writers") > 0
-            || settings.unsigned("scanners") > 0;
-        let is_counted = settings.unsigned("operations") > 0;
+        let has_others =
+            test.starts_with("read-while-") || settings.writers > 0 || settings.scanners > 0;
+        let is_counted = settings.operations > 0;
         is_counted || does_each_once || (conditions.rate.is_none() && !has_others)
     }
 
@@ -68,7 +68,7 @@ impl Workload for Micro {
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(MicroJob {
-            problem: Problem::new(settings, conditions)?,
+            problem: Problem::new(&settings.into(), conditions)?,
             values: OnceLock::new(),
             table: OnceLock::new(),
         }))

@@ -1,14 +1,13 @@
 //! The settings of a job, checked and made ready to use.
 
 use super::kinds::{Kind, Kinds};
-use super::settings::too_short_a_value;
+use super::settings::{DistributionName, Settings, TestName, too_short_a_value};
 use super::track::MAX_NUMBER;
 use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::{Error, Volume};
 use std::ops::Range;
-use trueput_engine::ParameterValues;
 use trueput_record::Conditions;
 
 /// Records per transaction of the load, and of fill-batch.
@@ -99,23 +98,23 @@ impl Problem {
     ///
     /// # Errors
     /// A sentence, where they do not go together or not with the conditions.
-    pub(super) fn new(settings: &ParameterValues, conditions: &Conditions) -> Result<Self, String> {
-        let name = settings.text("test");
-        let test = test(name, settings)?;
-        let key_bytes = length(settings, "key_bytes");
-        let value_bytes = length(settings, "value_bytes");
+    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
+        let name = settings.test;
+        let test = test(settings)?;
+        let key_bytes = settings.key_bytes;
+        let value_bytes = usize::try_from(settings.value_bytes).unwrap_or(usize::MAX);
         if value_bytes < MIN_VALUE_BYTES {
             return Err(too_short_a_value(value_bytes));
         }
         let records = records(settings, (key_bytes + value_bytes) as u64)?;
-        let or_own = |given: &str, of: &str, own: u32| match settings.unsigned(given) {
+        let or_own = |given: u32, of: TestName, own: u32| match given {
             0 if name == of => own,
-            given => u32::try_from(given).unwrap_or(u32::MAX),
+            given => given,
         };
         let problem = Self {
             test,
             records,
-            chosen_from: if name == "read-hot" {
+            chosen_from: if name == TestName::ReadHot {
                 records.div_ceil(100)
             } else {
                 records
@@ -123,31 +122,26 @@ impl Problem {
             format: KeyFormat::plain(key_bytes).map_err(|error| error.to_string())?,
             key_bytes,
             value_bytes,
-            compressibility: u8::try_from(settings.unsigned("compressibility")).unwrap_or(100),
-            distribution: distribution(settings.text("distribution"), records),
-            batch: or_own("batch", "fill-batch", LOAD_BATCH as u32)
+            compressibility: settings.compressibility,
+            distribution: distribution(settings.distribution, records),
+            batch: or_own(settings.batch, TestName::FillBatch, LOAD_BATCH as u32)
                 .max(1)
                 .into(),
             operations: operations(settings, conditions, records),
             warms_up: conditions.warm_up_s > 0.0,
-            nexts: settings.unsigned("nexts"),
-            writers: or_own("writers", "read-while-writing", 1),
-            scanners: or_own("scanners", "read-while-scanning", 1),
+            nexts: settings.nexts,
+            writers: or_own(settings.writers, TestName::ReadWhileWriting, 1),
+            scanners: or_own(settings.scanners, TestName::ReadWhileScanning, 1),
         };
-        problem.check_count(name, settings, conditions)?;
+        problem.check_count(settings, conditions)?;
         problem.check_batch(name)?;
-        problem.check_beside(name, settings, conditions)?;
-        problem.check_choice(name, settings)?;
+        problem.check_beside(settings, conditions)?;
+        problem.check_choice(settings)?;
         Ok(problem)
     }
 
-    fn check_count(
-        &self,
-        name: &str,
-        settings: &ParameterValues,
-        conditions: &Conditions,
-    ) -> Result<(), String> {
-        let operations = settings.unsigned("operations");
+    fn check_count(&self, settings: &Settings, conditions: &Conditions) -> Result<(), String> {
+        let (name, operations) = (settings.test.word(), settings.operations);
         if !matches!(self.test, Test::Fill { .. } | Test::Delete) {
             return Ok(());
         }
@@ -170,15 +164,15 @@ impl Problem {
         }
     }
 
-    fn check_batch(&self, name: &str) -> Result<(), String> {
-        let batch = self.batch;
+    fn check_batch(&self, test: TestName) -> Result<(), String> {
+        let (name, batch) = (test.word(), self.batch);
         let takes = matches!(
             self.test,
             Test::Fill { .. } | Test::Overwrite | Test::Delete
         );
         match batch {
             1 => Ok(()),
-            _ if name == "fill-sync" => Err(format!(
+            _ if test == TestName::FillSync => Err(format!(
                 "fill-sync commits each record; leave batch={batch} out, or write \
                  test=fill-random"
             )),
@@ -189,15 +183,11 @@ impl Problem {
         }
     }
 
-    fn check_beside(
-        &self,
-        name: &str,
-        settings: &ParameterValues,
-        conditions: &Conditions,
-    ) -> Result<(), String> {
+    fn check_beside(&self, settings: &Settings, conditions: &Conditions) -> Result<(), String> {
         if self.writers == 0 && self.scanners == 0 {
             return Ok(());
         }
+        let name = settings.test.word();
         if !matches!(
             self.test,
             Test::Read | Test::Pass { .. } | Test::Missing | Test::Seek
@@ -207,7 +197,7 @@ impl Problem {
                     that reads"
             ));
         }
-        if conditions.duration_s.is_none() || settings.unsigned("operations") > 0 {
+        if conditions.duration_s.is_none() || settings.operations > 0 {
             return Err(format!(
                 "{name} needs a duration, because its writers and scanners have no end; set \
                     duration and remove operations"
@@ -216,16 +206,18 @@ impl Problem {
         Ok(())
     }
 
-    fn check_choice(&self, name: &str, settings: &ParameterValues) -> Result<(), String> {
-        let distribution = settings.text("distribution");
+    fn check_choice(&self, settings: &Settings) -> Result<(), String> {
+        let distribution = settings.distribution;
         let chooses = !matches!(
             self.test,
             Test::Fill { .. } | Test::Delete | Test::Pass { .. }
         );
-        let hot = name == "read-hot";
-        if distribution != "uniform" && (hot || !chooses && self.writers == 0) {
+        let hot = settings.test == TestName::ReadHot;
+        if distribution != DistributionName::Uniform && (hot || !chooses && self.writers == 0) {
             return Err(format!(
-                "{name} chooses records itself; remove distribution={distribution}"
+                "{} chooses records itself; remove distribution={}",
+                settings.test.word(),
+                distribution.word()
             ));
         }
         Ok(())
@@ -427,16 +419,12 @@ impl Problem {
     }
 }
 
-fn length(settings: &ParameterValues, name: &str) -> usize {
-    usize::try_from(settings.unsigned(name)).unwrap_or(usize::MAX)
-}
-
-fn test(name: &str, settings: &ParameterValues) -> Result<Test, String> {
+fn test(settings: &Settings) -> Result<Test, String> {
     let mix = Mix {
-        update: settings.unsigned("update_percent"),
-        insert: settings.unsigned("insert_percent"),
-        delete: settings.unsigned("delete_percent"),
-        scan: settings.unsigned("scan_percent"),
+        update: settings.update_percent,
+        insert: settings.insert_percent,
+        delete: settings.delete_percent,
+        scan: settings.scan_percent,
     };
     let sum = mix.sum();
     if sum > 100 {
@@ -444,35 +432,39 @@ fn test(name: &str, settings: &ParameterValues) -> Result<Test, String> {
             "the percentages add up to {sum}; the maximum is 100, and the rest are reads"
         ));
     }
-    if name != "mix" && sum > 0 {
+    if settings.test != TestName::Mix && sum > 0 {
         return Err(format!(
-            "percentages are a mix's; leave them out of {name}, or write test=mix"
+            "percentages are a mix's; leave them out of {}, or write test=mix",
+            settings.test.word()
         ));
     }
-    Ok(match name {
-        "fill-sequential" | "fill-batch" => Test::Fill { random: false },
-        "fill-random" | "fill-sync" => Test::Fill { random: true },
-        "overwrite" => Test::Overwrite,
-        "read-sequential" => Test::Pass { reverse: false },
-        "read-reverse" => Test::Pass { reverse: true },
-        "read-missing" => Test::Missing,
-        "seek-random" => Test::Seek,
-        "delete-random" => Test::Delete,
-        "mix" if sum == 0 => {
+    Ok(match settings.test {
+        TestName::FillSequential | TestName::FillBatch => Test::Fill { random: false },
+        TestName::FillRandom | TestName::FillSync => Test::Fill { random: true },
+        TestName::Overwrite => Test::Overwrite,
+        TestName::ReadRandom
+        | TestName::ReadHot
+        | TestName::ReadWhileWriting
+        | TestName::ReadWhileScanning => Test::Read,
+        TestName::ReadSequential => Test::Pass { reverse: false },
+        TestName::ReadReverse => Test::Pass { reverse: true },
+        TestName::ReadMissing => Test::Missing,
+        TestName::SeekRandom => Test::Seek,
+        TestName::DeleteRandom => Test::Delete,
+        TestName::Mix if sum == 0 => {
             return Err(
                 "a mix needs a percentage: set update_percent, insert_percent, delete_percent \
                     or scan_percent; the rest are reads"
                     .to_owned(),
             );
         }
-        "mix" => Test::Mix(mix),
-        _ => Test::Read,
+        TestName::Mix => Test::Mix(mix),
     })
 }
 
-fn records(settings: &ParameterValues, record_bytes: u64) -> Result<u64, String> {
-    match settings.unsigned("size") {
-        0 => Ok(settings.unsigned("records")),
+fn records(settings: &Settings, record_bytes: u64) -> Result<u64, String> {
+    match settings.size {
+        0 => Ok(settings.records),
         size if size < record_bytes => Err(format!(
             "size={size} is less than one record of {record_bytes} bytes; give more"
         )),
@@ -480,21 +472,21 @@ fn records(settings: &ParameterValues, record_bytes: u64) -> Result<u64, String>
     }
 }
 
-fn distribution(name: &str, records: u64) -> Distribution {
-    match name {
-        "zipfian" => Distribution::ScrambledZipfian { keyspace: records },
-        "latest" => Distribution::Latest,
-        "hotspot" => Distribution::Hotspot {
+fn distribution(asked: DistributionName, records: u64) -> Distribution {
+    match asked {
+        DistributionName::Zipfian => Distribution::ScrambledZipfian { keyspace: records },
+        DistributionName::Latest => Distribution::Latest,
+        DistributionName::Hotspot => Distribution::Hotspot {
             set_fraction: 0.2,
             operation_fraction: 0.8,
         },
-        "sequential" => Distribution::Sequential,
-        _ => Distribution::Uniform,
+        DistributionName::Sequential => Distribution::Sequential,
+        DistributionName::Uniform => Distribution::Uniform,
     }
 }
 
-fn operations(settings: &ParameterValues, conditions: &Conditions, records: u64) -> Option<u64> {
-    match settings.unsigned("operations") {
+fn operations(settings: &Settings, conditions: &Conditions, records: u64) -> Option<u64> {
+    match settings.operations {
         0 => conditions.duration_s.is_none().then_some(records),
         given => Some(given),
     }

@@ -3,160 +3,83 @@
 use crate::IneffectiveSetting;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
 use crate::generate::value::MIN_VALUE_BYTES;
-use trueput_engine::{Kind, Parameter};
+use trueput_engine::{choices, parameters};
 use trueput_record::Value;
 use trueput_record::plan::Dimensions;
 
-const TESTS: &[&str] = &[
-    "fill-sequential",
-    "fill-random",
-    "fill-batch",
-    "fill-sync",
-    "overwrite",
-    "read-random",
-    "read-sequential",
-    "read-reverse",
-    "read-missing",
-    "read-hot",
-    "seek-random",
-    "delete-random",
-    "read-while-writing",
-    "read-while-scanning",
-    "mix",
-];
-
-/// The largest value that can be asked for: the engines take less, and say how much.
-const MAX_VALUE_BYTES: u64 = 1 << 30;
-
-const fn number(
-    name: &'static str,
-    summary: &'static str,
-    unit: &'static str,
-    [default, min, max]: [i64; 3],
-) -> Parameter {
-    Parameter {
-        name,
-        summary,
-        cost: "",
-        kind: Kind::Integer { default, min, max },
-        unit,
+parameters! {
+    /// Every setting.
+    pub(super) struct Settings {
+        /// The test to run.
+        test: Choice<TestName> = ReadRandom,
+        /// Records to load, or to write in a fill test.
+        records: Integer = 1_000_000 in 1.., unit "records",
+        /// Total size of the keys and values to load, instead of records; 0: use records.
+        size: Bytes = 0 B in 0 B..=1_048_576 TiB,
+        /// Length of a key. Keys of 16 bytes or more are hexadecimal digits; shorter keys are
+        /// binary.
+        key_bytes: Integer<usize> = 16 in (MIN_KEY_BYTES as i64)..=(MAX_KEY_BYTES as i64), unit "bytes",
+        /// Length of a value.
+        value_bytes: Bytes = 100 B in 1 B..=1 GiB,
+        /// Size of the values after compression, as a percentage of their size.
+        compressibility: Integer<u8> = 50 in 1..=100, unit "%",
+        /// Distribution of the records that operations choose.
+        distribution: Choice<DistributionName> = Uniform,
+        /// Records per write transaction; 0: 1,000 in fill-batch, else 1.
+        batch: Integer<u32> = 0 in 0..=1_000_000, unit "records",
+        /// Operations of all workers together; 0: until the duration ends, or one per record if
+        /// there is no duration.
+        operations: Integer = 0 in 0..,
+        /// Records that a scan reads after the first one, in seek-random and mix.
+        nexts: Integer = 10 in 0..=100_000, unit "records",
+        /// Sessions that only update while others read; 0: 1 in read-while-writing, none in other
+        /// tests.
+        writers: Integer<u32> = 0 in 0..=1024,
+        /// Sessions that only scan while others read; 0: 1 in read-while-scanning, none in other
+        /// tests.
+        scanners: Integer<u32> = 0 in 0..=1024,
+        /// Percentage of updates in a mix; the remaining operations are reads.
+        update_percent: Integer = 0 in 0..=100, unit "%",
+        /// Percentage of inserts in a mix.
+        insert_percent: Integer = 0 in 0..=100, unit "%",
+        /// Percentage of deletes in a mix.
+        delete_percent: Integer = 0 in 0..=100, unit "%",
+        /// Percentage of scans in a mix. A scan reads nexts records and one more.
+        scan_percent: Integer = 0 in 0..=100, unit "%",
     }
 }
 
-const fn percent(name: &'static str, summary: &'static str) -> Parameter {
-    number(name, summary, "%", [0, 0, 100])
-}
-
-const fn bytes(
-    name: &'static str,
-    summary: &'static str,
-    [default, min, max]: [u64; 3],
-) -> Parameter {
-    Parameter {
-        name,
-        summary,
-        cost: "",
-        kind: Kind::Bytes { default, min, max },
-        unit: "bytes",
+choices! {
+    /// The tests by name.
+    pub(super) enum TestName {
+        FillSequential = "fill-sequential",
+        FillRandom = "fill-random",
+        FillBatch = "fill-batch",
+        FillSync = "fill-sync",
+        Overwrite = "overwrite",
+        ReadRandom = "read-random",
+        ReadSequential = "read-sequential",
+        ReadReverse = "read-reverse",
+        ReadMissing = "read-missing",
+        ReadHot = "read-hot",
+        SeekRandom = "seek-random",
+        DeleteRandom = "delete-random",
+        ReadWhileWriting = "read-while-writing",
+        ReadWhileScanning = "read-while-scanning",
+        Mix = "mix",
     }
 }
 
-const fn choice(
-    name: &'static str,
-    summary: &'static str,
-    default: &'static str,
-    choices: &'static [&'static str],
-) -> Parameter {
-    Parameter {
-        name,
-        summary,
-        cost: "",
-        kind: Kind::Choice { default, choices },
-        unit: "",
+choices! {
+    /// The distributions by name.
+    pub(super) enum DistributionName {
+        Uniform = "uniform",
+        Zipfian = "zipfian",
+        Latest = "latest",
+        Hotspot = "hotspot",
+        Sequential = "sequential",
     }
 }
-
-pub(super) const SETTINGS: &[Parameter] = &[
-    choice("test", "The test to run.", "read-random", TESTS),
-    number(
-        "records",
-        "Records to load, or to write in a fill test.",
-        "records",
-        [1_000_000, 1, i64::MAX],
-    ),
-    bytes(
-        "size",
-        "Total size of the keys and values to load, instead of records; 0: use records.",
-        [0, 0, 1 << 60],
-    ),
-    number(
-        "key_bytes",
-        "Length of a key. Keys of 16 bytes or more are hexadecimal digits; shorter keys are \
-         binary.",
-        "bytes",
-        [16, MIN_KEY_BYTES as i64, MAX_KEY_BYTES as i64],
-    ),
-    bytes(
-        "value_bytes",
-        "Length of a value.",
-        [100, 1, MAX_VALUE_BYTES],
-    ),
-    number(
-        "compressibility",
-        "Size of the values after compression, as a percentage of their size.",
-        "%",
-        [50, 1, 100],
-    ),
-    choice(
-        "distribution",
-        "Distribution of the records that operations choose.",
-        "uniform",
-        &["uniform", "zipfian", "latest", "hotspot", "sequential"],
-    ),
-    number(
-        "batch",
-        "Records per write transaction; 0: 1,000 in fill-batch, else 1.",
-        "records",
-        [0, 0, 1_000_000],
-    ),
-    number(
-        "operations",
-        "Operations of all workers together; 0: until the duration ends, or one per record if \
-         there is no duration.",
-        "",
-        [0, 0, i64::MAX],
-    ),
-    number(
-        "nexts",
-        "Records that a scan reads after the first one, in seek-random and mix.",
-        "records",
-        [10, 0, 100_000],
-    ),
-    number(
-        "writers",
-        "Sessions that only update while others read; 0: 1 in read-while-writing, none in other \
-         tests.",
-        "",
-        [0, 0, 1_024],
-    ),
-    number(
-        "scanners",
-        "Sessions that only scan while others read; 0: 1 in read-while-scanning, none in other \
-         tests.",
-        "",
-        [0, 0, 1_024],
-    ),
-    percent(
-        "update_percent",
-        "Percentage of updates in a mix; the remaining operations are reads.",
-    ),
-    percent("insert_percent", "Percentage of inserts in a mix."),
-    percent("delete_percent", "Percentage of deletes in a mix."),
-    percent(
-        "scan_percent",
-        "Percentage of scans in a mix. A scan reads nexts records and one more.",
-    ),
-];
 
 /// Settings that only a mix looks at.
 const OF_A_MIX: [&str; 4] = [

@@ -8,60 +8,33 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use trueput_engine::choices;
 use trueput_record::Durability;
 
-/// How a write is made durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flush {
-    /// `write`, then `fsync`: data and every attribute.
-    Fsync,
-    /// `write`, then `fdatasync`: data, and what is needed to find it.
-    Fdatasync,
-    /// `write` to a file opened with `O_DSYNC`: as if `fdatasync` followed.
-    Dsync,
-    /// The same past the page cache, with `O_DIRECT`.
-    DirectDsync,
-    /// `write`, then `sync_file_range`: neither the file's length nor the device's cache is
-    /// flushed.
-    SyncFileRange,
-    /// A store to a mapping, then `msync`.
-    Msync,
-    /// A write and an `fsync` linked to it, handed to the kernel at once by io_uring.
-    IoUring,
-    /// `write` and nothing more.
-    None,
+choices! {
+    /// How a write is made durable.
+    pub(super) enum Flush {
+        /// `write`, then `fsync`: data and every attribute.
+        Fsync = "fsync",
+        /// `write`, then `fdatasync`: data, and what is needed to find it.
+        Fdatasync = "fdatasync",
+        /// `write` to a file opened with `O_DSYNC`: as if `fdatasync` followed.
+        Dsync = "dsync",
+        /// The same past the page cache, with `O_DIRECT`.
+        DirectDsync = "direct-dsync",
+        /// `write`, then `sync_file_range`: neither the file's length nor the device's cache is
+        /// flushed.
+        SyncFileRange = "sync-file-range",
+        /// A store to a mapping, then `msync`.
+        Msync = "msync",
+        /// A write and an `fsync` linked to it, handed to the kernel at once by io_uring.
+        IoUring = "io-uring",
+        /// `write` and nothing more.
+        None = "none",
+    }
 }
 
 impl Flush {
-    /// The settings' words, in the order of their meaning.
-    pub(super) const NAMES: [&str; 8] = [
-        "fsync",
-        "fdatasync",
-        "dsync",
-        "direct-dsync",
-        "sync-file-range",
-        "msync",
-        "io-uring",
-        "none",
-    ];
-
-    const ALL: [Self; 8] = [
-        Self::Fsync,
-        Self::Fdatasync,
-        Self::Dsync,
-        Self::DirectDsync,
-        Self::SyncFileRange,
-        Self::Msync,
-        Self::IoUring,
-        Self::None,
-    ];
-
-    /// The method of that name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        let known = Self::NAMES.iter().position(|known| *known == name)?;
-        Self::ALL.get(known).copied()
-    }
-
     /// What a commit promises.
     pub(super) fn durability(self) -> Durability {
         match self {
@@ -164,8 +137,8 @@ mod tests {
     #[test]
     fn every_method_writes_every_part_where_it_belongs() {
         let folder = tempfile::tempdir().unwrap();
-        for name in Flush::NAMES {
-            let flush = Flush::named(name).unwrap();
+        for flush in Flush::ALL {
+            let name = flush.word();
             let path = folder.path().join(name);
             std::fs::write(&path, [0; 16_384]).unwrap();
             let mut channel = match Channel::open(&path, flush, 16_384) {
@@ -183,6 +156,5 @@ mod tests {
             let firsts: Vec<u8> = found.chunks(4_096).map(|block| block[0]).collect();
             assert_eq!(firsts, [2, 0, 1, 2], "{name}");
         }
-        assert_eq!(Flush::named("fsink"), None);
     }
 }

@@ -6,22 +6,24 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use trueput_engine::choices;
 
 /// Bytes written or read at once where nothing is measured.
 const CHUNK: usize = 1 << 20;
 
-/// How a file stands when the workers start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// Empty: every write beyond its end makes it longer.
-    Growing,
-    /// As long as it will be, its blocks reserved but never written: the file system remembers of
-    /// each whether it has been.
-    Reserved,
-    /// As long as it will be, every block reserved and written with zeros.
-    Preallocated,
-    /// Written once over with other data, as a log file that is used again.
-    Recycled,
+choices! {
+    /// The state of a file when the workers start.
+    pub(super) enum Layout {
+        /// Empty: every write beyond its end makes it longer.
+        Growing = "growing",
+        /// As long as it will be, its blocks reserved but never written: the file system remembers
+        /// of each whether it has been.
+        Reserved = "reserved",
+        /// As long as it will be, every block reserved and written with zeros.
+        Preallocated = "preallocated",
+        /// Written once over with other data, as a log file that is used again.
+        Recycled = "recycled",
+    }
 }
 
 /// Makes a file and brings it to storage, so that nothing of its making is left to be done later.

@@ -23,7 +23,7 @@ pub use problem::used_block;
 use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
 use codec::{Integers, Words};
 use problem::{Commit, Keys, Problem};
-use trueput_engine::{Kind, Parameter, ParameterValues};
+use trueput_engine::{Parameter, ParameterValues, choices, parameters};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
 
@@ -38,83 +38,37 @@ mod kinds {
     pub(super) const NAMES: [&str; 6] = ["read", "update", "claim", "finish", "begin", "commit"];
 }
 
-/// How long the snapshot lasts that a look-up reads from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Snapshot {
-    /// Each look-up has a read transaction of its own.
-    Get,
-    /// All look-ups of a start share one.
-    Start,
+choices! {
+    /// How long the snapshot lasts that a look-up reads from.
+    enum Snapshot {
+        /// Each look-up has a read transaction of its own.
+        Get = "get",
+        /// All look-ups of a start share one.
+        Start = "start",
+    }
 }
 
-const SETTINGS: &[Parameter] = &[
-    Parameter {
-        name: "start",
-        summary: "First number of the range.",
-        cost: "",
-        kind: Kind::Integer {
-            default: 1,
-            min: 1,
-            max: i64::MAX,
-        },
-        unit: "",
-    },
-    Parameter {
-        name: "finish",
-        summary: "Last number of the range.",
-        cost: "",
-        kind: Kind::Integer {
-            default: 100_000,
-            min: 1,
-            max: i64::MAX,
-        },
-        unit: "",
-    },
-    Parameter {
-        name: "block",
-        summary: "Numbers that a worker claims at a time; 0, or more than its share: an equal \
-                  share for each worker.",
-        cost: "large blocks leave workers idle at the end",
-        kind: Kind::Integer {
-            default: 0,
-            min: 0,
-            max: i64::MAX,
-        },
-        unit: "starts",
-    },
-    Parameter {
-        name: "commit",
-        summary: "What one transaction covers: one update, all updates of one number, or a whole \
-                  block.",
-        cost: "comparison with results of the other granularities; a crash loses more work",
-        kind: Kind::Choice {
-            default: "per-store",
-            choices: &["per-store", "per-start", "per-block"],
-        },
-        unit: "",
-    },
-    Parameter {
-        name: "keys",
-        summary: "How numbers and step counts are stored: as big-endian integers, or with each \
-                  digit as a word.",
-        cost: "words make keys of 30 to 120 bytes",
-        kind: Kind::Choice {
-            default: "integers",
-            choices: &["integers", "words"],
-        },
-        unit: "",
-    },
-    Parameter {
-        name: "snapshot",
-        summary: "What one read transaction covers: one look-up, or all look-ups of one number.",
-        cost: "a longer snapshot keeps the engine from reusing space meanwhile",
-        kind: Kind::Choice {
-            default: "get",
-            choices: &["get", "start"],
-        },
-        unit: "",
-    },
-];
+parameters! {
+    /// The settings.
+    struct Settings {
+        /// First number of the range.
+        start: Integer = 1 in 1..,
+        /// Last number of the range.
+        finish: Integer = 100_000 in 1..,
+        /// Numbers that a worker claims at a time; 0, or more than its share: an equal share for
+        /// each worker.
+        block: Integer = 0 in 0.., unit "starts", cost "large blocks leave workers idle at the end",
+        /// What one transaction covers: one update, all updates of one number, or a whole block.
+        commit: Choice<Commit> = Store,
+            cost "comparison with results of the other granularities; a crash loses more work",
+        /// How numbers and step counts are stored: as big-endian integers, or with each digit as a
+        /// word.
+        keys: Choice<Keys> = Integers, cost "words make keys of 30 to 120 bytes",
+        /// What one read transaction covers: one look-up, or all look-ups of one number.
+        snapshot: Choice<Snapshot> = Get,
+            cost "a longer snapshot keeps the engine from reusing space meanwhile",
+    }
+}
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -132,7 +86,7 @@ impl Workload for ThreeN1 {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        SETTINGS
+        Settings::PARAMETERS
     }
 
     fn job(
@@ -147,24 +101,20 @@ impl Workload for ThreeN1 {
                     .to_owned(),
             );
         }
-        let (start, finish) = (settings.unsigned("start"), settings.unsigned("finish"));
+        let Settings {
+            start,
+            finish,
+            block,
+            commit,
+            keys,
+            snapshot,
+        } = settings.into();
         if finish < start {
             return Err(format!(
                 "the range {start} to {finish} is reversed; write start={finish} \
                  finish={start}"
             ));
         }
-        let named = |name: &'static str| settings.text(name).to_owned();
-        let (commit, keys) = (named("commit"), named("keys"));
-        let snapshot = match settings.text("snapshot") {
-            "start" => Snapshot::Start,
-            _ => Snapshot::Get,
-        };
-        let commit = Commit::ALL.into_iter().find(|known| known.name() == commit);
-        let keys = Keys::ALL.into_iter().find(|known| known.name() == keys);
-        let (Some(commit), Some(keys)) = (commit, keys) else {
-            return Err("unknown commit or keys".to_owned());
-        };
         if commit == Commit::Block && snapshot == Snapshot::Start {
             return Err(
                 "with commit=per-block the block's own transaction does the look-ups; \
@@ -179,7 +129,6 @@ impl Workload for ThreeN1 {
                     .to_owned(),
             );
         }
-        let block = settings.unsigned("block");
         Ok(Box::new(ThreeN1Job {
             start,
             finish,

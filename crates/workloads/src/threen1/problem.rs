@@ -2,53 +2,27 @@
 //! it, so that a resumed run cannot mix two.
 
 use std::fmt;
+use trueput_engine::choices;
 
-/// When work is committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Commit {
-    /// Each store is a transaction of its own.
-    Store,
-    /// All stores of a start are one transaction.
-    Start,
-    /// All reads and stores of a block are one transaction.
-    Block,
-}
-
-impl Commit {
-    /// Every granularity, finest first.
-    pub const ALL: [Self; 3] = [Self::Store, Self::Start, Self::Block];
-
-    /// The setting's word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Store => "per-store",
-            Self::Start => "per-start",
-            Self::Block => "per-block",
-        }
+choices! {
+    /// What one transaction covers.
+    pub enum Commit {
+        /// One store.
+        Store = "per-store",
+        /// All stores of a start.
+        Start = "per-start",
+        /// All reads and stores of a block.
+        Block = "per-block",
     }
 }
 
-/// How keys and values are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
-    /// As [`super::codec::Integers`].
-    Integers,
-    /// As [`super::codec::Words`].
-    Words,
-}
-
-impl Keys {
-    /// Both ways.
-    pub const ALL: [Self; 2] = [Self::Integers, Self::Words];
-
-    /// The setting's word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Integers => "integers",
-            Self::Words => "words",
-        }
+choices! {
+    /// How keys and values are written.
+    pub enum Keys {
+        /// As [`super::codec::Integers`].
+        Integers = "integers",
+        /// As [`super::codec::Words`].
+        Words = "words",
     }
 }
 
@@ -158,8 +132,8 @@ impl fmt::Display for Problem {
         write!(
             formatter,
             "{start} to {finish}, {workers} workers, blocks of {block}, {}, {}",
-            commit.name(),
-            keys.name()
+            commit.word(),
+            keys.word()
         )
     }
 }

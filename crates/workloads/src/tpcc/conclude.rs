@@ -70,7 +70,7 @@ pub(super) fn conclude(
     put("notice", NOTICE.into());
     let cardinality = match settings.cardinality {
         super::scale::Cardinality::Full => "full".to_owned(),
-        reduced => format!("reduced to a {}", reduced.name()),
+        reduced => format!("reduced to a {}", reduced.word()),
     };
     put("cardinality", cardinality.into());
     put(

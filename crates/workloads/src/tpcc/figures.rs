@@ -128,7 +128,7 @@ fn demands(
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::SETTINGS;
+    use super::super::settings::GivenSettings;
     use super::*;
     use trueput_engine::parameter;
     use trueput_record::Conditions;
@@ -137,7 +137,8 @@ mod tests {
     fn settings(pacing: &str, cardinality: &str) -> Settings {
         let given = [("pacing", pacing), ("cardinality", cardinality)];
         let given = given.map(|(name, value)| (name.to_owned(), Value::parse(value)));
-        let resolved = parameter::resolve("tpcc", SETTINGS, &given.into()).unwrap();
+        let resolved =
+            parameter::resolve("tpcc", GivenSettings::PARAMETERS, &given.into()).unwrap();
         Settings::of(&resolved, &Conditions::default()).unwrap()
     }
 

@@ -30,7 +30,7 @@ mod terminal;
 pub use figures::NOTICE;
 
 use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
-use settings::Settings;
+use settings::{GivenSettings, Settings};
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
@@ -57,11 +57,11 @@ impl Workload for Tpcc {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        settings::SETTINGS
+        GivenSettings::PARAMETERS
     }
 
     fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
-        conditions.rate.is_none() || settings.unsigned("transactions") > 0
+        conditions.rate.is_none() || GivenSettings::from(settings).transactions > 0
     }
 
     fn job(

@@ -2,37 +2,20 @@
 
 use super::rows::Table;
 use std::ops::RangeInclusive;
+use trueput_engine::choices;
 
 /// Districts of a warehouse (clause 1.2.1).
 pub const DISTRICTS: u8 = 10;
 
-/// What part of the specification's cardinalities is loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cardinality {
-    /// Clause 4.3.3.1's.
-    Full,
-    /// A tenth of the items, stocks, customers and orders, for small machines.
-    Tenth,
-    /// A hundredth of them, for tests.
-    Hundredth,
-}
-
-impl Cardinality {
-    /// What a plan calls it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Tenth => "tenth",
-            Self::Hundredth => "hundredth",
-        }
-    }
-
-    /// The cardinality of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Full, Self::Tenth, Self::Hundredth];
-        all.into_iter().find(|one| one.name() == name)
+choices! {
+    /// The part of the specification's cardinalities that is loaded.
+    pub enum Cardinality {
+        /// Clause 4.3.3.1's.
+        Full = "full",
+        /// A tenth of the items, stocks, customers and orders, for small machines.
+        Tenth = "tenth",
+        /// A hundredth of them, for tests.
+        Hundredth = "hundredth",
     }
 }
 

@@ -4,34 +4,23 @@ use super::kv::KeyValue;
 use super::sql::{SqlTables, has_procedures};
 use super::tables::Tables;
 use crate::{Doing, Error};
-use trueput_engine::{Dialect, Session};
+use trueput_engine::{Dialect, Session, choices};
 
-/// The stores that a plan can ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Store {
-    /// SQL where the session speaks it, keys and values otherwise.
-    Auto,
-    /// Keys and values.
-    KeyValue,
-    /// SQL.
-    Sql,
-    /// SQL, with each transaction as a function of the server.
-    Procedures,
+choices! {
+    /// The stores that a plan can ask for.
+    pub enum Store {
+        /// SQL where the session speaks it, keys and values otherwise.
+        Auto = "auto",
+        /// Keys and values.
+        KeyValue = "kv",
+        /// SQL.
+        Sql = "sql",
+        /// SQL, with each transaction as a function of the server.
+        Procedures = "procedures",
+    }
 }
 
 impl Store {
-    /// The store of that name in a plan.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "kv" => Some(Self::KeyValue),
-            "sql" => Some(Self::Sql),
-            "procedures" => Some(Self::Procedures),
-            _ => None,
-        }
-    }
-
     /// Whether an engine that speaks this dialect, or none, has the store.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ use crate::{
 use draw::{LengthChooser, RecordLengths};
 use kinds::Kinds;
 use properties::Properties;
+use settings::Settings;
 use shared::Shared;
 use std::sync::OnceLock;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
@@ -49,11 +50,11 @@ impl Workload for Ycsb {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        settings::SETTINGS
+        Settings::PARAMETERS
     }
 
     fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
-        conditions.rate.is_none() || settings.unsigned("operationcount") > 0
+        conditions.rate.is_none() || Settings::from(settings).operationcount > 0
     }
 
     fn job(
@@ -61,7 +62,7 @@ impl Workload for Ycsb {
         settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
-        let properties = Properties::of(settings, conditions.duration_s.is_some())?;
+        let properties = Properties::of(&settings.into(), conditions.duration_s.is_some())?;
         Ok(Box::new(YcsbJob {
             kinds: Kinds::of(&properties.proportions),
             properties,

@@ -1,10 +1,10 @@
 //! What the settings come to, once the presets have filled in what was not given.
 
 use super::kinds;
+use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings, WorkloadFile};
 use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::MIN_VALUE_BYTES;
-use trueput_engine::ParameterValues;
 
 /// Operations where neither a count nor a duration is given: that of YCSB's workload files.
 const DEFAULT_OPERATIONS: u64 = 1_000;
@@ -12,12 +12,12 @@ const DEFAULT_OPERATIONS: u64 = 1_000;
 /// What YCSB's workload files leave to `CoreWorkload`, and what they set otherwise.
 struct Preset {
     proportions: [f64; kinds::COUNT],
-    request: &'static str,
+    request: Request,
     max_scan: u64,
 }
 
 /// YCSB's workload files, as they stand in its repository under `workloads/`.
-fn preset(name: &str) -> Preset {
+fn preset(file: WorkloadFile) -> Preset {
     let of = |shares: &[(usize, f64)], request| {
         let mut proportions = [0.0; kinds::COUNT];
         for (kind, share) in shares {
@@ -29,20 +29,35 @@ fn preset(name: &str) -> Preset {
             max_scan: 1_000,
         }
     };
-    match name {
-        "a" => of(&[(kinds::READ, 0.5), (kinds::UPDATE, 0.5)], "zipfian"),
-        "b" => of(&[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)], "zipfian"),
-        "c" => of(&[(kinds::READ, 1.0)], "zipfian"),
-        "d" => of(&[(kinds::READ, 0.95), (kinds::INSERT, 0.05)], "latest"),
-        "e" => Preset {
-            max_scan: 100,
-            ..of(&[(kinds::SCAN, 0.95), (kinds::INSERT, 0.05)], "zipfian")
-        },
-        "f" => of(
-            &[(kinds::READ, 0.5), (kinds::READ_MODIFY_WRITE, 0.5)],
-            "zipfian",
+    match file {
+        WorkloadFile::A => of(
+            &[(kinds::READ, 0.5), (kinds::UPDATE, 0.5)],
+            Request::Zipfian,
         ),
-        _ => of(&[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)], "uniform"),
+        WorkloadFile::B => of(
+            &[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)],
+            Request::Zipfian,
+        ),
+        WorkloadFile::C => of(&[(kinds::READ, 1.0)], Request::Zipfian),
+        WorkloadFile::D => of(
+            &[(kinds::READ, 0.95), (kinds::INSERT, 0.05)],
+            Request::Latest,
+        ),
+        WorkloadFile::E => Preset {
+            max_scan: 100,
+            ..of(
+                &[(kinds::SCAN, 0.95), (kinds::INSERT, 0.05)],
+                Request::Zipfian,
+            )
+        },
+        WorkloadFile::F => of(
+            &[(kinds::READ, 0.5), (kinds::READ_MODIFY_WRITE, 0.5)],
+            Request::Zipfian,
+        ),
+        WorkloadFile::Core => of(
+            &[(kinds::READ, 0.95), (kinds::UPDATE, 0.05)],
+            Request::Uniform,
+        ),
     }
 }
 
@@ -85,23 +100,23 @@ impl Properties {
     ///
     /// # Errors
     /// One sentence, where they do not go together.
-    pub(super) fn of(settings: &ParameterValues, has_duration: bool) -> Result<Self, String> {
-        let preset = preset(settings.text("workload"));
+    pub(super) fn of(settings: &Settings, has_duration: bool) -> Result<Self, String> {
+        let preset = preset(settings.workload);
         let proportions = proportions(settings, &preset)?;
-        let records = settings.unsigned("recordcount");
-        let operations = match settings.unsigned("operationcount") {
+        let records = settings.recordcount;
+        let operations = match settings.operationcount {
             0 if has_duration => None,
             0 => Some(DEFAULT_OPERATIONS),
             given => Some(given),
         };
-        let max_scan = match settings.unsigned("maxscanlength") {
+        let max_scan = match settings.maxscanlength {
             0 => preset.max_scan,
             given => given,
         };
-        let scans = (settings.unsigned("minscanlength"), max_scan);
-        let scan_records = match settings.text("scanlengthdistribution") {
-            "zipfian" => Lengths::Zipfian(scans.0, scans.1),
-            _ => Lengths::Uniform(scans.0, scans.1),
+        let scans = (settings.minscanlength, max_scan);
+        let scan_records = match settings.scanlengthdistribution {
+            ScanLengths::Zipfian => Lengths::Zipfian(scans.0, scans.1),
+            ScanLengths::Uniform => Lengths::Uniform(scans.0, scans.1),
         };
         if scans.0 > scans.1 {
             return Err(format!(
@@ -115,11 +130,11 @@ impl Properties {
             records,
             operations,
             shape: shape(settings)?,
-            read_all_fields: settings.boolean("readallfields"),
+            read_all_fields: settings.readallfields,
             proportions,
             request: request(settings, &preset, keyspace),
             scan_records,
-            load_batch: settings.unsigned("loadbatchsize"),
+            load_batch: settings.loadbatchsize,
         })
     }
 
@@ -158,10 +173,17 @@ impl Properties {
 }
 
 /// YCSB's `DiscreteGenerator` divides by the sum; so it need not be 1.
-fn proportions(settings: &ParameterValues, preset: &Preset) -> Result<[f64; kinds::COUNT], String> {
+fn proportions(settings: &Settings, preset: &Preset) -> Result<[f64; kinds::COUNT], String> {
+    let given = [
+        (kinds::READ, settings.readproportion),
+        (kinds::UPDATE, settings.updateproportion),
+        (kinds::INSERT, settings.insertproportion),
+        (kinds::SCAN, settings.scanproportion),
+        (kinds::READ_MODIFY_WRITE, settings.readmodifywriteproportion),
+    ];
     let mut proportions = preset.proportions;
-    for (proportion, name) in proportions.iter_mut().zip(kinds::PROPORTIONS) {
-        *proportion = settings.fraction(name).unwrap_or(*proportion);
+    for (kind, share) in given {
+        proportions[kind] = share.unwrap_or(proportions[kind]);
     }
     let sum: f64 = proportions.iter().sum();
     if sum <= 0.0 {
@@ -171,39 +193,34 @@ fn proportions(settings: &ParameterValues, preset: &Preset) -> Result<[f64; kind
     Ok(proportions.map(|proportion| proportion / sum))
 }
 
-fn request(settings: &ParameterValues, preset: &Preset, keyspace: u64) -> Distribution {
-    let fraction = |name| settings.fraction(name).unwrap_or_default();
-    let name = match settings.text("requestdistribution") {
-        "preset" => preset.request,
+fn request(settings: &Settings, preset: &Preset, keyspace: u64) -> Distribution {
+    let asked = match settings.requestdistribution {
+        Request::Preset => preset.request,
         given => given,
     };
-    match name {
-        "zipfian" => Distribution::ScrambledZipfian { keyspace },
-        "latest" => Distribution::Latest,
-        "hotspot" => Distribution::Hotspot {
-            set_fraction: fraction("hotspotdatafraction"),
-            operation_fraction: fraction("hotspotopnfraction"),
+    match asked {
+        Request::Zipfian => Distribution::ScrambledZipfian { keyspace },
+        Request::Latest => Distribution::Latest,
+        Request::Hotspot => Distribution::Hotspot {
+            set_fraction: settings.hotspotdatafraction,
+            operation_fraction: settings.hotspotopnfraction,
         },
-        "sequential" => Distribution::Sequential,
-        "exponential" => Distribution::Exponential {
-            percentile: fraction("exponential.percentile"),
-            fraction: fraction("exponential.frac"),
+        Request::Sequential => Distribution::Sequential,
+        Request::Exponential => Distribution::Exponential {
+            percentile: settings.exponential_percentile,
+            fraction: settings.exponential_frac,
         },
-        _ => Distribution::Uniform,
+        Request::Preset | Request::Uniform => Distribution::Uniform,
     }
 }
 
-fn shape(settings: &ParameterValues) -> Result<Shape, String> {
-    let fields = settings.unsigned("fieldcount");
-    let (fewest, most) = (
-        settings.unsigned("minfieldlength"),
-        settings.unsigned("fieldlength"),
-    );
-    let distribution = settings.text("fieldlengthdistribution");
-    let field_bytes = match distribution {
-        "uniform" => Lengths::Uniform(fewest, most),
-        "zipfian" => Lengths::Zipfian(fewest, most),
-        _ => Lengths::Constant(most),
+fn shape(settings: &Settings) -> Result<Shape, String> {
+    let fields = settings.fieldcount;
+    let (fewest, most) = (settings.minfieldlength, settings.fieldlength);
+    let field_bytes = match settings.fieldlengthdistribution {
+        FieldLengths::Uniform => Lengths::Uniform(fewest, most),
+        FieldLengths::Zipfian => Lengths::Zipfian(fewest, most),
+        FieldLengths::Constant => Lengths::Constant(most),
     };
     let shortest = match field_bytes {
         Lengths::Constant(_) => most,
@@ -220,10 +237,10 @@ fn shape(settings: &ParameterValues) -> Result<Shape, String> {
              which a record is checked; give more or longer ones"
         ));
     }
-    let padding = usize::try_from(settings.unsigned("zeropadding")).unwrap_or(usize::MAX);
-    let keys = match settings.text("insertorder") {
-        "ordered" => KeyFormat::ycsb_ordered(padding),
-        _ => KeyFormat::ycsb_hashed(padding),
+    let padding = settings.zeropadding;
+    let keys = match settings.insertorder {
+        InsertOrder::Ordered => KeyFormat::ycsb_ordered(padding),
+        InsertOrder::Hashed => KeyFormat::ycsb_hashed(padding),
     };
     Ok(Shape {
         fields,

@@ -14,6 +14,14 @@ const BATCHES: Described = Described {
 /// A workload that reads before it writes, and can be asked to speak SQL.
 struct Reading;
 
+parameters! {
+    /// The settings of a workload that can speak SQL.
+    struct StoreSettings {
+        /// How records are stored.
+        store: Choice = "kv" of ["kv", "sql"],
+    }
+}
+
 impl Workload for Reading {
     fn info(&self) -> Info {
         Info {
@@ -23,22 +31,12 @@ impl Workload for Reading {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        const SETTINGS: &[Parameter] = &[Parameter {
-            name: "store",
-            summary: "",
-            cost: "",
-            kind: Kind::Choice {
-                default: "kv",
-                choices: &["kv", "sql"],
-            },
-            unit: "",
-        }];
-        SETTINGS
+        StoreSettings::PARAMETERS
     }
 
     fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(ReadingJob {
-            speaks_sql: settings.text("store") == "sql",
+            speaks_sql: StoreSettings::from(settings).store == "sql",
         }))
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Subject, Target, Task, Volume,
     Workload,
 };
+use settings::Settings;
 use std::path::{Path, PathBuf};
 use trueput_engine::{Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
@@ -52,7 +53,7 @@ impl Workload for IoThrash {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        settings::SETTINGS
+        Settings::PARAMETERS
     }
 
     fn job(
@@ -60,9 +61,13 @@ impl Workload for IoThrash {
         settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
-        let direct = settings.boolean("direct");
-        for name in ["block_bytes", "journal_bytes"] {
-            let bytes = settings.unsigned(name);
+        let settings = Settings::from(settings);
+        let direct = settings.direct;
+        let (block_bytes, journal_bytes) = (settings.block_bytes, settings.journal_bytes);
+        for (name, bytes) in [
+            ("block_bytes", block_bytes),
+            ("journal_bytes", journal_bytes),
+        ] {
             if direct && !bytes.is_multiple_of(512) {
                 return Err(format!(
                     "direct writes are of whole blocks: {name}={bytes} is no multiple of 512 \
@@ -70,8 +75,8 @@ impl Workload for IoThrash {
                 ));
             }
         }
-        let holds = |file: &str, part: &str, least: u64| {
-            let (file_bytes, bytes) = (settings.unsigned(file), settings.unsigned(part));
+        let holds = |file: (&str, u64), part: (&str, u64), least: u64| {
+            let ((file, file_bytes), (part, bytes)) = (file, part);
             match file_bytes / bytes {
                 count if count >= least => Ok(count),
                 _ => Err(format!(
@@ -79,13 +84,17 @@ impl Workload for IoThrash {
                 )),
             }
         };
-        let blocks = holds("database_bytes", "block_bytes", 1)?;
+        let blocks = holds(
+            ("database_bytes", settings.database_bytes),
+            ("block_bytes", block_bytes),
+            1,
+        )?;
         if u32::try_from(blocks).is_err() {
             return Err(format!(
                 "{blocks} blocks are too many: choose a larger block_bytes"
             ));
         }
-        let operations = match (settings.unsigned("operations"), conditions.duration_s) {
+        let operations = match (settings.operations, conditions.duration_s) {
             (0, None) => DEFAULT_OPERATIONS,
             (given, None) => given,
             (0, Some(_)) => u64::MAX,
@@ -97,16 +106,20 @@ impl Workload for IoThrash {
         };
         Ok(Box::new(IoThrashJob {
             blocks,
-            block_bytes: settings.unsigned("block_bytes") as usize,
+            block_bytes: block_bytes as usize,
             journal: Log {
-                bytes: settings.unsigned("journal_bytes") as usize,
-                records: holds("journal_file_bytes", "journal_bytes", 16)?,
+                bytes: journal_bytes as usize,
+                records: holds(
+                    ("journal_file_bytes", settings.journal_file_bytes),
+                    ("journal_bytes", journal_bytes),
+                    16,
+                )?,
                 place: Place::End,
             },
-            journal_percent: settings.unsigned("journal_percent"),
-            read_percent: settings.unsigned("read_percent"),
-            sync_every: settings.unsigned("sync_every"),
-            epoch_every: settings.unsigned("epoch_every"),
+            journal_percent: settings.journal_percent,
+            read_percent: settings.read_percent,
+            sync_every: settings.sync_every,
+            epoch_every: settings.epoch_every,
             direct,
             operations,
             warm_up: conditions.warm_up_s > 0.0,

@@ -16,6 +16,7 @@ use crate::{
     Workload,
 };
 use group::Group;
+use settings::{Files, Settings, WritePosition};
 use std::sync::OnceLock;
 use trueput_engine::{Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
@@ -61,7 +62,7 @@ impl Workload for LogFlush {
     }
 
     fn settings(&self) -> &'static [Parameter] {
-        settings::SETTINGS
+        Settings::PARAMETERS
     }
 
     fn job(
@@ -69,16 +70,15 @@ impl Workload for LogFlush {
         settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
-        let flush = settings.text("flush");
-        let flush = Flush::named(flush).ok_or_else(|| format!("no flush '{flush}'"))?;
-        let bytes = settings.unsigned("bytes");
+        let settings = Settings::from(settings);
+        let Settings { flush, bytes, .. } = settings;
         if flush == Flush::DirectDsync && !bytes.is_multiple_of(512) {
             return Err(format!(
                 "direct writes are of whole blocks: bytes={bytes} is no multiple of 512 (most \
                  file systems want 4096)"
             ));
         }
-        let operations = match (settings.unsigned("operations"), conditions.duration_s) {
+        let operations = match (settings.operations, conditions.duration_s) {
             (0, None) => DEFAULT_OPERATIONS,
             (given, None) => given,
             (0, Some(_)) => u64::MAX,
@@ -88,22 +88,22 @@ impl Workload for LogFlush {
                 ));
             }
         };
-        let layout = settings::layout(settings.text("file"));
-        let place = match settings.text("at") {
-            "place" => Place::Start,
-            _ => Place::End,
+        let layout = settings.file;
+        let place = match settings.at {
+            WritePosition::Place => Place::Start,
+            WritePosition::End => Place::End,
         };
         let log = Log {
             bytes: bytes as usize,
-            records: records(settings.unsigned("file_bytes"), bytes, layout)?,
+            records: records(settings.file_bytes, bytes, layout)?,
             place,
         };
         Ok(Box::new(LogFlushJob {
             flush,
             layout,
             log,
-            apart: settings.text("files") == "apart",
-            group_commit: settings.boolean("group_commit"),
+            apart: settings.files == Files::Apart,
+            group_commit: settings.group_commit,
             operations,
             duration_s: conditions.duration_s,
             warm_up: conditions.warm_up_s > 0.0,

@@ -3,110 +3,49 @@
 use super::super::channel::Flush;
 use super::super::file::Layout;
 use super::record::LEAST_BYTES;
-use trueput_engine::{Kind, Parameter};
+use trueput_engine::{choices, parameters};
 
-const fn choice(
-    name: &'static str,
-    summary: &'static str,
-    cost: &'static str,
-    choices: &'static [&'static str],
-) -> Parameter {
-    let kind = Kind::Choice {
-        default: choices[0],
-        choices,
-    };
-    Parameter {
-        name,
-        summary,
-        cost,
-        kind,
-        unit: "",
+parameters! {
+    /// The settings.
+    pub(super) struct Settings {
+        /// How a commit is made durable.
+        flush: Choice<Flush> = Fsync,
+            cost "sync-file-range flushes neither the length nor the device's cache; none flushes \
+                nothing",
+        /// Bytes that a commit writes.
+        bytes: Bytes = 256 B in (LEAST_BYTES as u64) B..=64 MiB,
+        /// Where a commit writes: at the end of the log, or always at its start, as Berkeley DB's
+        /// test does.
+        at: Choice<WritePosition> = End,
+            cost "a log that is overwritten in place keeps nothing but its last record",
+        /// State of the file at the start: empty, with its blocks reserved, filled with zeros, or
+        /// filled with an older log.
+        file: Choice<Layout> = Growing, cost "all but growing: disk space, in advance",
+        /// Maximum size of the file; then writing continues at its start. 0: 64MiB, or 1GiB if it
+        /// grows.
+        file_bytes: Bytes = 0 B in 0 B..=1 TiB,
+        /// Whether all workers append to one log, or each worker to its own.
+        files: Choice<Files> = One, cost "apart: commits of different logs have no common order",
+        /// On one log, one worker flushes for all workers that wait.
+        group_commit: Boolean = true, cost "off: one flush per commit",
+        /// Commits of all workers together; 0: until the duration ends, or 1000 if there is no
+        /// duration.
+        operations: Integer = 0 in 0.., unit "commits",
     }
 }
 
-const fn size(
-    name: &'static str,
-    summary: &'static str,
-    default: u64,
-    (min, max): (u64, u64),
-) -> Parameter {
-    let kind = Kind::Bytes { default, min, max };
-    Parameter {
-        name,
-        summary,
-        cost: "",
-        kind,
-        unit: "bytes",
+choices! {
+    /// Where a commit writes.
+    pub(super) enum WritePosition {
+        End = "end",
+        Place = "place",
     }
 }
 
-pub(super) const SETTINGS: &[Parameter] = &[
-    choice(
-        "flush",
-        "How a commit is made durable.",
-        "sync-file-range flushes neither the length nor the device's cache; none flushes nothing",
-        &Flush::NAMES,
-    ),
-    size(
-        "bytes",
-        "Bytes that a commit writes.",
-        256,
-        (LEAST_BYTES as u64, 64 << 20),
-    ),
-    choice(
-        "at",
-        "Where a commit writes: at the end of the log, or always at its start, as Berkeley DB's \
-         test does.",
-        "a log that is overwritten in place keeps nothing but its last record",
-        &["end", "place"],
-    ),
-    choice(
-        "file",
-        "State of the file at the start: empty, with its blocks reserved, filled with zeros, or \
-         filled with an older log.",
-        "all but growing: disk space, in advance",
-        &["growing", "reserved", "preallocated", "recycled"],
-    ),
-    size(
-        "file_bytes",
-        "Maximum size of the file; then writing continues at its start. 0: 64MiB, or 1GiB if it \
-         grows.",
-        0,
-        (0, 1 << 40),
-    ),
-    choice(
-        "files",
-        "Whether all workers append to one log, or each worker to its own.",
-        "apart: commits of different logs have no common order",
-        &["one", "apart"],
-    ),
-    Parameter {
-        name: "group_commit",
-        summary: "On one log, one worker flushes for all workers that wait.",
-        cost: "off: one flush per commit",
-        kind: Kind::Boolean { default: true },
-        unit: "",
-    },
-    Parameter {
-        name: "operations",
-        summary: "Commits of all workers together; 0: until the duration ends, or 1000 if there is \
-                  no duration.",
-        cost: "",
-        kind: Kind::Integer {
-            default: 0,
-            min: 0,
-            max: i64::MAX,
-        },
-        unit: "commits",
-    },
-];
-
-/// The layout of that name.
-pub(super) fn layout(name: &str) -> Layout {
-    match name {
-        "reserved" => Layout::Reserved,
-        "preallocated" => Layout::Preallocated,
-        "recycled" => Layout::Recycled,
-        _ => Layout::Growing,
+choices! {
+    /// The logs that the workers append to.
+    pub(super) enum Files {
+        One = "one",
+        Apart = "apart",
     }
 }

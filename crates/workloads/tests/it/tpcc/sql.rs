@@ -230,7 +230,8 @@ fn filled(engine: &dyn Engine, store: &'static str) -> Vec<String> {
     given[0] = ("store", store);
     let bench = Bench::new(engine, Fault::None, 1, &given);
     assert_right(&bench.run().1);
-    contents(&bench, Store::named(store).unwrap())
+    let store = Store::ALL.into_iter().find(|one| one.word() == store);
+    contents(&bench, store.unwrap())
 }
 
 #[test]

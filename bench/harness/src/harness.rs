@@ -7,7 +7,7 @@ use std::path::Path;
 use trueput_engine::{Database, Durability, Engine, Mode, OpenSpec, Session, parameter};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
-use trueput_runner::meter::{ClockMeter, Lane, Stage};
+use trueput_runner::meter::{ClockMeter, Stage, WorkerCounters};
 use trueput_workloads::{Meter, Task};
 
 /// Gets or puts on the null engine.
@@ -61,7 +61,7 @@ fn open(engine: &dyn Engine, folder: &Path, durability: Durability) -> Result<Bo
 
 /// Times a loop by name. The meter records every operation's latency and count.
 fn time(what: &str, operations: u64, session: &mut dyn Session) -> Result<f64> {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &lane, &stage);
     let meter: &mut dyn Meter = &mut meter;
     let body = match what {
@@ -143,7 +143,7 @@ fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Resul
             &Conditions::default(),
         )
         .map_err(|why| anyhow!(why))?;
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(job.kinds().len(), &lane, &stage);
     let mut session = database.session()?;
     let mut task = Task {

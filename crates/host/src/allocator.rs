@@ -8,7 +8,7 @@ use trueput_record::conditions::Allocator;
 use trueput_record::placement::AllocatorReport;
 
 /// A library that can stand in for the C library's allocator.
-struct Library {
+struct AllocatorLibrary {
     allocator: Allocator,
     /// How its file's name begins, up to a `.` or `_`.
     stem: &'static str,
@@ -18,14 +18,14 @@ struct Library {
     package: &'static str,
 }
 
-const LIBRARIES: [Library; 3] = [
-    Library {
+const LIBRARIES: [AllocatorLibrary; 3] = [
+    AllocatorLibrary {
         allocator: Allocator::Jemalloc,
         stem: "libjemalloc",
         files: &["libjemalloc.so.2", "libjemalloc.so.1", "libjemalloc.so"],
         package: "libjemalloc2",
     },
-    Library {
+    AllocatorLibrary {
         allocator: Allocator::Tcmalloc,
         stem: "libtcmalloc",
         files: &[
@@ -36,7 +36,7 @@ const LIBRARIES: [Library; 3] = [
         ],
         package: "libtcmalloc-minimal4",
     },
-    Library {
+    AllocatorLibrary {
         allocator: Allocator::Mimalloc,
         stem: "libmimalloc",
         files: &[
@@ -179,10 +179,10 @@ fn version(name: &str) -> Option<String> {
         "jemalloc" => jemalloc_version(),
         "tcmalloc" => {
             let function = symbol(c"tc_version")?;
-            type Version =
+            type VersionFunction =
                 extern "C" fn(*mut c_int, *mut c_int, *mut *const c_char) -> *const c_char;
             // SAFETY: gperftools/tcmalloc.h declares tc_version so; it returns a static string.
-            let function: Version = unsafe { std::mem::transmute(function) };
+            let function: VersionFunction = unsafe { std::mem::transmute(function) };
             let (mut major, mut minor, mut patch) = (0, 0, std::ptr::null());
             let version = text(function(&raw mut major, &raw mut minor, &raw mut patch))?;
             // It begins with the name of the project: "gperftools 2.10".
@@ -204,11 +204,11 @@ fn mimalloc_version(number: c_int) -> String {
 }
 
 fn jemalloc_version() -> Option<String> {
-    type Control =
+    type ControlFunction =
         extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
     let function = symbol(c"mallctl")?;
     // SAFETY: jemalloc(3) declares mallctl so.
-    let function: Control = unsafe { std::mem::transmute(function) };
+    let function: ControlFunction = unsafe { std::mem::transmute(function) };
     let mut version: *const c_char = std::ptr::null();
     let mut length = size_of::<*const c_char>();
     let (at, length) = (&raw mut version, &raw mut length);

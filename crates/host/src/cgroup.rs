@@ -18,7 +18,7 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// The interfaces differ in their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum CgroupVersion {
     /// Documentation/admin-guide/cgroup-v1/memory.rst.
     One,
     /// Documentation/admin-guide/cgroup-v2.rst.
@@ -27,15 +27,15 @@ enum Version {
 
 /// Where groups with a memory limit can be made.
 #[derive(Debug)]
-pub struct Controller {
-    version: Version,
+pub struct MemoryController {
+    version: CgroupVersion,
     parent: PathBuf,
 }
 
 /// A control group of one trial. It is removed when this is dropped; no process may be left in it.
 #[derive(Debug)]
 pub struct MemoryGroup {
-    version: Version,
+    version: CgroupVersion,
     path: PathBuf,
     limit_bytes: u64,
 }
@@ -52,7 +52,7 @@ pub fn check(bytes: u64) -> Result<(), String> {
             "a memory limit of {asked} exceeds this machine's {has}"
         ));
     }
-    let made = Controller::find().and_then(|controller| controller.make(bytes).map(drop));
+    let made = MemoryController::find().and_then(|controller| controller.make(bytes).map(drop));
     made.map_err(|why| format!("cannot limit memory to {asked}: {why}"))
 }
 
@@ -66,12 +66,12 @@ fn machine_bytes() -> Option<u64> {
 
 /// Removes the groups of runners that were killed.
 pub fn remove_leftovers() {
-    if let Ok(controller) = Controller::find() {
+    if let Ok(controller) = MemoryController::find() {
         controller.remove_leftovers(|pid| Path::new("/proc").join(pid).exists());
     }
 }
 
-impl Controller {
+impl MemoryController {
     /// Looks where this process may make groups.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Controller {
             let parent = mount.folder(own, |controllers| {
                 controllers.split(',').any(|name| name == "memory")
             });
-            let version = Version::One;
+            let version = CgroupVersion::One;
             return Ok(Self { version, parent });
         }
         let mount = mount_of(mounts, |kind, _| kind == "cgroup2").ok_or(
@@ -114,7 +114,7 @@ impl Controller {
             )
         })?;
         Ok(Self {
-            version: Version::Two,
+            version: CgroupVersion::Two,
             parent: parent.to_owned(),
         })
     }
@@ -142,7 +142,7 @@ impl Controller {
             limit_bytes,
         };
         group.limit().map_err(refused)?;
-        if self.version == Version::Two {
+        if self.version == CgroupVersion::Two {
             // A process moves only where its mover may write to the group above both.
             let procs = self.parent.join("cgroup.procs");
             let writable = nix::unistd::access(&procs, nix::unistd::AccessFlags::W_OK);
@@ -174,13 +174,13 @@ impl MemoryGroup {
         let write = |file: &str, text: &str| std::fs::write(self.path.join(file), text);
         let bytes = self.limit_bytes.to_string();
         match self.version {
-            Version::One => {
+            CgroupVersion::One => {
                 write("memory.limit_in_bytes", &bytes)?;
                 // Absent or refused where the kernel does not account for swap.
                 let _ = write("memory.swappiness", "0");
                 let _ = write("memory.memsw.limit_in_bytes", &bytes);
             }
-            Version::Two => {
+            CgroupVersion::Two => {
                 write("memory.max", &bytes)?;
                 // Absent where the kernel has no swap.
                 let _ = write("memory.swap.max", "0");
@@ -201,13 +201,13 @@ impl MemoryGroup {
         let kills = |file: &str| named_number(&read(file), "oom_kill").unwrap_or_default();
         let limit_bytes = self.limit_bytes;
         match self.version {
-            Version::One => MemoryUse {
+            CgroupVersion::One => MemoryUse {
                 limit_bytes,
                 peak_bytes: number("memory.max_usage_in_bytes"),
                 limit_hits: failures(number),
                 kills: kills("memory.oom_control"),
             },
-            Version::Two => MemoryUse {
+            CgroupVersion::Two => MemoryUse {
                 limit_bytes,
                 peak_bytes: number("memory.peak"),
                 limit_hits: named_number(&read("memory.events"), "max"),
@@ -247,13 +247,13 @@ fn named_number(text: &str, name: &str) -> Option<u64> {
 }
 
 /// A mounted hierarchy of control groups.
-struct Mount {
+struct CgroupMount {
     /// The group that the mount point shows.
     root: String,
     point: PathBuf,
 }
 
-impl Mount {
+impl CgroupMount {
     /// The folder of this process's own group; the mount point where it lies outside of what is
     /// mounted, as in containers that share their host's groups.
     fn folder(&self, own: &str, is_wanted: impl Fn(&str) -> bool) -> PathBuf {
@@ -271,7 +271,7 @@ impl Mount {
 }
 
 /// The last mount of that type and those options, as in `/proc/self/mountinfo` (proc(5)).
-fn mount_of(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<Mount> {
+fn mount_of(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<CgroupMount> {
     let mut lines = mounts.lines().rev();
     lines.find_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
@@ -283,7 +283,7 @@ fn mount_of(mounts: &str, is_wanted: impl Fn(&str, &str) -> bool) -> Option<Moun
         );
         let mut mount = mount.split(' ').skip(3);
         let (root, point) = (mount.next()?, mount.next()?);
-        is_wanted(kind, options).then(|| Mount {
+        is_wanted(kind, options).then(|| CgroupMount {
             root: root.to_owned(),
             point: super::file_system::unescape(point).into(),
         })

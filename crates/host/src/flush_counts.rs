@@ -45,7 +45,7 @@ pub struct FlushCounts {
 
 /// What they have completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Completed {
+pub struct CompletedRequests {
     /// Writes.
     pub writes: u64,
     /// Flushes; `None` where they are not counted.
@@ -54,7 +54,7 @@ pub struct Completed {
     pub intervals: u64,
 }
 
-impl Completed {
+impl CompletedRequests {
     /// What was completed between `before` and this moment.
     pub fn since(&self, before: &Self) -> Self {
         let flushes = self.flushes.zip(before.flushes);
@@ -141,15 +141,15 @@ impl FlushCounts {
     }
 
     /// What they have completed since the machine started; `None` where one cannot be read.
-    pub fn completed(&self) -> Option<Completed> {
-        let none = Completed {
+    pub fn completed(&self) -> Option<CompletedRequests> {
+        let none = CompletedRequests {
             writes: 0,
             flushes: Some(0),
             intervals: 0,
         };
         self.disks.iter().try_fold(none, |sum, disk| {
             let device = disk.counters()?;
-            Some(sum.plus(&Completed {
+            Some(sum.plus(&CompletedRequests {
                 writes: device.writes,
                 flushes: device.flushes,
                 intervals: 0,
@@ -229,7 +229,7 @@ fn has_option(facts: &FileSystemFacts, beginnings: &[&str]) -> bool {
 
 /// What is counted while a part of a file that is there already is written and flushed a few times:
 /// the least that a durable commit does.
-fn probe(folder: &Path, counts: &FlushCounts) -> std::io::Result<Completed> {
+fn probe(folder: &Path, counts: &FlushCounts) -> std::io::Result<CompletedRequests> {
     let path = folder.join(PROBE);
     let probed = probe_in(&path, counts);
     let removed = std::fs::remove_file(&path);
@@ -237,7 +237,7 @@ fn probe(folder: &Path, counts: &FlushCounts) -> std::io::Result<Completed> {
     removed.map(|()| probed)
 }
 
-fn probe_in(path: &Path, counts: &FlushCounts) -> std::io::Result<Completed> {
+fn probe_in(path: &Path, counts: &FlushCounts) -> std::io::Result<CompletedRequests> {
     let unreadable = || std::io::Error::other("cannot read the device's counters");
     let mut options = OpenOptions::new();
     let mut file: File = options.write(true).create(true).truncate(true).open(path)?;

@@ -1,6 +1,6 @@
 //! CPU of the kernel's own threads: write-back, journals, loop devices, compaction of memory.
 
-use super::pressure::Cpus;
+use super::pressure::CpuSet;
 use std::collections::HashMap;
 use std::fs::read_to_string;
 
@@ -22,7 +22,7 @@ pub struct KernelThreads {
 impl KernelThreads {
     /// Begins to count; `None` where they cannot be seen: in a container, where process 2 is
     /// another, or without `/proc/PID/task/TID/children`.
-    pub fn watch(cpus: &Cpus) -> Option<Self> {
+    pub fn watch(cpus: &CpuSet) -> Option<Self> {
         let mut threads = Self::default();
         threads.used_s(cpus)?;
         threads.used_ticks = 0;
@@ -31,7 +31,7 @@ impl KernelThreads {
 
     /// CPU seconds that they have used since they are watched on those processors. What one has
     /// used counts on the processor that it last ran on.
-    pub fn used_s(&mut self, cpus: &Cpus) -> Option<f64> {
+    pub fn used_s(&mut self, cpus: &CpuSet) -> Option<f64> {
         let is_parent = read_to_string(format!("/proc/{PARENT}/comm")).ok()?;
         if is_parent.trim() != "kthreadd" {
             return None;
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_kernels_threads_are_seen_here_and_never_use_less_than_before() {
-        let cpus = Cpus::all();
+        let cpus = CpuSet::all();
         let Some(mut threads) = KernelThreads::watch(&cpus) else {
             eprintln!("skipped: the kernel's threads cannot be seen here");
             return;
@@ -104,7 +104,7 @@ mod tests {
         assert!(!threads.seen.is_empty());
         let first = threads.used_s(&cpus).unwrap();
         assert!(threads.used_s(&cpus).unwrap() >= first);
-        let none = Cpus::of(&[u32::MAX]);
+        let none = CpuSet::of(&[u32::MAX]);
         assert_eq!(
             KernelThreads::watch(&none).unwrap().used_s(&none),
             Some(0.0)

@@ -17,9 +17,9 @@ const WORD_BITS: usize = c_ulong::BITS as usize;
 
 /// A set of processors or nodes, in the shape in which the kernel takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mask([c_ulong; BITS / WORD_BITS]);
+pub(crate) struct BitMask([c_ulong; BITS / WORD_BITS]);
 
-impl Mask {
+impl BitMask {
     /// No member.
     pub const EMPTY: Self = Self([0; BITS / WORD_BITS]);
 
@@ -56,12 +56,12 @@ impl Mask {
 
 /// A policy, ready to be set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Policy {
+pub(crate) struct MemoryPolicy {
     mode: c_int,
-    nodes: Mask,
+    nodes: BitMask,
 }
 
-impl Policy {
+impl MemoryPolicy {
     /// What a plan's policy means on this machine.
     pub fn of(policy: &NumaPolicy) -> Self {
         let (mode, nodes) = match policy {
@@ -71,7 +71,7 @@ impl Policy {
             NumaPolicy::Bind(nodes) => (MPOL_BIND, nodes.clone()),
             NumaPolicy::Preferred(node) => (MPOL_PREFERRED, vec![*node]),
         };
-        let nodes = Mask::of(&nodes);
+        let nodes = BitMask::of(&nodes);
         Self { mode, nodes }
     }
 
@@ -80,13 +80,13 @@ impl Policy {
     /// # Errors
     /// What the operating system says.
     pub fn read() -> Result<Self, Error> {
-        let (mut mode, mut nodes) = (0, Mask::EMPTY);
+        let (mut mode, mut nodes) = (0, BitMask::EMPTY);
         let (mode_at, nodes_at): (*mut c_int, _) = (&raw mut mode, nodes.as_mut_ptr());
         // SAFETY: the kernel writes an int and at most BITS bits, for which there is room; with no
         // flags it does not look at the address.
         let done = unsafe { syscall(SYS_get_mempolicy, mode_at, nodes_at, BITS, 0_usize, 0_usize) };
         match done {
-            0 if mode == MPOL_PREFERRED && nodes == Mask::EMPTY => {
+            0 if mode == MPOL_PREFERRED && nodes == BitMask::EMPTY => {
                 // What kernels before 5.14 make of "local".
                 let mode = MPOL_LOCAL;
                 Ok(Self { mode, nodes })
@@ -127,7 +127,7 @@ impl Policy {
 }
 
 /// In the kernel's words, as in `numa_maps`.
-impl std::fmt::Display for Policy {
+impl std::fmt::Display for MemoryPolicy {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = match self.mode {
             MPOL_DEFAULT => "default",
@@ -146,7 +146,7 @@ impl std::fmt::Display for Policy {
 
 /// What `numa_maps` says of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Maps {
+pub(crate) struct NumaMaps {
     /// The policies of its anonymous mappings.
     pub policies: BTreeSet<String>,
     /// Bytes of those on each node.
@@ -155,7 +155,7 @@ pub(crate) struct Maps {
     pub file_bytes: Vec<u64>,
 }
 
-impl Maps {
+impl NumaMaps {
     /// Of a process; nothing where it has gone or the kernel knows no NUMA.
     pub fn read(pid: u32) -> Self {
         let text = std::fs::read_to_string(format!("/proc/{pid}/numa_maps"));
@@ -214,13 +214,13 @@ mod tests {
     #[test]
     fn a_mask_holds_what_was_put_in() {
         let numbers = [0, 1, 63, 64, 4_095];
-        assert_eq!(Mask::of(&numbers).members(), numbers);
-        assert_eq!(Mask::of(&[4_096]), Mask::EMPTY);
+        assert_eq!(BitMask::of(&numbers).members(), numbers);
+        assert_eq!(BitMask::of(&[4_096]), BitMask::EMPTY);
     }
 
     #[test]
     fn policies_are_in_the_kernels_words() {
-        let words = |text: &str| Policy::of(&text.parse().unwrap()).to_string();
+        let words = |text: &str| MemoryPolicy::of(&text.parse().unwrap()).to_string();
         assert_eq!(words("local"), "local");
         assert_eq!(words("interleave:0,1,2"), "interleave:0-2");
         assert_eq!(words("bind:1,3"), "bind:1,3");
@@ -236,12 +236,12 @@ mod tests {
 7f10 interleave:0-1
 7f20 interleave:0-1 file=/dev/hugepages/x huge dirty=1 N1=1 kernelpagesize_kB=2048
 ";
-        let maps = Maps::parse(text);
+        let maps = NumaMaps::parse(text);
         let policies: Vec<_> = maps.policies.iter().map(String::as_str).collect();
         assert_eq!(policies, ["bind:1", "interleave:0-1"]);
         assert_eq!(maps.anonymous_bytes, [3 << 12, 3 << 12]);
         assert_eq!(maps.file_bytes, [2 << 12, 2 << 20]);
-        assert_eq!(Maps::parse(""), Maps::default());
+        assert_eq!(NumaMaps::parse(""), NumaMaps::default());
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_policy_that_was_set_is_read_back() {
         let nodes = memory_nodes();
-        let Some(node) = nodes.first().filter(|_| Policy::read().is_ok()) else {
+        let Some(node) = nodes.first().filter(|_| MemoryPolicy::read().is_ok()) else {
             println!("skipped: this kernel knows no NUMA, or a container forbids it");
             return;
         };
@@ -265,11 +265,11 @@ mod tests {
             &format!("bind:{node}"),
             &format!("preferred:{node}"),
         ] {
-            let policy = Policy::of(&text.parse().unwrap());
+            let policy = MemoryPolicy::of(&text.parse().unwrap());
             // A thread of its own keeps the policy to itself.
             let read = std::thread::spawn({
                 let policy = policy.clone();
-                move || policy.set().and_then(|()| Policy::read())
+                move || policy.set().and_then(|()| MemoryPolicy::read())
             });
             assert_eq!(read.join().unwrap().unwrap(), policy, "{text}");
         }

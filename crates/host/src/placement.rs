@@ -2,7 +2,7 @@
 //! first instruction, so that nothing of it lies elsewhere; then read back.
 
 use super::allocator;
-use super::numa::{Maps, Mask, Policy};
+use super::numa::{BitMask, MemoryPolicy, NumaMaps};
 use super::topology::{list_text, memory_nodes, online_cpus};
 use nix::libc::{SYS_sched_getaffinity, SYS_sched_setaffinity, syscall};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use trueput_record::placement::{AllocatorReport, Placement};
 
 /// A condition that cannot be met here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmet {
+pub struct PlacementError {
     /// The plan's key for it.
     pub key: &'static str,
     /// What was given and what would be right.
@@ -26,8 +26,8 @@ pub struct Unmet {
 ///
 /// # Errors
 /// The first condition that cannot be met.
-pub fn check(conditions: &Conditions) -> Result<(), Unmet> {
-    let unmet = |key| move |message| Unmet { key, message };
+pub fn check(conditions: &Conditions) -> Result<(), PlacementError> {
+    let unmet = |key| move |message| PlacementError { key, message };
     if let Some(list) = &conditions.cpus {
         check_cpus(list).map_err(unmet("cpus"))?;
     }
@@ -48,10 +48,10 @@ fn check_cpus(list: &str) -> Result<(), String> {
             list_text(&online)
         ));
     }
-    let mask = Mask::of(&asked);
+    let mask = BitMask::of(&asked);
     let got = in_a_thread(move || set_affinity(&mask).and_then(|()| affinity()));
     match got {
-        Ok(got) if got == Mask::of(&asked) => Ok(()),
+        Ok(got) if got == BitMask::of(&asked) => Ok(()),
         Ok(got) => Err(format!(
             "of the CPUs '{list}', this process may use only {}",
             list_text(&got.members())
@@ -64,7 +64,7 @@ fn check_cpus(list: &str) -> Result<(), String> {
 
 fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
     let nodes = memory_nodes();
-    let wanted = Policy::of(policy);
+    let wanted = MemoryPolicy::of(policy);
     if nodes.is_empty() {
         return Err(format!(
             "'{policy}' is not possible: this kernel reports no NUMA nodes"
@@ -77,7 +77,7 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
         ));
     }
     let set = wanted.clone();
-    match in_a_thread(move || set.set().and_then(|()| Policy::read())) {
+    match in_a_thread(move || set.set().and_then(|()| MemoryPolicy::read())) {
         Ok(got) if got == wanted => Ok(()),
         Ok(got) => Err(format!(
             "the kernel applied '{got}' instead of the NUMA policy '{policy}'"
@@ -109,14 +109,14 @@ pub fn place(command: &mut Command, conditions: &Conditions) -> Result<(), Error
         command.env("LD_PRELOAD", value);
     }
     let cpus = conditions.cpus.as_deref().map(parse_list).transpose();
-    let cpus = cpus.map_err(Error::other)?.map(|cpus| Mask::of(&cpus));
-    let policy = conditions.numa.as_ref().map(Policy::of);
+    let cpus = cpus.map_err(Error::other)?.map(|cpus| BitMask::of(&cpus));
+    let policy = conditions.numa.as_ref().map(MemoryPolicy::of);
     if cpus.is_none() && policy.is_none() {
         return Ok(());
     }
     let set = move || {
         cpus.as_ref().map_or(Ok(()), set_affinity)?;
-        policy.as_ref().map_or(Ok(()), Policy::set)
+        policy.as_ref().map_or(Ok(()), MemoryPolicy::set)
     };
     // SAFETY: between fork and exec this makes two system calls and allocates nothing.
     unsafe { command.pre_exec(set) };
@@ -130,7 +130,8 @@ pub fn place(command: &mut Command, conditions: &Conditions) -> Result<(), Error
 pub fn confirm(conditions: &Conditions) -> Result<(), String> {
     let found = Placement {
         cpus: cpus_of(std::process::id()),
-        numa_policy: Policy::read().map_or_else(|_| String::new(), |policy| policy.to_string()),
+        numa_policy: MemoryPolicy::read()
+            .map_or_else(|_| String::new(), |policy| policy.to_string()),
         ..Placement::default()
     };
     match doubts(conditions, &found, &allocator::in_use()).as_slice() {
@@ -163,7 +164,7 @@ pub fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
 
 /// Where a process runs and where its memory lies now.
 pub fn observe(pid: u32) -> Placement {
-    let maps = Maps::read(pid);
+    let maps = NumaMaps::read(pid);
     let policies: Vec<_> = maps.policies.into_iter().collect();
     Placement {
         cpus: cpus_of(pid),
@@ -206,7 +207,7 @@ pub fn doubts(
             "the workers could use the CPUs {found}, not {asked}"
         ));
     }
-    if let Some(policy) = conditions.numa.as_ref().map(Policy::of) {
+    if let Some(policy) = conditions.numa.as_ref().map(MemoryPolicy::of) {
         let word = policy.to_string();
         if !found.numa_policy.split(", ").any(|found| found == word) {
             let found = &found.numa_policy;
@@ -268,10 +269,10 @@ fn cpus_of(pid: u32) -> String {
 }
 
 /// Lets the calling thread, and all that come from it, run on these processors only.
-fn set_affinity(cpus: &Mask) -> Result<(), Error> {
+fn set_affinity(cpus: &BitMask) -> Result<(), Error> {
     // SAFETY: the kernel reads as many bytes as it is told of, which the mask has; 0 is the calling
     // thread.
-    let done = unsafe { syscall(SYS_sched_setaffinity, 0, Mask::BYTES, cpus.as_ptr()) };
+    let done = unsafe { syscall(SYS_sched_setaffinity, 0, BitMask::BYTES, cpus.as_ptr()) };
     match done {
         0 => Ok(()),
         _ => Err(Error::last_os_error()),
@@ -279,10 +280,10 @@ fn set_affinity(cpus: &Mask) -> Result<(), Error> {
 }
 
 /// The processors that the calling thread may run on.
-fn affinity() -> Result<Mask, Error> {
-    let mut cpus = Mask::EMPTY;
+fn affinity() -> Result<BitMask, Error> {
+    let mut cpus = BitMask::EMPTY;
     // SAFETY: the kernel writes no more bytes than it is told of, for which there is room.
-    let bytes = unsafe { syscall(SYS_sched_getaffinity, 0, Mask::BYTES, cpus.as_mut_ptr()) };
+    let bytes = unsafe { syscall(SYS_sched_getaffinity, 0, BitMask::BYTES, cpus.as_mut_ptr()) };
     match bytes {
         0.. => Ok(cpus),
         _ => Err(Error::last_os_error()),
@@ -293,7 +294,7 @@ fn affinity() -> Result<Mask, Error> {
 mod tests {
     use super::*;
 
-    fn unmet(cpus: Option<&str>, numa: Option<&str>) -> Unmet {
+    fn unmet(cpus: Option<&str>, numa: Option<&str>) -> PlacementError {
         let conditions = Conditions {
             cpus: cpus.map(str::to_owned),
             numa: numa.map(|policy| policy.parse().unwrap()),

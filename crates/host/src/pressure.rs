@@ -26,9 +26,9 @@ fn total_s(text: &str, kind: &str) -> Option<f64> {
 
 /// Some of the machine's processors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cpus(Option<Vec<u32>>);
+pub struct CpuSet(Option<Vec<u32>>);
 
-impl Cpus {
+impl CpuSet {
     /// All of them.
     pub fn all() -> Self {
         Self(None)
@@ -49,7 +49,7 @@ impl Cpus {
 
 /// What processors have done.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Processors {
+pub struct ProcessorTimes {
     /// Time in which they did something since the machine started, seconds over all of them.
     pub busy_s: f64,
     /// Time that the hypervisor gave to others, likewise.
@@ -59,19 +59,19 @@ pub struct Processors {
 }
 
 /// What these processors did; `None` where the kernel does not say.
-pub fn processors(cpus: &Cpus) -> Option<Processors> {
+pub fn processors(cpus: &CpuSet) -> Option<ProcessorTimes> {
     let ticks_per_s = super::process::clock_ticks_per_s();
     parse_processors(&read_to_string("/proc/stat").ok()?, cpus, ticks_per_s)
 }
 
 /// `/proc/stat` (proc_stat(5)): a line `cpuN` for each processor that is switched on.
-fn parse_processors(text: &str, cpus: &Cpus, ticks_per_s: f64) -> Option<Processors> {
+fn parse_processors(text: &str, cpus: &CpuSet, ticks_per_s: f64) -> Option<ProcessorTimes> {
     let running = text
         .lines()
         .find_map(|line| line.strip_prefix("procs_running "));
-    let mut sum = Processors {
+    let mut sum = ProcessorTimes {
         runnable_tasks: running.and_then(|count| count.trim().parse().ok()),
-        ..Processors::default()
+        ..ProcessorTimes::default()
     };
     let mut seen = false;
     for line in text.lines().filter_map(|line| line.strip_prefix("cpu")) {
@@ -117,18 +117,21 @@ mod tests {
         let text = "cpu  140 10 50 8000 900 20 5 77 60 0\n\
                     cpu0 100 10 50 8000 900 20 5 77 60 0\ncpu3 40 0 0 0 0 0 0 0 0 0\n\
                     intr 5 5\nprocs_running 3\nprocs_blocked 0\n";
-        let all = parse_processors(text, &Cpus::all(), 100.0).unwrap();
+        let all = parse_processors(text, &CpuSet::all(), 100.0).unwrap();
         assert_eq!((all.busy_s, all.steal_s), (2.25, 0.77));
         assert_eq!(all.runnable_tasks, Some(3));
-        let one = parse_processors(text, &Cpus::of(&[3]), 100.0).unwrap();
+        let one = parse_processors(text, &CpuSet::of(&[3]), 100.0).unwrap();
         assert_eq!((one.busy_s, one.steal_s), (0.4, 0.0));
-        assert_eq!(parse_processors(text, &Cpus::of(&[7]), 100.0), None);
-        assert_eq!(parse_processors("cpu0 1 2 3\n", &Cpus::all(), 100.0), None);
+        assert_eq!(parse_processors(text, &CpuSet::of(&[7]), 100.0), None);
+        assert_eq!(
+            parse_processors("cpu0 1 2 3\n", &CpuSet::all(), 100.0),
+            None
+        );
     }
 
     #[test]
     fn this_machine_says_what_its_processors_do() {
-        let now = processors(&Cpus::all()).unwrap();
+        let now = processors(&CpuSet::all()).unwrap();
         assert!(now.busy_s > 0.0 && now.runnable_tasks.is_some());
         match pressure() {
             Some(pressure) => assert!(pressure.io_some_s >= pressure.io_full_s),

@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 
 /// CPU seconds of a process, all its threads, ended ones included.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cpu {
+pub struct CpuTime {
     /// Outside the kernel.
     pub user_s: f64,
     /// Inside the kernel.
@@ -17,7 +17,7 @@ pub struct Cpu {
 
 /// Page faults of a process, all its threads, ended ones included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct PageFaults {
     /// Without I/O.
     pub minor: u64,
     /// With I/O.
@@ -26,7 +26,7 @@ pub struct Faults {
 
 /// Context switches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Switches {
+pub struct ContextSwitches {
     /// A thread gave up the processor to wait.
     pub voluntary: u64,
     /// A thread was made to give it up.
@@ -39,15 +39,15 @@ pub struct Switches {
 /// The context switches of a process by thread. The kernel forgets those of a thread that has
 /// ended; this remembers what was last seen.
 #[derive(Debug, Clone, Default)]
-pub struct ThreadSwitches {
-    by_thread: HashMap<String, Switches>,
+pub struct ThreadContextSwitches {
+    by_thread: HashMap<String, ContextSwitches>,
     /// Of threads whose number another one has taken.
-    replaced: Switches,
+    replaced: ContextSwitches,
 }
 
-impl ThreadSwitches {
+impl ThreadContextSwitches {
     /// Looks at every thread of `pid` that lives, and sums up with those that do not.
-    pub fn look(&mut self, pid: u32) -> Switches {
+    pub fn look(&mut self, pid: u32) -> ContextSwitches {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
         for thread in threads.into_iter().flatten().flatten() {
             // A thread may end between the listing and the reading.
@@ -61,7 +61,7 @@ impl ThreadSwitches {
         self.total()
     }
 
-    fn note(&mut self, thread: String, now: Switches) {
+    fn note(&mut self, thread: String, now: ContextSwitches) {
         let before = self.by_thread.insert(thread, now).unwrap_or_default();
         if now.voluntary < before.voluntary || now.involuntary < before.involuntary {
             self.replaced.voluntary += before.voluntary;
@@ -71,7 +71,7 @@ impl ThreadSwitches {
     }
 
     /// What was seen of all of them.
-    pub fn total(&self) -> Switches {
+    pub fn total(&self) -> ContextSwitches {
         let mut total = self.replaced;
         for switches in self.by_thread.values() {
             total.voluntary += switches.voluntary;
@@ -84,7 +84,7 @@ impl ThreadSwitches {
 
 /// Bytes that a process moved (proc(5), `/proc/PID/io`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Io {
+pub struct IoBytes {
     /// Through read-like calls.
     pub read_call_bytes: u64,
     /// Through write-like calls.
@@ -99,7 +99,7 @@ pub struct Io {
     pub write_calls: u64,
 }
 
-impl Io {
+impl IoBytes {
     /// What was moved since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let less = u64::saturating_sub;
@@ -128,7 +128,7 @@ impl Io {
 
 /// Memory of a process, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Memory {
+pub struct MemoryUsage {
     /// Proportional set size: a page that n processes map counts 1/n in each.
     pub pss_bytes: u64,
     /// Resident set size: shared pages count in full.
@@ -138,7 +138,7 @@ pub struct Memory {
 }
 
 /// CPU and page faults of `pid` so far; `None` once it is gone.
-pub fn cpu_and_faults(pid: u32) -> Option<(Cpu, Faults)> {
+pub fn cpu_and_faults(pid: u32) -> Option<(CpuTime, PageFaults)> {
     parse_stat(
         &read_to_string(format!("/proc/{pid}/stat")).ok()?,
         clock_ticks_per_s(),
@@ -146,15 +146,15 @@ pub fn cpu_and_faults(pid: u32) -> Option<(Cpu, Faults)> {
 }
 
 /// As [`cpu_and_faults`], with what children that it has waited for had used.
-pub fn cpu_and_faults_with_ended(pid: u32) -> Option<(Cpu, Faults)> {
+pub fn cpu_and_faults_with_ended(pid: u32) -> Option<(CpuTime, PageFaults)> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (cpu, faults) = parse_stat(&text, clock_ticks_per_s())?;
     let (ended, ended_faults) = parse_ended(&text, clock_ticks_per_s())?;
-    let cpu = Cpu {
+    let cpu = CpuTime {
         user_s: cpu.user_s + ended.user_s,
         system_s: cpu.system_s + ended.system_s,
     };
-    let faults = Faults {
+    let faults = PageFaults {
         minor: faults.minor + ended_faults.minor,
         major: faults.major + ended_faults.major,
     };
@@ -183,13 +183,13 @@ pub(crate) fn lives(pid: u32) -> bool {
 }
 
 /// Bytes moved by `pid` so far; `None` once it is gone or where the kernel does not account.
-pub fn io(pid: u32) -> Option<Io> {
+pub fn io(pid: u32) -> Option<IoBytes> {
     parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
 
 /// Memory of `pid` now; `None` once it is gone. The kernel walks all that the process maps for it,
 /// which holds up the process's page faults meanwhile: [`rss_bytes`] costs nothing.
-pub fn memory(pid: u32) -> Option<Memory> {
+pub fn memory(pid: u32) -> Option<MemoryUsage> {
     let rollup = read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
     parse_memory(&rollup, &status)
@@ -234,13 +234,13 @@ impl<'a> StatFields<'a> {
         cpu: [usize; 2],
         faults: [usize; 2],
         tick: f64,
-    ) -> Option<(Cpu, Faults)> {
+    ) -> Option<(CpuTime, PageFaults)> {
         let seconds = |field| Some(self.number(field)? as f64 / tick);
-        let cpu = Cpu {
+        let cpu = CpuTime {
             user_s: seconds(cpu[0])?,
             system_s: seconds(cpu[1])?,
         };
-        let faults = Faults {
+        let faults = PageFaults {
             minor: self.number(faults[0])?,
             major: self.number(faults[1])?,
         };
@@ -249,17 +249,17 @@ impl<'a> StatFields<'a> {
 }
 
 /// What a process has used itself.
-fn parse_stat(text: &str, ticks_per_s: f64) -> Option<(Cpu, Faults)> {
+fn parse_stat(text: &str, ticks_per_s: f64) -> Option<(CpuTime, PageFaults)> {
     StatFields::of(text)?.cpu_and_faults([14, 15], [10, 12], ticks_per_s)
 }
 
 /// What those of its children had used that it has waited for.
-fn parse_ended(text: &str, ticks_per_s: f64) -> Option<(Cpu, Faults)> {
+fn parse_ended(text: &str, ticks_per_s: f64) -> Option<(CpuTime, PageFaults)> {
     StatFields::of(text)?.cpu_and_faults([16, 17], [11, 13], ticks_per_s)
 }
 
-fn parse_switches(status: &str) -> Option<Switches> {
-    Some(Switches {
+fn parse_switches(status: &str) -> Option<ContextSwitches> {
+    Some(ContextSwitches {
         voluntary: named_number(status, "voluntary_ctxt_switches:")?,
         involuntary: named_number(status, "nonvoluntary_ctxt_switches:")?,
         run_delay_ns: 0,
@@ -274,9 +274,9 @@ fn parse_run_delay(text: &str) -> u64 {
         .unwrap_or_default()
 }
 
-fn parse_io(text: &str) -> Option<Io> {
+fn parse_io(text: &str) -> Option<IoBytes> {
     let field = |name| named_number(text, name);
-    Some(Io {
+    Some(IoBytes {
         read_call_bytes: field("rchar:")?,
         write_call_bytes: field("wchar:")?,
         storage_read_bytes: field("read_bytes:")?,
@@ -286,10 +286,10 @@ fn parse_io(text: &str) -> Option<Io> {
     })
 }
 
-fn parse_memory(rollup: &str, status: &str) -> Option<Memory> {
+fn parse_memory(rollup: &str, status: &str) -> Option<MemoryUsage> {
     let bytes = |text, name| named_number(text, name).map(|kilobytes| kilobytes * 1024);
     let rss_bytes = bytes(rollup, "Rss:")?;
-    Some(Memory {
+    Some(MemoryUsage {
         pss_bytes: bytes(rollup, "Pss:")?,
         rss_bytes,
         // The kernel keeps the mark only roughly up to date.
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn an_ended_threads_switches_stay_in_the_sum() {
-        let mut seen = ThreadSwitches::default();
+        let mut seen = ThreadContextSwitches::default();
         let own = std::process::id();
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -415,8 +415,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_takes_the_number_of_an_ended_one_adds_to_it() {
-        let mut seen = ThreadSwitches::default();
-        let switches = |voluntary| Switches {
+        let mut seen = ThreadContextSwitches::default();
+        let switches = |voluntary| ContextSwitches {
             voluntary,
             involuntary: 1,
             run_delay_ns: 10,

@@ -1,15 +1,15 @@
 //! Servers of engines: a private instance is made, started, waited for and stopped.
 
-mod family;
+mod processes;
 
 use super::placement;
 use super::process::status_text;
-use super::user::{Runner, runner_of};
-use family::Family;
-pub use family::kill_server;
+use super::user::{ServerUser, server_user};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
+use processes::ServerProcesses;
+pub use processes::kill_server;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -53,7 +53,7 @@ const LOG_TAIL: u64 = 8 << 10;
 const LINE_CHARACTERS: usize = 300;
 
 /// What a server is started with.
-pub struct Site<'a> {
+pub struct ServerSpec<'a> {
     /// How it is done.
     pub service: &'a dyn Service,
     /// Its folder, level and knobs.
@@ -67,16 +67,16 @@ pub struct Site<'a> {
 
 /// Why there is no server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unserved {
+pub enum ServerError {
     /// The caller would not wait any longer.
     #[error("it was not waited for")]
-    Unwanted,
+    Canceled,
     /// It cannot be made or started; one sentence.
     #[error("{0}")]
     Failed(String),
 }
 
-impl From<String> for Unserved {
+impl From<String> for ServerError {
     fn from(reason: String) -> Self {
         Self::Failed(reason)
     }
@@ -88,7 +88,7 @@ pub struct Server {
     log: PathBuf,
     stop_signal: Signal,
     ended: Option<ExitStatus>,
-    family: Family,
+    processes: ServerProcesses,
 }
 
 /// Says of a folder for databases whether the user who would run a server can reach it.
@@ -96,7 +96,7 @@ pub struct Server {
 /// # Errors
 /// One sentence: which folder is in the way and what would be right.
 pub fn check_place(service: &dyn Service, place: &Path) -> Result<(), String> {
-    runner_of(service.users())?.map_or(Ok(()), |runner| runner.check_way(place))
+    server_user(service.users())?.map_or(Ok(()), |runner| runner.check_way(place))
 }
 
 impl Server {
@@ -106,9 +106,12 @@ impl Server {
     /// `wait` is called while it is waited for and says whether to go on.
     ///
     /// # Errors
-    /// [`Unserved`]; no process of it is left then.
-    pub fn start(site: &Site<'_>, wait: &mut dyn FnMut() -> bool) -> Result<Self, Unserved> {
-        let runner = runner_of(site.service.users())?;
+    /// [`ServerError`]; no process of it is left then.
+    pub fn start(
+        site: &ServerSpec<'_>,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<Self, ServerError> {
+        let runner = server_user(site.service.users())?;
         if let Some(runner) = &runner {
             let above = site.spec.directory.parent();
             runner.check_way(above.unwrap_or(site.spec.directory))?;
@@ -155,9 +158,9 @@ impl Server {
     /// # Errors
     /// One sentence, where it had ended, takes longer and is killed, or says that it did not end
     /// well.
-    pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), Unserved> {
+    pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
         if let Some(end) = self.end() {
-            return Err(Unserved::Failed(end));
+            return Err(ServerError::Failed(end));
         }
         self.signal();
         let began = Instant::now();
@@ -173,24 +176,28 @@ impl Server {
             if began.elapsed() >= limit {
                 self.kill();
                 if !is_wanted {
-                    return Err(Unserved::Unwanted);
+                    return Err(ServerError::Canceled);
                 }
                 let limit_s = limit.as_secs();
                 break format!("the server did not stop within {limit_s} s and was killed");
             }
             std::thread::sleep(PAUSE);
         };
-        Err(Unserved::Failed(with_last_line(text, &self.log)))
+        Err(ServerError::Failed(with_last_line(text, &self.log)))
     }
 
-    fn spawn(site: &Site<'_>, runner: Option<&Runner>, command: Command) -> Result<Self, String> {
+    fn spawn(
+        site: &ServerSpec<'_>,
+        runner: Option<&ServerUser>,
+        command: Command,
+    ) -> Result<Self, String> {
         let log = site.service.log(site.spec);
         let program = command.get_program().to_string_lossy().into_owned();
         let command = prepared(site, runner, command, site.service.death_signal());
         let child = command.and_then(|mut command| command.spawn());
         let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
         Ok(Self {
-            family: Family::of(child.id()),
+            processes: ServerProcesses::of(child.id()),
             child,
             log,
             stop_signal: site.service.stop_signal(),
@@ -200,10 +207,10 @@ impl Server {
 
     fn wait_until_ready(
         &mut self,
-        site: &Site<'_>,
+        site: &ServerSpec<'_>,
         limit: Duration,
         wait: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Unserved> {
+    ) -> Result<(), ServerError> {
         let began = Instant::now();
         let soon = if limit == PUTTING_IN_ORDER {
             SOON
@@ -212,22 +219,22 @@ impl Server {
         };
         loop {
             if let Some(end) = self.end() {
-                return Err(Unserved::Failed(format!("{end} (while starting)")));
+                return Err(ServerError::Failed(format!("{end} (while starting)")));
             }
             match site.service.is_ready(site.spec) {
                 Ok(true) => {
-                    self.family.remember();
+                    self.processes.remember();
                     return Ok(());
                 }
                 Ok(false) => {}
-                Err(error) => return Err(Unserved::Failed(format!("the server: {error}"))),
+                Err(error) => return Err(ServerError::Failed(format!("the server: {error}"))),
             }
             if began.elapsed() >= limit {
                 let text = format!("the server did not respond within {} s", limit.as_secs());
-                return Err(Unserved::Failed(with_last_line(text, &self.log)));
+                return Err(ServerError::Failed(with_last_line(text, &self.log)));
             }
             if !wait() {
-                return Err(Unserved::Unwanted);
+                return Err(ServerError::Canceled);
             }
             std::thread::sleep(match began.elapsed() < soon {
                 true => ATTEMPT_SOON,
@@ -244,7 +251,7 @@ impl Server {
     }
 
     fn signal(&self) {
-        self.family.remember();
+        self.processes.remember();
         // It has not been waited for, so that the number is its own.
         let _ = kill(
             Pid::from_raw(self.pid().cast_signed()),
@@ -265,10 +272,10 @@ impl Server {
 
     /// Kills it and what descends from it. Processes of a server may have groups of their own.
     fn kill(&mut self) {
-        self.family.remember();
+        self.processes.remember();
         let _ = self.child.kill();
         self.ended = self.child.wait().ok();
-        self.family.kill_survivors();
+        self.processes.kill_survivors();
     }
 }
 
@@ -281,17 +288,17 @@ impl Drop for Server {
             }
         }
         // One that has died leaves what it had begun.
-        self.family.kill_survivors();
+        self.processes.kill_survivors();
     }
 }
 
 /// Runs one of the commands that make an instance to its end.
 fn make(
-    site: &Site<'_>,
-    runner: Option<&Runner>,
+    site: &ServerSpec<'_>,
+    runner: Option<&ServerUser>,
     command: Command,
     wait: &mut dyn FnMut() -> bool,
-) -> Result<(), Unserved> {
+) -> Result<(), ServerError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let log = site.service.log(site.spec);
     let child = prepared(site, runner, command, Signal::Kill);
@@ -299,7 +306,7 @@ fn make(
     let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
     // Dropped while it runs, it is told to end.
     let mut maker = Server {
-        family: Family::of(child.id()),
+        processes: ServerProcesses::of(child.id()),
         child,
         log,
         stop_signal: Signal::Terminate,
@@ -314,21 +321,21 @@ fn make(
                 let limit_s = MAKING.as_secs();
                 format!("creating the instance: {program} did not end within {limit_s} s")
             }
-            None if !wait() => return Err(Unserved::Unwanted),
+            None if !wait() => return Err(ServerError::Canceled),
             None => {
                 std::thread::sleep(PAUSE);
                 continue;
             }
         };
-        return Err(Unserved::Failed(with_last_line(text, &maker.log)));
+        return Err(ServerError::Failed(with_last_line(text, &maker.log)));
     }
 }
 
 /// The command as its process is to be: placed, as its user, in a group of its own, dying with the
 /// runner, its words in the log.
 fn prepared(
-    site: &Site<'_>,
-    runner: Option<&Runner>,
+    site: &ServerSpec<'_>,
+    runner: Option<&ServerUser>,
     mut command: Command,
     death_signal: Signal,
 ) -> std::io::Result<Command> {
@@ -357,7 +364,7 @@ fn prepared(
 
 /// Has the process of `command` enter the control group, become the user and be tied to this
 /// process, in that order: a user's change would untie it (prctl(2)).
-fn enter(command: &mut Command, entry: Option<File>, runner: Option<&Runner>, death: Signal) {
+fn enter(command: &mut Command, entry: Option<File>, runner: Option<&ServerUser>, death: Signal) {
     let user = runner.map(|runner| (runner.uid, runner.gid));
     let parent = nix::unistd::getpid();
     let set = move || {
@@ -418,7 +425,7 @@ fn last_line(log: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::process::lives;
-    use crate::tree::members;
+    use crate::process_tree::members;
     use std::cell::Cell;
     use std::os::unix::fs::PermissionsExt;
     use trueput_engine::{Durability, Error, ParameterValues, Result};
@@ -492,14 +499,14 @@ mod tests {
         script: &Script,
         folder: &Path,
         wait: &mut dyn FnMut() -> bool,
-    ) -> std::result::Result<Server, Unserved> {
+    ) -> std::result::Result<Server, ServerError> {
         let spec = OpenSpec {
             directory: folder,
             durability: Durability::Sync,
             knobs: &ParameterValues::default(),
             sessions: 1,
         };
-        let site = Site {
+        let site = ServerSpec {
             service: script,
             spec: &spec,
             conditions: &Conditions::default(),
@@ -540,7 +547,7 @@ mod tests {
             end.ends_with("was killed by SIGKILL; it last wrote: two"),
             "{end}"
         );
-        assert_eq!(server.stop(&mut || true), Err(Unserved::Failed(end)));
+        assert_eq!(server.stop(&mut || true), Err(ServerError::Failed(end)));
     }
 
     #[test]
@@ -572,7 +579,7 @@ mod tests {
         };
         let pid = folder.path().join("pid");
         let refused = start_while(&recovering, folder.path(), &mut || !pid.exists());
-        assert_eq!(refused.err(), Some(Unserved::Unwanted));
+        assert_eq!(refused.err(), Some(ServerError::Canceled));
         let pid = std::fs::read_to_string(pid).unwrap();
         assert!(!lives(pid.trim().parse().unwrap()));
     }

@@ -1,6 +1,6 @@
 //! The resources that processes use.
 
-use super::process::{self, Io};
+use super::process::{self, IoBytes};
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct ResourceUsage {
     /// Page faults with I/O.
     pub major_page_faults: u64,
     /// Bytes moved.
-    pub io: Io,
+    pub io: IoBytes,
 }
 
 impl Sub for ResourceUsage {

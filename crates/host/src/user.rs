@@ -10,7 +10,7 @@ const NOBODY: &str = "nobody";
 
 /// A user who runs servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Runner {
+pub(crate) struct ServerUser {
     /// The user's name.
     pub name: String,
     /// The user's number.
@@ -24,7 +24,7 @@ pub(crate) struct Runner {
 ///
 /// # Errors
 /// One sentence, where the system knows none of them.
-pub(crate) fn runner_of(users: &[&str]) -> Result<Option<Runner>, String> {
+pub(crate) fn server_user(users: &[&str]) -> Result<Option<ServerUser>, String> {
     if !geteuid().is_root() {
         return Ok(None);
     }
@@ -38,14 +38,14 @@ pub(crate) fn runner_of(users: &[&str]) -> Result<Option<Runner>, String> {
             users.first().unwrap_or(&NOBODY)
         )
     })?;
-    Ok(Some(Runner {
+    Ok(Some(ServerUser {
         name: found.name,
         uid: found.uid,
         gid: found.gid,
     }))
 }
 
-impl Runner {
+impl ServerUser {
     /// The topmost folder on the way to `directory`, itself included, that this user may not pass.
     pub fn stopped_at(&self, directory: &Path) -> Option<PathBuf> {
         let mut way: Vec<&Path> = directory.ancestors().collect();
@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    fn stranger() -> Runner {
-        Runner {
+    fn stranger() -> ServerUser {
+        ServerUser {
             name: "stranger".to_owned(),
             uid: Uid::from_raw(54_321),
             gid: Gid::from_raw(54_321),
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn who_is_no_root_runs_servers_and_root_has_another_do_it() {
-        let runner = runner_of(&["no-such-user-anywhere"]).unwrap();
+        let runner = server_user(&["no-such-user-anywhere"]).unwrap();
         match geteuid().is_root() {
             true => assert_eq!(runner.unwrap().name, NOBODY),
             false => assert_eq!(runner, None),

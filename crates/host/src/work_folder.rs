@@ -10,7 +10,7 @@
 //!
 //! Nothing outside `WORK/RUN` is ever removed but folders that trueput created and that are empty.
 
-use super::filesystem;
+use super::trial_file_system;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -150,14 +150,14 @@ impl WorkFolder {
 /// The folder of one run in a work folder. What is left in it is removed when it is closed, unless
 /// it is to be kept.
 #[derive(Debug)]
-pub struct RunArea {
+pub struct RunWorkFolder {
     work: WorkFolder,
     path: PathBuf,
     /// Locked, so that no other run of that name works here.
     _lock: fs::File,
 }
 
-impl RunArea {
+impl RunWorkFolder {
     /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run left.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ impl RunArea {
         match make_folder(&path)
             .and_then(|()| lock(&path))
             .and_then(|lock| {
-                RunMark::write(&path)?;
+                RunMarker::write(&path)?;
                 Ok(lock)
             }) {
             Ok(lock) => Ok(Self {
@@ -201,7 +201,7 @@ impl RunArea {
     /// A sentence, where something cannot be removed.
     pub fn remove(&self, id: &str) -> Result<(), String> {
         let path = self.path.join(id);
-        filesystem::unmake(&path)?;
+        trial_file_system::unmake(&path)?;
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(format!("cannot remove {}: {error}", path.display()))
@@ -215,7 +215,7 @@ impl RunArea {
     /// # Errors
     /// A sentence, where something cannot be unmounted.
     pub fn put_away(&self, id: &str) -> Result<(), String> {
-        filesystem::put_away(&self.path.join(id))
+        trial_file_system::put_away(&self.path.join(id))
     }
 
     /// Leaves the work folder as it was found, but for databases that are kept.
@@ -229,7 +229,7 @@ impl RunArea {
 
 /// The mark of a run that is at work, or was killed: one that ends removes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunMark {
+pub struct RunMarker {
     magic: String,
     /// The folder itself: a mark that was copied elsewhere is none.
     folder: PathBuf,
@@ -237,7 +237,7 @@ pub struct RunMark {
     pub pid: u32,
 }
 
-impl RunMark {
+impl RunMarker {
     fn write(folder: &Path) -> Result<(), String> {
         let mark = Self {
             magic: RUN_MAGIC.to_owned(),
@@ -405,13 +405,13 @@ mod tests {
         assert!(WorkFolder::claim(folder.path()).is_ok());
         let run = folder.path().join("run");
         fs::create_dir(&run).unwrap();
-        let mark = RunMark {
+        let mark = RunMarker {
             magic: FORMER_RUN_MAGIC.to_owned(),
             folder: run.clone(),
             pid: 1,
         };
         fs::write(run.join(RUN_MARKER), serde_json::to_vec(&mark).unwrap()).unwrap();
-        assert!(RunMark::read(&run).is_some());
+        assert!(RunMarker::read(&run).is_some());
     }
 
     #[test]
@@ -429,7 +429,7 @@ mod tests {
     fn a_bystander_in_a_marked_folder_stays_when_a_run_is_closed() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("work");
-        let area = RunArea::open(WorkFolder::claim(&path).unwrap(), "run").unwrap();
+        let area = RunWorkFolder::open(WorkFolder::claim(&path).unwrap(), "run").unwrap();
         let (trial, left) = area.trial("0001").unwrap();
         assert!(!left);
         fs::write(trial.join("data"), "x").unwrap();
@@ -444,7 +444,7 @@ mod tests {
     fn the_area_of_a_run_is_one_runs_at_a_time() {
         let parent = tempfile::tempdir().unwrap();
         let open = || {
-            RunArea::open(
+            RunWorkFolder::open(
                 WorkFolder::claim(&parent.path().join("work")).unwrap(),
                 "run",
             )
@@ -462,7 +462,7 @@ mod tests {
         let victim = tempfile::tempdir().unwrap();
         fs::write(victim.path().join("precious"), "x").unwrap();
         let work = WorkFolder::claim(&parent.path().join("work")).unwrap();
-        let area = RunArea::open(work, "run").unwrap();
+        let area = RunWorkFolder::open(work, "run").unwrap();
         std::os::unix::fs::symlink(victim.path(), area.path.join("0001")).unwrap();
         assert!(area.trial("0001").is_err());
         // Whether or not the link itself goes, what it points to stays.

@@ -1,11 +1,11 @@
 //! Puts an engine through the conformance suite before anything of it is measured.
 
-use crate::bind::bind;
 use crate::conformance_cache::{ConformanceCache, ConformanceKey, FileState};
-use crate::context::{Context, Halt};
-use crate::hosting::Hosting;
-use crate::phase::alone;
-use crate::protocol::{Assignment, Part, Report};
+use crate::context::{RunContext, TrialError};
+use crate::protocol::{Assignment, Report, WorkerTask};
+use crate::resolution::resolve_trial;
+use crate::server_lifecycle::ServerLifecycle;
+use crate::worker_task::alone;
 use crate::{Event, Phase};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -48,12 +48,12 @@ pub(crate) enum ConformanceResult {
 /// spared where the same program has passed it on the same files before and the user lets that count.
 ///
 /// # Errors
-/// [`Halt::Interrupted`] where the user stopped the run, [`Halt::Failed`] where there is no folder
+/// [`TrialError::Interrupted`] where the user stopped the run, [`TrialError::Failed`] where there is no folder
 /// to do it in.
 pub(crate) fn check(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-) -> Result<ConformanceResult, Halt> {
+) -> Result<ConformanceResult, TrialError> {
     if spec.engine == trueput_engine::storage::NAME {
         // It has no records, so there is nothing that it could do wrong with them.
         return Ok(ConformanceResult::Passed(None));
@@ -83,7 +83,7 @@ pub(crate) fn check(
     Ok(found)
 }
 
-fn tell(context: &mut Context<'_>, spec: &TrialSpec, found: &ConformanceResult) {
+fn tell(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResult) {
     let (passed, failures, remembered_from) = match found {
         ConformanceResult::Passed(Some(passed)) => {
             let from = passed.remembered.then(|| passed.passed_at.clone());
@@ -104,9 +104,9 @@ fn tell(context: &mut Context<'_>, spec: &TrialSpec, found: &ConformanceResult) 
 }
 
 /// What the suite's result depends on; `None` where it cannot be told, as of a server elsewhere.
-fn cache_key(context: &mut Context<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
+fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
     context.options.conformance_cache.as_ref()?;
-    let bound = bind(context.registry, spec).ok()?;
+    let bound = resolve_trial(context.registry, spec).ok()?;
     let library = bound.engine.build().ok()?.library;
     let library = context.sha256(library.as_deref()).ok()?;
     Some(ConformanceKey {
@@ -133,18 +133,18 @@ fn linker_settings() -> BTreeMap<String, String> {
 
 /// Runs the suite and remembers that it was passed.
 fn run_suite(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
     cached: Option<(ConformanceCache, ConformanceKey)>,
-) -> Result<ConformanceResult, Halt> {
+) -> Result<ConformanceResult, TrialError> {
     context.area.remove(FOLDER)?;
     let (directory, _) = context.area.trial(FOLDER)?;
     let answer = examine(context, spec, &directory);
     context.area.remove(FOLDER)?;
     let (report, loaded) = match answer {
         Ok(answer) => answer,
-        Err(Halt::Failed(reason)) => return Ok(failed(0, vec![reason])),
-        Err(Halt::Interrupted) => return Err(Halt::Interrupted),
+        Err(TrialError::Failed(reason)) => return Ok(failed(0, vec![reason])),
+        Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
     };
     let Report::Conformed { checks, .. } = report else {
         let reason = "the conformance suite returned an unexpected result".to_owned();
@@ -172,10 +172,10 @@ fn run_suite(
 /// # Errors
 /// As [`check`].
 fn blame_knobs(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
     found: ConformanceResult,
-) -> Result<ConformanceResult, Halt> {
+) -> Result<ConformanceResult, TrialError> {
     let ConformanceResult::Failed { reasons, .. } = &found else {
         return Ok(found);
     };
@@ -215,8 +215,8 @@ fn blame_knobs(
 }
 
 /// The knobs of a trial that do not stand at their defaults, with these.
-fn turned_knobs(context: &Context<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
-    let Ok(bound) = bind(context.registry, spec) else {
+fn turned_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
+    let Ok(bound) = resolve_trial(context.registry, spec) else {
         return Vec::new();
     };
     let defaults = bound.engine.knobs().iter();
@@ -240,18 +240,18 @@ fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
 /// Runs the suite in that folder, on a server where the engine needs one, and tells the files that
 /// the engine had loaded, as far as that is known of all of them.
 fn examine(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
     directory: &Path,
-) -> Result<(Report, Option<Vec<FileState>>), Halt> {
-    let bound = bind(context.registry, spec)?;
-    let mut hosting = Hosting::new(&bound, spec, directory);
+) -> Result<(Report, Option<Vec<FileState>>), TrialError> {
+    let bound = resolve_trial(context.registry, spec)?;
+    let mut hosting = ServerLifecycle::new(&bound, spec, directory);
     hosting.start(context, None, Phase::Prepare)?;
     let assignment = Assignment {
         spec: spec.clone(),
         directory: directory.to_owned(),
         generation: 0,
-        part: Part::Conformance,
+        part: WorkerTask::Conformance,
     };
     let what = "the conformance suite";
     let answer = alone(context, assignment, None, Some(LIMIT), what);

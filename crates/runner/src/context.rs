@@ -5,11 +5,11 @@ use crate::{Event, Options, Registry};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
-use trueput_host::work_folder::RunArea;
+use trueput_host::work_folder::RunWorkFolder;
 use trueput_record::ceiling::Ceilings;
 
 /// What the parts of a run share.
-pub(crate) struct Context<'a> {
+pub(crate) struct RunContext<'a> {
     /// The engines and workloads.
     pub registry: &'a Registry,
     /// How the run works.
@@ -17,7 +17,7 @@ pub(crate) struct Context<'a> {
     /// Who is told.
     pub observer: &'a mut dyn FnMut(&Event),
     /// Where databases are made.
-    pub area: RunArea,
+    pub area: RunWorkFolder,
     /// SHA-256 of the engines' files, each read once per run.
     pub hashes: HashMap<PathBuf, String>,
     /// Libraries that a trial of the run has used.
@@ -27,12 +27,12 @@ pub(crate) struct Context<'a> {
     /// What the machine could do at most, by file system, committers and bytes per commit.
     pub ceilings: HashMap<String, Ceilings>,
     /// The database that the last trial left for the next one.
-    pub held: Option<Held>,
+    pub held: Option<ReusableDatabase>,
 }
 
 /// A loaded database that is kept for the next trial.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct ReusableDatabase {
     /// What it is good for: engine, knobs, level, and what was loaded.
     pub key: String,
     /// The trial whose folder it lies in.
@@ -41,7 +41,7 @@ pub(crate) struct Held {
     pub generation: u32,
 }
 
-impl Context<'_> {
+impl RunContext<'_> {
     /// Whether the user stopped the run.
     pub fn stopped(&self) -> bool {
         self.options.stop.load(Relaxed)
@@ -122,14 +122,14 @@ fn sha256_of(file: &Path) -> std::io::Result<String> {
 
 /// Why a trial did not run to its end.
 #[derive(Debug)]
-pub(crate) enum Halt {
+pub(crate) enum TrialError {
     /// The user stopped the run.
     Interrupted,
     /// Which part failed and why.
     Failed(String),
 }
 
-impl From<String> for Halt {
+impl From<String> for TrialError {
     fn from(reason: String) -> Self {
         Self::Failed(reason)
     }

@@ -1,7 +1,7 @@
 //! How much room on disk trials need: the one estimate by which plans are shown and runs are refused.
 
 use crate::Registry;
-use crate::round::round_key;
+use crate::time_slicing::round_key;
 use std::collections::HashMap;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
@@ -138,7 +138,7 @@ impl RunSpace {
 
     /// Adds a trial, on the file systems that its conditions make.
     pub(crate) fn add(&mut self, spec: &TrialSpec, space: DiskSpace) {
-        let taken = |bytes| host::filesystem::taken_bytes(&spec.conditions, bytes);
+        let taken = |bytes| host::trial_file_system::taken_bytes(&spec.conditions, bytes);
         let space = DiskSpace {
             needed_bytes: taken(space.needed_bytes),
             ..space

@@ -1,21 +1,23 @@
 //! The measured part of a trial, from the runner's side: start the workers, release them together,
 //! watch them, and gather what they measured.
 
-use crate::bind::Bound;
-use crate::context::{Context, Halt};
-use crate::events::Observed;
-use crate::flush_evidence::{Countable, FlushWatch};
-use crate::log_place::log_folder;
-use crate::phase::{TICK, start};
-use crate::process::{GRACE, Heard, Pool};
-use crate::protocol::{Assignment, Done, Execution, Order, Part, Report};
-use crate::sampler::{Machine, Sample, Sampler, Served};
+use crate::context::{RunContext, TrialError};
+use crate::engine_events::EventCollector;
+use crate::flush_evidence::{FlushCounter, FlushCounting};
+use crate::log_directory::log_folder;
+use crate::protocol::{
+    Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
+};
+use crate::resolution::ResolvedTrial;
+use crate::sampler::{HostActivity, Sample, Sampler, ServerUsage};
+use crate::worker_pool::{GRACE, PoolEvent, WorkerPool};
+use crate::worker_task::{TICK, start};
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_engine::Happening;
 use trueput_host::cgroup::MemoryGroup;
-use trueput_host::flush_counts::Completed;
+use trueput_host::flush_counts::CompletedRequests;
 use trueput_host::service::kill_server;
 use trueput_record::{TrialSpec, WorkerKind};
 
@@ -27,25 +29,25 @@ const SILENCE: Duration = Duration::from_secs(60);
 const RESTLESS: Duration = Duration::from_secs(60);
 
 /// What the workers of a trial did.
-pub(crate) struct Ran {
+pub(crate) struct ExecutionResult {
     /// When they were released, RFC 3339 in UTC.
     pub started_at: String,
     /// Per process, what it measured.
-    pub executions: Vec<Execution>,
+    pub executions: Vec<ProcessResult>,
     /// Per process, its id.
     pub pids: Vec<u32>,
     /// Per process, what it had done at the end of each second.
-    pub seconds: Vec<Vec<Done>>,
+    pub seconds: Vec<Vec<OperationCounts>>,
     /// What they used, per second.
     pub samples: Vec<Sample>,
     /// What the machine did between release and end.
-    pub machine: Machine,
+    pub machine: HostActivity,
     /// What the engine's server used meanwhile; `None` where there is none.
-    pub server: Option<Served>,
+    pub server: Option<ServerUsage>,
     /// What was seen of the engine's own doings meanwhile; `None` where there is nothing to look at.
     pub seen: Option<Vec<Happening>>,
     /// What the storage below had completed while they worked; `None` where that was not counted.
-    pub completed: Option<Completed>,
+    pub completed: Option<CompletedRequests>,
     /// Whether the user stopped them.
     pub interrupted: bool,
     /// Processes that were killed with the database open, as the plan says; 0 where it does not.
@@ -53,7 +55,7 @@ pub(crate) struct Ran {
 }
 
 /// What the workers of a trial are to do.
-pub(crate) struct Work<'a> {
+pub(crate) struct ExecutionPlan<'a> {
     /// The database's folder.
     pub directory: &'a Path,
     /// How many trials ran on its load before.
@@ -63,60 +65,60 @@ pub(crate) struct Work<'a> {
     /// How many units of work make the whole; 0 where it ends by its duration.
     pub total_units: u64,
     /// What the trial is bound to.
-    pub bound: &'a Bound,
+    pub bound: &'a ResolvedTrial,
     /// What can be counted of the storage below; `None` where that says nothing.
-    pub countable: Option<&'a Countable>,
+    pub countable: Option<&'a FlushCounting>,
 }
 
 /// The workers of a trial, from when they have the database open.
-pub(crate) struct Running<'a> {
-    watch: Watch<'a>,
+pub(crate) struct WorkerGroup<'a> {
+    watch: WorkerMonitor<'a>,
     directory: &'a Path,
-    bound: &'a Bound,
+    bound: &'a ResolvedTrial,
     server: Option<u32>,
-    flushes: FlushWatch<'a>,
+    flushes: FlushCounter<'a>,
     /// From the release on.
-    measuring: Option<Measuring>,
+    measuring: Option<ActiveMeasurement>,
 }
 
 /// What watches the released workers.
-struct Measuring {
+struct ActiveMeasurement {
     started_at: String,
     sampler: Sampler,
-    observed: Observed,
+    observed: EventCollector,
 }
 
-impl<'a> Running<'a> {
+impl<'a> WorkerGroup<'a> {
     /// Starts the workers of a trial, in that control group where there is one, with the process
     /// `server` and what descends from it at their service, and waits until all are ready.
     ///
     /// # Errors
-    /// As [`Running::follow`].
+    /// As [`WorkerGroup::follow`].
     pub fn start(
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         spec: &'a TrialSpec,
-        work: &Work<'a>,
+        work: &ExecutionPlan<'a>,
         server: Option<u32>,
         group: Option<&MemoryGroup>,
-    ) -> Result<Self, Halt> {
+    ) -> Result<Self, TrialError> {
         let pool = started(context, spec, work, group)?;
-        let mut watch = Watch::new(spec, pool, work.total_units);
+        let mut watch = WorkerMonitor::new(spec, pool, work.total_units);
         watch.wait_until_ready(context)?;
         Ok(Self {
             watch,
             directory: work.directory,
             bound: work.bound,
             server,
-            flushes: FlushWatch::new(work.countable),
+            flushes: FlushCounter::new(work.countable),
             measuring: None,
         })
     }
 
     /// Releases the workers, and lets them warm up.
-    pub fn release(&mut self, context: &mut Context<'_>) {
+    pub fn release(&mut self, context: &mut RunContext<'_>) {
         let watch = &mut self.watch;
         self.flushes.begin();
-        watch.pool.tell_all(&Order::Go);
+        watch.pool.tell_all(&Instruction::Go);
         watch.wait_for_warm_up(context);
         let started_at = jiff::Timestamp::now().to_string();
         let log = log_folder(&watch.spec.knobs, self.directory);
@@ -126,30 +128,30 @@ impl<'a> Running<'a> {
             sampler.leave_machine_out();
         }
         sampler.follow_server(self.server);
-        self.measuring = Some(Measuring {
+        self.measuring = Some(ActiveMeasurement {
             started_at,
             sampler,
-            observed: Observed::begin(self.bound, watch.spec, self.directory),
+            observed: EventCollector::begin(self.bound, watch.spec, self.directory),
         });
     }
 
     /// Follows the released workers until their processes have ended.
     ///
     /// # Errors
-    /// [`Halt::Failed`] names the worker that failed or died and why; the others have been stopped.
-    pub fn follow(&mut self, context: &mut Context<'_>) -> Result<(), Halt> {
+    /// [`TrialError::Failed`] names the worker that failed or died and why; the others have been stopped.
+    pub fn follow(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         self.follow_until(context, None)
     }
 
     fn follow_until(
         &mut self,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         until: Option<Instant>,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TrialError> {
         let Some(measuring) = &mut self.measuring else {
             return Ok(());
         };
-        let Measuring {
+        let ActiveMeasurement {
             sampler, observed, ..
         } = measuring;
         self.watch.follow(context, sampler, observed, until)
@@ -159,8 +161,12 @@ impl<'a> Running<'a> {
     /// after it.
     ///
     /// # Errors
-    /// As [`Running::follow`]; where they do not come to rest.
-    pub fn take_turn(&mut self, context: &mut Context<'_>, turn: Duration) -> Result<(), Halt> {
+    /// As [`WorkerGroup::follow`]; where they do not come to rest.
+    pub fn take_turn(
+        &mut self,
+        context: &mut RunContext<'_>,
+        turn: Duration,
+    ) -> Result<(), TrialError> {
         match self.measuring {
             None => self.release(context),
             Some(_) => {
@@ -183,22 +189,22 @@ impl<'a> Running<'a> {
 
     /// Lets the processes of workers that took turns close the database and end.
     pub fn leave(&mut self) {
-        self.watch.pool.tell_all(&Order::Leave);
+        self.watch.pool.tell_all(&Instruction::Leave);
     }
 
     /// What the workers did, which were followed to their end; where the plan says so they are
     /// killed now.
     ///
     /// # Errors
-    /// [`Halt::Interrupted`] where the user stopped them and they handed nothing back.
-    pub fn end(self) -> Result<Ran, Halt> {
-        let Some(Measuring {
+    /// [`TrialError::Interrupted`] where the user stopped them and they handed nothing back.
+    pub fn end(self) -> Result<ExecutionResult, TrialError> {
+        let Some(ActiveMeasurement {
             started_at,
             mut sampler,
             observed,
         }) = self.measuring
         else {
-            return Err(Halt::Interrupted);
+            return Err(TrialError::Interrupted);
         };
         let completed = self.flushes.end();
         let mut watch = self.watch;
@@ -210,7 +216,7 @@ impl<'a> Running<'a> {
         if killed > 0 {
             watch.pool.kill_all();
         }
-        let Watch {
+        let WorkerMonitor {
             pool,
             parts,
             interrupted,
@@ -220,15 +226,15 @@ impl<'a> Running<'a> {
             .into_iter()
             .map(|part| (part.execution, part.seconds))
             .unzip();
-        let executions: Option<Vec<Execution>> =
-            Vec::<Option<Execution>>::into_iter(executions).collect();
+        let executions: Option<Vec<ProcessResult>> =
+            Vec::<Option<ProcessResult>>::into_iter(executions).collect();
         let Some(executions) = executions else {
-            return Err(Halt::Interrupted);
+            return Err(TrialError::Interrupted);
         };
         let server = sampler.server();
         let (samples, machine) = sampler.into_samples();
         let pids = pool.pids();
-        Ok(Ran {
+        Ok(ExecutionResult {
             started_at,
             executions,
             pids,
@@ -246,12 +252,12 @@ impl<'a> Running<'a> {
 
 /// Starts the workers' processes.
 fn started(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &Work<'_>,
+    work: &ExecutionPlan<'_>,
     group: Option<&MemoryGroup>,
-) -> Result<Pool, Halt> {
-    let mut pool = Pool::within(group);
+) -> Result<WorkerPool, TrialError> {
+    let mut pool = WorkerPool::within(group);
     let processes = match spec.worker_kind {
         WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
         WorkerKind::Threads => vec![(0, work.sessions)],
@@ -261,7 +267,7 @@ fn started(
             spec: spec.clone(),
             directory: work.directory.to_owned(),
             generation: work.generation,
-            part: Part::Execute { first, sessions },
+            part: WorkerTask::Execute { first, sessions },
         };
         start(context, &mut pool, assignment)?;
     }
@@ -269,10 +275,10 @@ fn started(
 }
 
 /// What has been heard of one process.
-struct Progress {
+struct ProcessProgress {
     ready: bool,
-    seconds: Vec<Done>,
-    execution: Option<Execution>,
+    seconds: Vec<OperationCounts>,
+    execution: Option<ProcessResult>,
     /// Whether it has said that it rests, since it was last made to.
     rests: bool,
     heard_at: Instant,
@@ -280,12 +286,12 @@ struct Progress {
 }
 
 /// Watches the worker processes.
-struct Watch<'a> {
+struct WorkerMonitor<'a> {
     spec: &'a TrialSpec,
-    pool: Pool,
+    pool: WorkerPool,
     /// Processes of native programs, which the workers have started.
     natives: Vec<u32>,
-    parts: Vec<Progress>,
+    parts: Vec<ProcessProgress>,
     total_units: u64,
     /// Why the trial fails, once it does.
     failure: Option<String>,
@@ -301,10 +307,10 @@ struct Watch<'a> {
     rests_since: Option<Instant>,
 }
 
-impl<'a> Watch<'a> {
-    fn new(spec: &'a TrialSpec, pool: Pool, total_units: u64) -> Self {
+impl<'a> WorkerMonitor<'a> {
+    fn new(spec: &'a TrialSpec, pool: WorkerPool, total_units: u64) -> Self {
         let now = Instant::now();
-        let nothing = |_| Progress {
+        let nothing = |_| ProcessProgress {
             ready: false,
             seconds: Vec::new(),
             execution: None,
@@ -328,22 +334,22 @@ impl<'a> Watch<'a> {
     }
 
     /// Waits until every process has its sessions. Opening a database may take long: recovery.
-    fn wait_until_ready(&mut self, context: &Context<'_>) -> Result<(), Halt> {
+    fn wait_until_ready(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
         while !self.parts.iter().all(|part| part.ready) {
             if context.stopped() {
-                return Err(Halt::Interrupted);
+                return Err(TrialError::Interrupted);
             }
             self.hear(TICK);
             // None has begun, so none has anything to hand back: the pool kills them.
             if let Some(reason) = self.failure.take() {
-                return Err(Halt::Failed(reason));
+                return Err(TrialError::Failed(reason));
             }
         }
         Ok(())
     }
 
     /// Lets the released workers warm up, and notes when the measured part began.
-    fn wait_for_warm_up(&mut self, context: &Context<'_>) {
+    fn wait_for_warm_up(&mut self, context: &RunContext<'_>) {
         let released = Instant::now();
         let measured = released + Duration::from_secs_f64(self.spec.conditions.warm_up_s);
         while Instant::now() < measured && !self.pool.all_closed() {
@@ -371,11 +377,11 @@ impl<'a> Watch<'a> {
     /// Follows the released workers until all their processes have ended, or their turn has.
     fn follow(
         &mut self,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         sampler: &mut Sampler,
-        observed: &mut Observed,
+        observed: &mut EventCollector,
         turn_ends: Option<Instant>,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TrialError> {
         while !self.pool.all_closed() {
             if self.has_executed() {
                 // What closing the database does is no part of the measurement.
@@ -415,24 +421,24 @@ impl<'a> Watch<'a> {
         }
         match self.failure.take() {
             // A worker that was told to stop may fail on the way; the user's word explains it.
-            Some(reason) if !self.interrupted => Err(Halt::Failed(reason)),
+            Some(reason) if !self.interrupted => Err(TrialError::Failed(reason)),
             _ => Ok(()),
         }
     }
 
     /// Has the workers rest, and waits until all do or have ended.
-    fn rest(&mut self, context: &Context<'_>) -> Result<(), Halt> {
+    fn rest(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
         self.parts.iter_mut().for_each(|part| part.rests = false);
-        self.pool.tell_all(&Order::Rest);
+        self.pool.tell_all(&Instruction::Rest);
         let told = Instant::now();
-        let rests = |part: &Progress| part.rests || part.execution.is_some();
+        let rests = |part: &ProcessProgress| part.rests || part.execution.is_some();
         while !self.parts.iter().all(rests) {
             // Both are dealt with at the next turn.
             if context.stopped() || self.failure.is_some() || self.pool.all_closed() {
                 break;
             }
             if told.elapsed() >= RESTLESS {
-                return Err(Halt::Failed(format!(
+                return Err(TrialError::Failed(format!(
                     "its workers did not pause within {} s for the next time slice: run it \
                      without --turns",
                     RESTLESS.as_secs()
@@ -455,11 +461,11 @@ impl<'a> Watch<'a> {
         for part in &mut self.parts {
             part.heard_at += rested;
         }
-        self.pool.tell_all(&Order::Resume);
+        self.pool.tell_all(&Instruction::Resume);
     }
 
     fn ask_to_stop(&mut self) {
-        self.pool.tell_all(&Order::Stop);
+        self.pool.tell_all(&Instruction::Stop);
         self.deadline.get_or_insert(Instant::now() + GRACE);
     }
 
@@ -485,14 +491,14 @@ impl<'a> Watch<'a> {
         part.heard_at = Instant::now();
         part.warned = false;
         match heard {
-            Heard::Closed => match self.pool.end_of(index) {
+            PoolEvent::Closed => match self.pool.end_of(index) {
                 Err(why) => self.fail(index, &format!(" {why}")),
                 Ok(()) if self.parts[index].execution.is_none() => {
                     self.fail(index, " ended without a result");
                 }
                 Ok(()) => {}
             },
-            Heard::Report(report) => match *report {
+            PoolEvent::Report(report) => match *report {
                 Report::Ready { natives } => {
                     part.ready = true;
                     self.natives.extend(natives);
@@ -506,7 +512,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn tell_progress(&mut self, context: &mut Context<'_>, elapsed: Duration) {
+    fn tell_progress(&mut self, context: &mut RunContext<'_>, elapsed: Duration) {
         let (mut units, mut operations) = (0, 0);
         for part in &self.parts {
             let last = part.seconds.last();
@@ -540,7 +546,7 @@ impl<'a> Watch<'a> {
         done.min(1.0)
     }
 
-    fn warn_of_silence(&mut self, context: &mut Context<'_>) {
+    fn warn_of_silence(&mut self, context: &mut RunContext<'_>) {
         for index in 0..self.parts.len() {
             let part = &mut self.parts[index];
             let silent = part.execution.is_none() && part.heard_at.elapsed() >= SILENCE;

@@ -2,22 +2,26 @@
 //! `docs/METHOD.md`, "Flushes that cannot explain the commits", says why the check never accuses an
 //! engine that keeps its promise.
 
-use crate::bind::Bound;
-use crate::log_place::log_folder;
+use crate::log_directory::log_folder;
+use crate::resolution::ResolvedTrial;
 use std::path::Path;
 use trueput_host::configured_processors;
-use trueput_host::flush_counts::{Completed, FlushCounts};
+use trueput_host::flush_counts::{CompletedRequests, FlushCounts};
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
 
 /// What can be counted below a trial; why not, where it cannot be.
-pub(crate) type Countable = Result<FlushCounts, String>;
+pub(crate) type FlushCounting = Result<FlushCounts, String>;
 
 /// Finds what can be counted below a trial whose database is to be made in `directory`, or lies
 /// there closed; `None` where its level waits for no flush, or the engine keeps nothing.
-pub(crate) fn countable(spec: &TrialSpec, bound: &Bound, directory: &Path) -> Option<Countable> {
+pub(crate) fn countable(
+    spec: &TrialSpec,
+    bound: &ResolvedTrial,
+    directory: &Path,
+) -> Option<FlushCounting> {
     if spec.durability != Durability::Sync || !bound.engine.capabilities().retains_data {
         return None;
     }
@@ -36,21 +40,21 @@ pub(crate) fn countable(spec: &TrialSpec, bound: &Bound, directory: &Path) -> Op
 
 /// Counts while a trial's workers commit.
 #[derive(Debug)]
-pub(crate) struct FlushWatch<'a> {
+pub(crate) struct FlushCounter<'a> {
     counts: Option<&'a FlushCounts>,
     /// What had been completed when they were last let go.
-    before: Option<Completed>,
+    before: Option<CompletedRequests>,
     /// What was completed meanwhile; `None` where a counter could not be read.
-    total: Option<Completed>,
+    total: Option<CompletedRequests>,
 }
 
-impl<'a> FlushWatch<'a> {
+impl<'a> FlushCounter<'a> {
     /// Has counted nothing yet.
-    pub fn new(countable: Option<&'a Countable>) -> Self {
+    pub fn new(countable: Option<&'a FlushCounting>) -> Self {
         Self {
             counts: countable.and_then(|countable| countable.as_ref().ok()),
             before: None,
-            total: Some(Completed {
+            total: Some(CompletedRequests {
                 writes: 0,
                 flushes: Some(0),
                 intervals: 0,
@@ -78,7 +82,7 @@ impl<'a> FlushWatch<'a> {
     }
 
     /// What was completed while they worked; `None` where that was not counted.
-    pub fn end(mut self) -> Option<Completed> {
+    pub fn end(mut self) -> Option<CompletedRequests> {
         self.pause();
         self.counts.and(self.total)
     }
@@ -88,10 +92,10 @@ impl<'a> FlushWatch<'a> {
 /// its commits.
 pub(crate) fn evidence(
     spec: &TrialSpec,
-    bound: &Bound,
+    bound: &ResolvedTrial,
     measurement: &Measurement,
-    countable: Option<&Countable>,
-    completed: Option<Completed>,
+    countable: Option<&FlushCounting>,
+    completed: Option<CompletedRequests>,
 ) -> Option<FlushEvidence> {
     let countable = countable?;
     measurement
@@ -162,7 +166,7 @@ mod tests {
             }
         };
         let countable = Ok(counts);
-        let mut watch = FlushWatch::new(Some(&countable));
+        let mut watch = FlushCounter::new(Some(&countable));
         for _ in 0..3 {
             watch.begin();
             watch.pause();

@@ -2,45 +2,45 @@
 //!
 //! The runner is given engines and workloads as trait objects and names none of them.
 
-mod assemble;
-mod bind;
-mod ceiling;
+mod aggregate;
+mod arrival_schedule;
 mod conformance;
 mod conformance_cache;
 mod context;
-mod crash;
+mod crash_recovery;
 pub mod disk_space;
+mod engine_events;
+mod environment;
 pub mod error;
 pub mod event;
-mod events;
 mod execution;
 mod flush_evidence;
-mod hosting;
-mod limits;
-mod log_place;
+mod hardware_limits;
+mod log_directory;
 pub mod matrix;
 pub mod meter;
-mod pace;
-mod phase;
-mod process;
 mod program;
 mod protocol;
 mod repeats;
+mod resolution;
 mod resume;
-mod round;
 mod run;
 mod sampler;
+mod server_lifecycle;
 mod time_estimate;
+mod time_slicing;
 mod timeline;
 mod trial;
 pub mod worker;
+mod worker_pool;
+mod worker_task;
 
 pub use conformance_cache::ConformanceCache;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use repeats::RepeatRule;
 pub use resume::{check_folder, has_worked_in};
-pub use run::{Summary, create_run, run};
+pub use run::{RunSummary, create_run, run};
 pub use time_estimate::TimeEstimate;
 
 use std::path::PathBuf;

@@ -6,12 +6,12 @@ mod ineffective;
 mod names;
 mod reach;
 mod steps;
-mod turns;
+mod time_slices;
 
 pub use names::name_trials;
 
 use crate::Registry;
-use crate::bind::{check_fit, in_an_engines_place, in_words};
+use crate::resolution::{check_fit, in_an_engines_place, in_words};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::parameter::resolve;
@@ -35,20 +35,20 @@ pub struct Matrix {
     pub trials: Vec<TrialSpec>,
     /// What the plan asked for and does not run, one sentence each.
     pub left_out: Vec<String>,
-    /// With [`Builds::Unopened`]: what could not be told, one sentence each.
+    /// With [`BuildAccess::Unopened`]: what could not be told, one sentence each.
     pub not_opened: Vec<String>,
 }
 
 /// Whether an expansion looks into the builds of a plan's engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Builds {
+pub enum BuildAccess {
     /// Libraries are loaded, programs asked for their versions, servers connected to.
     Opened,
     /// Nothing is loaded, run or connected to: a plan that is not trusted is safe to expand so.
     Unopened,
 }
 
-impl Builds {
+impl BuildAccess {
     /// Why the default build of an engine is not there; `None` where it is, as far as is looked.
     #[must_use]
     pub fn missing(self, engine: &dyn Engine) -> Option<trueput_engine::Error> {
@@ -79,14 +79,18 @@ pub struct Error {
 /// that do not go together, a level or a kind of worker that an engine has not (unless the plan
 /// leaves such out), more than [`MAX_TRIALS`] trials, none at all.
 pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
-    expand_with(plan, registry, Builds::Opened)
+    expand_with(plan, registry, BuildAccess::Opened)
 }
 
 /// Expands a plan as [`expand`] does, and looks into the builds of its engines or leaves them alone.
 ///
 /// # Errors
 /// As [`expand`].
-pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Result<Matrix, Error> {
+pub fn expand_with(
+    plan: &PlanFile,
+    registry: &Registry,
+    builds: BuildAccess,
+) -> Result<Matrix, Error> {
     let mut expansion = Expansion::new(plan, registry, builds)?;
     let mut left_out = Vec::new();
     expansion.leave_out_file_systems(&mut left_out)?;
@@ -107,7 +111,7 @@ pub fn expand_with(plan: &PlanFile, registry: &Registry, builds: Builds) -> Resu
     }
     expansion.check_taken(&cells, &left_out)?;
     expansion.check_turns(&cells)?;
-    turns::leave_out_alone(&mut cells);
+    time_slices::leave_out_alone(&mut cells);
     let total = cells.len() * plan.repeat as usize;
     if total > MAX_TRIALS {
         let message = format!("the plan has {total} trials; the maximum is {MAX_TRIALS}");
@@ -140,18 +144,18 @@ fn nothing_left(left_out: &[String]) -> String {
 }
 
 /// One of those who compete.
-struct Rival {
+struct EngineCandidate {
     contender: Contender,
-    build: Build,
+    build: EngineBuild,
 }
 
 /// An engine in its default build or in the library that the plan names.
-enum Build {
+enum EngineBuild {
     Default(&'static dyn Engine),
     Named(Box<dyn Engine>),
 }
 
-impl Build {
+impl EngineBuild {
     fn engine(&self) -> &dyn Engine {
         match self {
             Self::Default(engine) => *engine,
@@ -163,14 +167,14 @@ impl Build {
 struct Expansion<'a> {
     plan: &'a PlanFile,
     registry: &'a Registry,
-    builds: Builds,
+    builds: BuildAccess,
     workload: &'static dyn Workload,
     /// The combinations of conditions that can be had here.
     conditions: Vec<Conditions>,
 }
 
 impl<'a> Expansion<'a> {
-    fn new(plan: &'a PlanFile, registry: &'a Registry, builds: Builds) -> Result<Self, Error> {
+    fn new(plan: &'a PlanFile, registry: &'a Registry, builds: BuildAccess) -> Result<Self, Error> {
         let wrong = |key: &str, message| Error {
             place: plan.origin.of(key),
             message,
@@ -252,11 +256,11 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    fn rivals(&self, left_out: &mut Vec<String>) -> Result<Vec<Rival>, Error> {
+    fn rivals(&self, left_out: &mut Vec<String>) -> Result<Vec<EngineCandidate>, Error> {
         if self.workload.subject() == Subject::Storage {
             return Ok(vec![self.storage()?]);
         }
-        let mut rivals: Vec<Rival> = Vec::new();
+        let mut rivals: Vec<EngineCandidate> = Vec::new();
         for contender in &self.plan.engines {
             if contender.engine == PRESENT_ENGINES {
                 self.present(&mut rivals, left_out);
@@ -265,14 +269,14 @@ impl<'a> Expansion<'a> {
             let contender = in_full(contender);
             if !rivals.iter().any(|rival| rival.contender == contender) {
                 let build = self.build(&contender)?;
-                rivals.push(Rival { contender, build });
+                rivals.push(EngineCandidate { contender, build });
             }
         }
         Ok(rivals)
     }
 
     /// What stands in an engine's place under a workload that needs none.
-    fn storage(&self) -> Result<Rival, Error> {
+    fn storage(&self) -> Result<EngineCandidate, Error> {
         let workload = &self.plan.workload;
         let named = self.plan.engines.iter();
         for contender in named.filter(|named| named.engine != PRESENT_ENGINES) {
@@ -286,21 +290,21 @@ impl<'a> Expansion<'a> {
         }
         let engine = in_an_engines_place(workload, trueput_engine::storage::NAME)
             .map_err(|why| self.wrong("engines", why))?;
-        Ok(Rival {
+        Ok(EngineCandidate {
             contender: Contender::parse(engine.info().name),
-            build: Build::Default(engine),
+            build: EngineBuild::Default(engine),
         })
     }
 
-    fn present(&self, rivals: &mut Vec<Rival>, left_out: &mut Vec<String>) {
+    fn present(&self, rivals: &mut Vec<EngineCandidate>, left_out: &mut Vec<String>) {
         let engines = self.registry.engines.iter().copied();
         for engine in engines.filter(|engine| !engine.must_be_named()) {
             let contender = Contender::parse(engine.info().name);
             match self.builds.missing(engine) {
                 None if rivals.iter().any(|rival| rival.contender == contender) => {}
-                None => rivals.push(Rival {
+                None => rivals.push(EngineCandidate {
                     contender,
-                    build: Build::Default(engine),
+                    build: EngineBuild::Default(engine),
                 }),
                 Some(error) => left_out.push(format!(
                     "{} is not installed: {}",
@@ -311,7 +315,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    fn build(&self, contender: &Contender) -> Result<Build, Error> {
+    fn build(&self, contender: &Contender) -> Result<EngineBuild, Error> {
         let name = &contender.engine;
         let engine = self
             .registry
@@ -330,30 +334,30 @@ impl<'a> Expansion<'a> {
         match &contender.build {
             Some(library) => {
                 let named = match self.builds {
-                    Builds::Opened => engine.at(library),
-                    Builds::Unopened => engine.unopened(library),
+                    BuildAccess::Opened => engine.at(library),
+                    BuildAccess::Unopened => engine.unopened(library),
                 };
                 let named = named.map_err(|error| match error {
                     // The engine's own sentence names it and the library.
                     trueput_engine::Error::Unsupported(why) => self.wrong("engines", why),
                     other => self.wrong("engines", format!("{name}: {other}")),
                 })?;
-                if self.builds == Builds::Opened {
+                if self.builds == BuildAccess::Opened {
                     named.build().map_err(cannot)?;
                 }
-                Ok(Build::Named(named))
+                Ok(EngineBuild::Named(named))
             }
             None => match self.builds.missing(engine) {
                 Some(error) => Err(cannot(error)),
-                None => Ok(Build::Default(engine)),
+                None => Ok(EngineBuild::Default(engine)),
             },
         }
     }
 
     /// What is not told of a contender whose build was left alone.
-    fn not_opened(&self, rival: &Rival) -> Option<String> {
+    fn not_opened(&self, rival: &EngineCandidate) -> Option<String> {
         let build = rival.contender.build.as_ref()?;
-        (self.builds == Builds::Unopened).then(|| {
+        (self.builds == BuildAccess::Unopened).then(|| {
             format!(
                 "build {}@{} is not loaded by this command: its version and limits are known when \
                  the plan runs",

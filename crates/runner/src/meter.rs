@@ -3,7 +3,7 @@
 //! One operation costs one read of the time-stamp counter, one multiplication, and three memory
 //! writes to lines that only its worker writes. Another thread reads the counts once a second.
 
-use crate::pace::Schedule;
+use crate::arrival_schedule::ArrivalSchedule;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -152,7 +152,7 @@ pub const MAX_KINDS: usize = 14;
 /// two workers write to one.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Lane {
+pub struct WorkerCounters {
     counts: [AtomicU64; MAX_KINDS],
     times_ns: [AtomicU64; MAX_KINDS],
     units: AtomicU64,
@@ -160,7 +160,7 @@ pub struct Lane {
     deadlocks: AtomicU64,
 }
 
-impl Lane {
+impl WorkerCounters {
     /// Operations of the first `kinds` kinds so far.
     pub fn counts(&self, kinds: usize) -> Vec<u64> {
         self.counts
@@ -217,7 +217,7 @@ fn add(count: &AtomicU64, amount: u64) {
 
 /// What a worker's pace is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct ArrivalSpec {
     /// That of all workers together.
     pub rate: Rate,
     /// This worker, from 0.
@@ -229,9 +229,9 @@ pub struct Pace {
 }
 
 /// An open loop of one worker.
-struct Open {
-    pace: Pace,
-    schedule: Schedule,
+struct OpenLoop {
+    pace: ArrivalSpec,
+    schedule: ArrivalSchedule,
     /// The clock when the pace began.
     began: u64,
     /// When the current unit was due, nanoseconds since then.
@@ -240,10 +240,10 @@ struct Open {
     responses: Vec<Histogram<u64>>,
 }
 
-impl Open {
-    fn new(pace: Pace, units: usize) -> Self {
+impl OpenLoop {
+    fn new(pace: ArrivalSpec, units: usize) -> Self {
         Self {
-            schedule: Schedule::new(pace.rate, pace.worker, pace.workers, pace.seed),
+            schedule: ArrivalSchedule::new(pace.rate, pace.worker, pace.workers, pace.seed),
             pace,
             began: 0,
             due_ns: 0,
@@ -253,13 +253,13 @@ impl Open {
     }
 
     fn restart(&mut self, now: u64) {
-        let Pace {
+        let ArrivalSpec {
             rate,
             worker,
             workers,
             seed,
         } = self.pace;
-        self.schedule = Schedule::new(rate, worker, workers, seed);
+        self.schedule = ArrivalSchedule::new(rate, worker, workers, seed);
         self.began = now;
         self.due_ns = 0;
         self.issued = 0;
@@ -269,7 +269,7 @@ impl Open {
 
 /// What an open loop came to.
 #[derive(Debug)]
-pub struct Responses {
+pub struct ResponseTimes {
     /// From when a unit was due to its end, by kind of unit, nanoseconds. The first has the units of
     /// the backlog with the time that they had waited at the end: it was at least so long.
     pub histograms: Vec<Histogram<u64>>,
@@ -289,8 +289,8 @@ pub struct ClockMeter<'a> {
     /// The clock when the measured part began, where that was not at the release.
     measured_from: Option<u64>,
     histograms: Vec<Histogram<u64>>,
-    open: Option<Open>,
-    lane: &'a Lane,
+    open: Option<OpenLoop>,
+    lane: &'a WorkerCounters,
     stage: &'a Stage,
     /// Ticks of the clock for which the worker has rested: they are taken out of its time.
     rested: u64,
@@ -309,7 +309,7 @@ fn empty_histograms(kinds: usize) -> Vec<Histogram<u64>> {
 impl<'a> ClockMeter<'a> {
     /// A meter for `kinds` kinds of operation. Making the first one of a process calibrates the
     /// clock, which takes up to a fifth of a second.
-    pub fn new(kinds: usize, lane: &'a Lane, stage: &'a Stage) -> Self {
+    pub fn new(kinds: usize, lane: &'a WorkerCounters, stage: &'a Stage) -> Self {
         let clock = quanta::Clock::new();
         let histograms = empty_histograms(kinds);
         let last = clock.raw();
@@ -372,8 +372,8 @@ impl<'a> ClockMeter<'a> {
 
     /// Keeps a pace from [`ClockMeter::begin`] on; `units` is how many kinds of unit there are.
     #[must_use]
-    pub fn with_pace(mut self, pace: Pace, units: usize) -> Self {
-        self.open = Some(Open::new(pace, units));
+    pub fn with_pace(mut self, pace: ArrivalSpec, units: usize) -> Self {
+        self.open = Some(OpenLoop::new(pace, units));
         self
     }
 
@@ -392,7 +392,7 @@ impl<'a> ClockMeter<'a> {
     }
 
     /// Closes the books on an open loop, now. `None` for a closed one.
-    pub fn close(&mut self) -> Option<Responses> {
+    pub fn close(&mut self) -> Option<ResponseTimes> {
         let open = self.open.take()?;
         let end_ns = self.clock.delta_as_nanos(open.began, self.now());
         let mut histograms = open.responses;
@@ -406,7 +406,7 @@ impl<'a> ClockMeter<'a> {
                 first.saturating_record_n(*wait_ns, *count);
             }
         }
-        Some(Responses {
+        Some(ResponseTimes {
             histograms,
             issued: open.issued,
             backlog: waiting.iter().map(|(_, count)| count).sum(),

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trueput_host::process::Memory;
+use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
 use trueput_record::ceiling::Ceilings;
@@ -16,7 +16,7 @@ use trueput_workloads::Findings;
 /// What the runner says to a worker. It cannot be shown: there may be passwords in it.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
-pub(crate) enum Order {
+pub(crate) enum Instruction {
     /// Ahead of all, where there is any: the passwords of users' servers.
     Learn {
         /// As [`trueput_engine::secret::for_workers`] gives them.
@@ -46,13 +46,13 @@ pub(crate) struct Assignment {
     /// How many trials ran on this load before.
     pub generation: u32,
     /// Its part.
-    pub part: Part,
+    pub part: WorkerTask,
 }
 
 /// One worker process's part of a trial.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
-pub(crate) enum Part {
+pub(crate) enum WorkerTask {
     /// Put the engine through the conformance suite.
     Conformance,
     /// Measure what this machine could do at most.
@@ -69,7 +69,7 @@ pub(crate) enum Part {
     /// Make and fill the database.
     Prepare {
         /// What the database holds already.
-        remains: Left,
+        remains: ExistingDatabase,
     },
     /// Open the database, say that you are ready, and run when told.
     Execute {
@@ -81,13 +81,13 @@ pub(crate) enum Part {
     /// Open the database after a crash, and commit a first transaction.
     Recover,
     /// Draw and check the results.
-    Conclude(Totals),
+    Conclude(ExecutionTotals),
 }
 
 /// What a database holds before it is prepared: [`trueput_workloads::Remains`], as said to a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Left {
+pub(crate) enum ExistingDatabase {
     /// Nothing.
     Nothing,
     /// What an interrupted trial left, to be continued.
@@ -98,7 +98,7 @@ pub(crate) enum Left {
 
 /// What was loaded, and what that used.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct LoadDone {
+pub(crate) struct LoadResult {
     /// Records put.
     pub records: u64,
     /// Bytes of their keys and values.
@@ -108,12 +108,12 @@ pub(crate) struct LoadDone {
     /// What the process used meanwhile.
     pub usage: ResourceUsage,
     /// Its memory when the load was done, the database still open.
-    pub memory: Memory,
+    pub memory: MemoryUsage,
 }
 
 /// What the workers have done, for the conclusion.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Totals {
+pub(crate) struct ExecutionTotals {
     /// Operations by kind.
     pub counts: Vec<u64>,
     /// Conflicts.
@@ -144,7 +144,7 @@ pub(crate) enum Report {
     /// Every worker of this process that has not ended rests.
     Resting,
     /// A second of the run has ended.
-    Second(Done),
+    Second(OperationCounts),
     /// The conformance suite's answer.
     Conformed {
         /// Every check.
@@ -165,10 +165,10 @@ pub(crate) enum Report {
         /// Settings and counters as the engine reports them.
         engine: EngineState,
         /// What was loaded; `None` where nothing was, or it is not worth a figure.
-        load: Option<Box<LoadDone>>,
+        load: Option<Box<LoadResult>>,
     },
     /// Every worker of this process has ended.
-    Executed(Box<Execution>),
+    Executed(Box<ProcessResult>),
     /// The database serves again after a crash.
     Recovered {
         /// Until it was open, seconds.
@@ -177,7 +177,7 @@ pub(crate) enum Report {
         first_commit_s: Option<f64>,
     },
     /// The results.
-    Concluded(Box<Concluded>),
+    Verified(Box<VerificationResult>),
     /// This process cannot do its part.
     Failed {
         /// Why.
@@ -187,7 +187,7 @@ pub(crate) enum Report {
 
 /// What a process has done since the release.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Done {
+pub(crate) struct OperationCounts {
     /// Operations by kind.
     pub counts: Vec<u64>,
     /// How long they took together, by kind, nanoseconds.
@@ -207,19 +207,19 @@ pub(crate) struct EngineState {
 
 /// One process's part of the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Execution {
+pub(crate) struct ProcessResult {
     /// Whether it returned early because it was told to.
     pub stopped: bool,
     /// Its workers.
-    pub workers: Vec<Share>,
+    pub workers: Vec<WorkerResult>,
     /// Latencies by kind, over its workers, as [`trueput_record::histogram::encode`] writes them.
     pub histograms: Vec<String>,
     /// What its open loop came to; `None` for a closed one.
-    pub paced: Option<Paced>,
+    pub paced: Option<OpenLoopResult>,
     /// What it used between release and end.
     pub usage: ResourceUsage,
     /// Its memory at the end, the database still open.
-    pub memory: Memory,
+    pub memory: MemoryUsage,
     /// Where it ran, and where its memory lay then.
     pub placement: Placement,
     /// Its memory allocator.
@@ -228,12 +228,12 @@ pub(crate) struct Execution {
     pub engine: EngineState,
     /// What its own cache was asked between release and end; `None` where it does not tell.
     #[serde(default)]
-    pub cache: Option<CacheShare>,
+    pub cache: Option<CacheReport>,
 }
 
 /// What an engine's cache was asked, as one process sees it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct CacheShare {
+pub(crate) struct CacheReport {
     /// What it was asked.
     pub used: CacheUse,
     /// Whether that holds what other processes asked too.
@@ -242,7 +242,7 @@ pub(crate) struct CacheShare {
 
 /// What the open loops of a process's workers came to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Paced {
+pub(crate) struct OpenLoopResult {
     /// Response times by kind of unit, encoded likewise.
     pub histograms: Vec<String>,
     /// Units begun.
@@ -255,7 +255,7 @@ pub(crate) struct Paced {
 
 /// One worker's part of the run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Share {
+pub(crate) struct WorkerResult {
     /// From 0.
     pub index: u32,
     /// When it began, on `CLOCK_MONOTONIC`, which all processes share, nanoseconds.
@@ -276,7 +276,7 @@ pub(crate) struct Share {
 
 /// What a trial came to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Concluded {
+pub(crate) struct VerificationResult {
     /// The results by name.
     pub results: BTreeMap<String, Value>,
     /// What was checked.

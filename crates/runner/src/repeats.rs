@@ -12,7 +12,7 @@ const FEWEST_REPEATS: u32 = 3;
 
 /// The greatest half-width of any contender's interval, over its rate; `None` where that of one is
 /// not known yet.
-pub type Widest = dyn Fn(&RunManifest, &[TrialRecord]) -> Option<f64> + Send + Sync;
+pub type WidestInterval = dyn Fn(&RunManifest, &[TrialRecord]) -> Option<f64> + Send + Sync;
 
 /// When repeats are enough. What an interval is, the caller says: this crate computes no statistic.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub struct RepeatRule {
     /// So much time has passed.
     pub budget: Option<Duration>,
     /// Looks at the trials that have ended.
-    pub widest: Arc<Widest>,
+    pub widest: Arc<WidestInterval>,
 }
 
 impl fmt::Debug for RepeatRule {
@@ -42,8 +42,8 @@ impl RepeatRule {
         }
     }
 
-    pub(crate) fn begin(self) -> Progress {
-        Progress {
+    pub(crate) fn begin(self) -> RepeatProgress {
+        RepeatProgress {
             rule: self,
             began: Instant::now(),
             round: 0,
@@ -52,14 +52,14 @@ impl RepeatRule {
 }
 
 /// How far a run has come under a rule.
-pub(crate) struct Progress {
+pub(crate) struct RepeatProgress {
     rule: RepeatRule,
     began: Instant,
     /// The repeat that was begun last.
     round: u32,
 }
 
-impl Progress {
+impl RepeatProgress {
     /// Whether what is known is enough before a trial is begun. Intervals are looked at only between
     /// rounds, so that every cell has as many repeats.
     ///

@@ -3,7 +3,7 @@
 use crate::Error;
 use std::fs;
 use std::path::Path;
-use trueput_host::work_folder::RunMark;
+use trueput_host::work_folder::RunMarker;
 use trueput_record::RunFolder;
 
 /// Refuses a run folder in which a link stands where a run writes: it would write through it.
@@ -40,5 +40,5 @@ pub fn has_worked_in(work: &Path, folder: &RunFolder) -> bool {
         .ok()
         .and_then(|real| Some(real.file_name()?.to_owned()));
     let area = work.canonicalize().ok().zip(name);
-    area.is_some_and(|(work, name)| RunMark::read(&work.join(name)).is_some())
+    area.is_some_and(|(work, name)| RunMarker::read(&work.join(name)).is_some())
 }

@@ -1,13 +1,13 @@
 //! A run: checks, the run folder, then one trial after the other.
 
-use crate::bind::bind;
 use crate::conformance::ConformanceResult;
-use crate::context::{Context, Held};
+use crate::context::{ReusableDatabase, RunContext};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::program::program_facts;
 use crate::repeats::RepeatRule;
-use crate::round::{round_key, rounds, run_round};
-use crate::trial::{Trial, load_key, outcome, run_trial};
+use crate::resolution::resolve_trial;
+use crate::time_slicing::{round_key, rounds, run_round};
+use crate::trial::{TrialResult, load_key, outcome, run_trial};
 use crate::{Error, Event, Options, Registry, conformance};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use trueput_engine::parameter::resolve;
 use trueput_engine::secret::hidden;
 use trueput_host as host;
-use trueput_host::work_folder::{RunArea, WorkFolder};
+use trueput_host::work_folder::{RunWorkFolder, WorkFolder};
 use trueput_record::folder::{Enough, RunEnd};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
@@ -26,7 +26,7 @@ const WORK: &str = "work";
 
 /// How the trials of a run ended, those of earlier parts of a resumed run included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct RunSummary {
     /// Trials that ran to their end and passed.
     pub valid: usize,
     /// Trials that ran to their end and must not be believed.
@@ -105,7 +105,7 @@ fn check_trials(
             id: spec.id.clone(),
             message,
         };
-        let bound = bind(registry, spec).map_err(refuse)?;
+        let bound = resolve_trial(registry, spec).map_err(refuse)?;
         if !ids.insert(&spec.id) {
             return Err(refuse("another trial has the same id".to_owned()));
         }
@@ -256,7 +256,7 @@ pub fn run(
     registry: &Registry,
     options: &Options,
     observer: &mut dyn FnMut(&Event),
-) -> Result<Summary, Error> {
+) -> Result<RunSummary, Error> {
     let _lock = folder.lock()?;
     host::cgroup::remove_leftovers();
     let stored = folder.trials()?;
@@ -279,7 +279,7 @@ pub fn run(
         observer(&Event::Warning { message });
     }
     let area = open_area(folder, manifest, options)?;
-    let mut context = Context {
+    let mut context = RunContext {
         registry,
         options,
         observer,
@@ -292,11 +292,11 @@ pub fn run(
     };
     let run = run_trials(&mut context, folder, manifest, &to_do, &mut ended);
     context.drop_held();
-    let Context { area, observer, .. } = context;
+    let RunContext { area, observer, .. } = context;
     area.close();
     let stopped = run?;
-    let interrupted = stopped == Some(Stopped::ByUser);
-    let enough = stopped.and_then(Stopped::enough);
+    let interrupted = stopped == Some(StopReason::ByUser);
+    let enough = stopped.and_then(StopReason::enough);
     let all_ended = || {
         let mut specs = manifest.trials.iter();
         specs.all(|spec| ended.contains_key(&spec.id))
@@ -335,7 +335,7 @@ fn open_area(
     folder: &RunFolder,
     manifest: &RunManifest,
     options: &Options,
-) -> Result<RunArea, Error> {
+) -> Result<RunWorkFolder, Error> {
     let default = folder.path().join(WORK);
     let named = options.work.as_deref().or(manifest.work.as_deref());
     let work = WorkFolder::claim(named.unwrap_or(&default))?;
@@ -344,13 +344,13 @@ fn open_area(
         .canonicalize()
         .unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or(std::ffi::OsStr::new("run"));
-    Ok(RunArea::open(work, name)?)
+    Ok(RunWorkFolder::open(work, name)?)
 }
 
-fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> Summary {
-    let mut summary = Summary {
+fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> RunSummary {
+    let mut summary = RunSummary {
         interrupted,
-        ..Summary::default()
+        ..RunSummary::default()
     };
     for outcome in ended.values() {
         match outcome {
@@ -368,14 +368,14 @@ fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> Summary {
 
 /// Why not every trial was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stopped {
+enum StopReason {
     /// The user stopped the run.
     ByUser,
     /// The repeats were enough.
     Spared(Enough),
 }
 
-impl Stopped {
+impl StopReason {
     fn enough(self) -> Option<Enough> {
         match self {
             Self::ByUser => None,
@@ -386,23 +386,23 @@ impl Stopped {
 
 /// Runs the trials in order and says why not all of them.
 fn run_trials(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     folder: &RunFolder,
     manifest: &RunManifest,
     to_do: &[&TrialSpec],
     ended: &mut HashMap<String, Outcome>,
-) -> Result<Option<Stopped>, Error> {
+) -> Result<Option<StopReason>, Error> {
     let mut progress = context.options.until.clone().map(RepeatRule::begin);
     let rounds = rounds(to_do);
     let mut begun = 0;
     for (index, round) in rounds.iter().enumerate() {
         if context.stopped() {
-            return Ok(Some(Stopped::ByUser));
+            return Ok(Some(StopReason::ByUser));
         }
         if let (Some(progress), Some(first)) = (&mut progress, round.first())
             && let Some(enough) = progress.enough_before(first, folder, manifest)?
         {
-            return Ok(Some(Stopped::Spared(enough)));
+            return Ok(Some(StopReason::Spared(enough)));
         }
         for spec in round {
             begun += 1;
@@ -420,7 +420,7 @@ fn run_trials(
             let stored = store(folder, &trial);
             hold_or_clear(context, &trial, next.copied());
             stored?;
-            let Trial { record, .. } = trial;
+            let TrialResult { record, .. } = trial;
             if record.outcome != Outcome::Interrupted {
                 ended.insert(record.spec.id.clone(), record.outcome.clone());
             }
@@ -429,19 +429,19 @@ fn run_trials(
             });
         }
         if interrupted {
-            return Ok(Some(Stopped::ByUser));
+            return Ok(Some(StopReason::ByUser));
         }
     }
     Ok(None)
 }
 
-fn is_interrupted(trial: &Trial) -> bool {
+fn is_interrupted(trial: &TrialResult) -> bool {
     trial.record.outcome == Outcome::Interrupted
 }
 
 /// Trials that took turns count together: where one was interrupted all were, and are run again; and
 /// one whose rivals had ended in an earlier part of the run took turns with nobody.
-fn settle(trials: &mut [Trial], round: &[&TrialSpec], manifest: &RunManifest) {
+fn settle(trials: &mut [TrialResult], round: &[&TrialSpec], manifest: &RunManifest) {
     let Some(key) = round.first().and_then(|spec| round_key(spec)) else {
         return;
     };
@@ -464,7 +464,7 @@ fn settle(trials: &mut [Trial], round: &[&TrialSpec], manifest: &RunManifest) {
 }
 
 /// Runs those trials of a round whose engine passes the conformance suite.
-fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> {
+fn checked_round(context: &mut RunContext<'_>, round: &[&TrialSpec]) -> Vec<TrialResult> {
     let mut trials = Vec::new();
     let mut fit = Vec::new();
     let mut passed = HashMap::new();
@@ -476,16 +476,16 @@ fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> 
             }
             Ok(ConformanceResult::Failed { reasons, .. }) => {
                 let outcome = Outcome::Invalid { reasons };
-                trials.push(Trial::without_measurement(spec, outcome));
+                trials.push(TrialResult::without_measurement(spec, outcome));
             }
             Ok(ConformanceResult::KnobsRefused(reason)) => {
                 let outcome = Outcome::Failed {
                     reason,
                     bad_input: true,
                 };
-                trials.push(Trial::without_measurement(spec, outcome));
+                trials.push(TrialResult::without_measurement(spec, outcome));
             }
-            Err(halt) => trials.push(Trial::without_measurement(spec, outcome(Err(halt)))),
+            Err(halt) => trials.push(TrialResult::without_measurement(spec, outcome(Err(halt)))),
         }
     }
     match fit.as_slice() {
@@ -499,7 +499,7 @@ fn checked_round(context: &mut Context<'_>, round: &[&TrialSpec]) -> Vec<Trial> 
 }
 
 /// Writes what a trial left: its histograms, then its line.
-fn store(folder: &RunFolder, trial: &Trial) -> Result<(), Error> {
+fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
     if let Some(measurement) = &trial.record.measurement {
         let path = folder.histogram_path(&trial.record.spec.id);
         set_aside(&path).map_err(|source| trueput_record::Error::io(&path, source))?;
@@ -530,14 +530,14 @@ fn set_aside(path: &Path) -> std::io::Result<()> {
 }
 
 /// Keeps a trial's database for the next one where both load the same; otherwise clears it away.
-fn hold_or_clear(context: &mut Context<'_>, trial: &Trial, next: Option<&TrialSpec>) {
+fn hold_or_clear(context: &mut RunContext<'_>, trial: &TrialResult, next: Option<&TrialSpec>) {
     // Contenders that take turns have each a database of their own.
     let spec = Some(&trial.record.spec).filter(|spec| round_key(spec).is_none());
     let key = spec.and_then(|spec| load_key(context.registry, spec));
     let next_key = next.and_then(|next| load_key(context.registry, next));
     match key {
         Some(key) if trial.record.outcome == Outcome::Valid && next_key.as_ref() == Some(&key) => {
-            context.held = Some(Held {
+            context.held = Some(ReusableDatabase {
                 key,
                 id: trial.place.clone(),
                 generation: trial.generation + 1,
@@ -548,7 +548,7 @@ fn hold_or_clear(context: &mut Context<'_>, trial: &Trial, next: Option<&TrialSp
 }
 
 /// Removes a trial's database, unless it is to be kept.
-fn clear(context: &mut Context<'_>, trial: &Trial) {
+fn clear(context: &mut RunContext<'_>, trial: &TrialResult) {
     let Options {
         keep_databases,
         keep_unfinished,

@@ -2,17 +2,19 @@
 //!
 //! A sample must stay cheap: the sampler competes with the workers for the processors.
 
-use crate::assemble::database_size_within;
+use crate::aggregate::database_size_within;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueput_host::disk::Disk;
+use trueput_host::io_wait::{IoWaitSampler, IoWaitSamples};
 use trueput_host::kernel_threads::KernelThreads;
 use trueput_host::placement;
-use trueput_host::pressure::{Cpus, Processors, pressure, processors};
-use trueput_host::process::{self, Cpu, Faults, Io, Memory, Switches, ThreadSwitches};
-use trueput_host::tree::ProcessTree;
+use trueput_host::pressure::{CpuSet, ProcessorTimes, pressure, processors};
+use trueput_host::process::{
+    self, ContextSwitches, CpuTime, IoBytes, MemoryUsage, PageFaults, ThreadContextSwitches,
+};
+use trueput_host::process_tree::ProcessTree;
 use trueput_host::usage::ResourceUsage;
-use trueput_host::waits::{Looks, Watch};
 use trueput_record::accounting::{Device, Neighbours, Pressure};
 
 /// How many files of a database are looked at every second.
@@ -29,22 +31,22 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sample {
     /// CPU seconds.
-    pub cpu: Cpu,
+    pub cpu: CpuTime,
     /// Page faults.
-    pub faults: Faults,
+    pub faults: PageFaults,
     /// Context switches.
-    pub switches: Switches,
+    pub switches: ContextSwitches,
     /// Bytes moved.
-    pub io: Io,
+    pub io: IoBytes,
     /// What the machine did meanwhile.
-    pub machine: Machine,
+    pub machine: HostActivity,
     /// What there was then.
-    pub moment: Moment,
+    pub moment: Gauges,
 }
 
 /// What the machine did since the release, as far as the kernel says.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Machine {
+pub(crate) struct HostActivity {
     /// The database's device.
     pub device: Option<Device>,
     /// The log's, where that is another.
@@ -54,7 +56,7 @@ pub(crate) struct Machine {
     /// What others used of the processors that the trial may use.
     pub neighbours: Option<Neighbours>,
     /// How often the workers were seen to wait for I/O.
-    pub looks: Looks,
+    pub looks: IoWaitSamples,
     /// Time that the workers' threads waited for a processor, seconds; `None` where a server works
     /// for them.
     pub run_delay_s: Option<f64>,
@@ -62,9 +64,9 @@ pub(crate) struct Machine {
 
 /// What there was at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct Gauges {
     /// Memory of the processes that live.
-    pub memory: Memory,
+    pub memory: MemoryUsage,
     /// Blocks of the database's files, bytes.
     pub database_allocated_bytes: Option<u64>,
     /// Tasks of the machine that could run.
@@ -73,32 +75,32 @@ pub(crate) struct Moment {
 
 /// What is known of one process.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    cpu: Cpu,
-    faults: Faults,
-    switches: Switches,
-    io: Io,
+struct ProcessUsage {
+    cpu: CpuTime,
+    faults: PageFaults,
+    switches: ContextSwitches,
+    io: IoBytes,
 }
 
 /// A process that is sampled.
-struct Process {
+struct SampledProcess {
     pid: u32,
     /// Whether a worker has started it. What such a one has read and written counts as the
     /// worker's, who waits for it, once it has ended.
     is_native: bool,
-    threads: ThreadSwitches,
-    first: Seen,
-    last: Seen,
+    threads: ThreadContextSwitches,
+    first: ProcessUsage,
+    last: ProcessUsage,
 }
 
-impl Process {
+impl SampledProcess {
     fn new(pid: u32, is_native: bool) -> Self {
         let mut process = Self {
             pid,
             is_native,
-            threads: ThreadSwitches::default(),
-            first: Seen::default(),
-            last: Seen::default(),
+            threads: ThreadContextSwitches::default(),
+            first: ProcessUsage::default(),
+            last: ProcessUsage::default(),
         };
         process.look();
         process.first = process.last;
@@ -142,29 +144,29 @@ impl Process {
 
 /// What a server's processes used since the release, and the most memory that was seen of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Served {
+pub(crate) struct ServerUsage {
     /// What they used.
     pub usage: ResourceUsage,
     /// The highest sums that were seen.
-    pub peak: Memory,
+    pub peak: MemoryUsage,
     /// Their memory when it was last looked at.
-    pub memory: Memory,
+    pub memory: MemoryUsage,
 }
 
 /// A server's processes, followed since the release.
-struct Followed {
+struct ServerSampler {
     tree: ProcessTree,
     first: ResourceUsage,
-    served: Served,
+    served: ServerUsage,
 }
 
-impl Followed {
+impl ServerSampler {
     fn new(pid: u32) -> Self {
         let mut tree = ProcessTree::new(pid);
         Self {
             first: tree.look(),
             tree,
-            served: Served::default(),
+            served: ServerUsage::default(),
         }
     }
 
@@ -182,10 +184,10 @@ impl Followed {
         sample.moment.memory.rss_bytes += self.tree.rss_bytes();
     }
 
-    fn memory(&mut self) -> Memory {
+    fn memory(&mut self) -> MemoryUsage {
         let (now, peak) = (self.tree.memory(), self.served.peak);
         self.served.memory = now;
-        self.served.peak = Memory {
+        self.served.peak = MemoryUsage {
             pss_bytes: peak.pss_bytes.max(now.pss_bytes),
             rss_bytes: peak.rss_bytes.max(now.rss_bytes),
             max_rss_bytes: peak.max_rss_bytes.max(now.max_rss_bytes),
@@ -196,11 +198,11 @@ impl Followed {
 
 /// Counters of the machine as they stood.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counters {
+struct HostCounters {
     device: Option<Device>,
     log_device: Option<Device>,
     pressure: Option<Pressure>,
-    processors: Option<Processors>,
+    processors: Option<ProcessorTimes>,
     /// CPU of the kernel's threads since they are watched, seconds.
     kernel_threads_s: Option<f64>,
     /// CPU of the runner itself, seconds.
@@ -210,9 +212,9 @@ struct Counters {
 }
 
 /// What of the machine is looked at.
-struct Scene {
+struct HostProbes {
     /// The processors that the trial may use.
-    cpus: Cpus,
+    cpus: CpuSet,
     kernel_threads: Option<KernelThreads>,
     disk: Option<Disk>,
     log: LogDisk,
@@ -226,12 +228,12 @@ enum LogDisk {
     Apart(Option<Disk>),
 }
 
-impl Scene {
+impl HostProbes {
     fn new(pids: &[u32], directory: &Path, log_directory: Option<&Path>) -> Self {
         let cpus = match placement::cpus_of_all(pids).as_slice() {
             // The workers have gone already.
-            [] => Cpus::all(),
-            cpus => Cpus::of(cpus),
+            [] => CpuSet::all(),
+            cpus => CpuSet::of(cpus),
         };
         let disk = Disk::below(directory);
         let log = match log_directory.map(Disk::below) {
@@ -246,13 +248,14 @@ impl Scene {
         }
     }
 
-    fn counters(&mut self) -> Counters {
-        let cpu_s =
-            |seen: Option<(Cpu, Faults)>| seen.map_or(0.0, |(cpu, _)| cpu.user_s + cpu.system_s);
+    fn counters(&mut self) -> HostCounters {
+        let cpu_s = |seen: Option<(CpuTime, PageFaults)>| {
+            seen.map_or(0.0, |(cpu, _)| cpu.user_s + cpu.system_s)
+        };
         let runner_cpu_s = cpu_s(process::cpu_and_faults(std::process::id()));
         let with_buried_s = cpu_s(process::cpu_and_faults_with_ended(std::process::id()));
         let threads = self.kernel_threads.as_mut();
-        Counters {
+        HostCounters {
             device: self.disk.as_ref().and_then(Disk::counters),
             log_device: match &self.log {
                 LogDisk::Same => None,
@@ -272,20 +275,20 @@ impl Scene {
 
 /// Samples worker processes and the machine.
 pub(crate) struct Sampler {
-    processes: Vec<Process>,
+    processes: Vec<SampledProcess>,
     /// The engine's server, where there is one.
-    server: Option<Followed>,
+    server: Option<ServerSampler>,
     directory: PathBuf,
-    scene: Scene,
-    first: Counters,
+    scene: HostProbes,
+    first: HostCounters,
     samples: Vec<Sample>,
-    watch: Watch,
+    watch: IoWaitSampler,
     /// Before this the workers are not looked at again.
     look_due: Instant,
     /// Whether what the machine did is told: not where others work in turn with these.
     tells_machine: bool,
     /// What the machine did until the last worker had ended.
-    total: Option<Machine>,
+    total: Option<HostActivity>,
     /// Before this the memory is not added up again.
     memory_due: Instant,
 }
@@ -300,9 +303,9 @@ impl Sampler {
         directory: &Path,
         log_directory: Option<&Path>,
     ) -> Self {
-        let workers = pids.iter().map(|pid| Process::new(*pid, false));
-        let natives = natives.iter().map(|pid| Process::new(*pid, true));
-        let mut scene = Scene::new(pids, directory, log_directory);
+        let workers = pids.iter().map(|pid| SampledProcess::new(*pid, false));
+        let natives = natives.iter().map(|pid| SampledProcess::new(*pid, true));
+        let mut scene = HostProbes::new(pids, directory, log_directory);
         Self {
             processes: workers.chain(natives).collect(),
             server: None,
@@ -310,7 +313,7 @@ impl Sampler {
             first: scene.counters(),
             scene,
             samples: Vec::new(),
-            watch: Watch::default(),
+            watch: IoWaitSampler::default(),
             look_due: Instant::now(),
             tells_machine: true,
             total: None,
@@ -326,11 +329,11 @@ impl Sampler {
 
     /// Counts in the server whose main process that is, from now on.
     pub fn follow_server(&mut self, pid: Option<u32>) {
-        self.server = pid.map(Followed::new);
+        self.server = pid.map(ServerSampler::new);
     }
 
     /// What the server used between release and end; `None` where there is none.
-    pub fn server(&mut self) -> Option<Served> {
+    pub fn server(&mut self) -> Option<ServerUsage> {
         self.finish();
         self.server.as_ref().map(|server| server.served)
     }
@@ -371,14 +374,14 @@ impl Sampler {
     pub fn finish(&mut self) {
         if self.total.is_none() {
             let used = self.used();
-            self.server.as_mut().map(Followed::memory);
+            self.server.as_mut().map(ServerSampler::memory);
             let now = self.scene.counters();
             self.total = Some(self.machine(&now, &used.cpu));
         }
     }
 
     /// The samples, one per whole second, and what the machine did between release and end.
-    pub fn into_samples(mut self) -> (Vec<Sample>, Machine) {
+    pub fn into_samples(mut self) -> (Vec<Sample>, HostActivity) {
         self.finish();
         (self.samples, self.total.unwrap_or_default())
     }
@@ -397,14 +400,14 @@ impl Sampler {
         sample
     }
 
-    fn machine(&self, now: &Counters, workers: &Cpu) -> Machine {
-        let own = Machine {
+    fn machine(&self, now: &HostCounters, workers: &CpuTime) -> HostActivity {
+        let own = HostActivity {
             looks: self.watch.looks,
             run_delay_s: match self.server {
-                None => Some(self.processes.iter().map(Process::run_delay_s).sum()),
+                None => Some(self.processes.iter().map(SampledProcess::run_delay_s).sum()),
                 Some(_) => None,
             },
-            ..Machine::default()
+            ..HostActivity::default()
         };
         if !self.tells_machine {
             return own;
@@ -418,7 +421,7 @@ impl Sampler {
         let kernel_s = kernel.map(|(now, then)| (now - then).max(0.0));
         let buried_s = now.buried_cpu_s - first.buried_cpu_s;
         let not_others_s = ours_s + self.unseen_s(buried_s) + kernel_s.unwrap_or_default();
-        Machine {
+        HostActivity {
             device: since(now.device, first.device),
             log_device: since(now.log_device, first.log_device),
             pressure: pressure.map(|(now, then)| now.since(&then)),
@@ -435,21 +438,21 @@ impl Sampler {
     /// `buried_s` seconds that those which ended since the release had used in all: that is no
     /// neighbour's.
     fn unseen_s(&self, buried_s: f64) -> f64 {
-        let is_gone = |one: &&Process| !Path::new(&format!("/proc/{}", one.pid)).exists();
+        let is_gone = |one: &&SampledProcess| !Path::new(&format!("/proc/{}", one.pid)).exists();
         let gone = self.processes.iter().filter(is_gone);
         let seen = gone.map(|one| one.last.cpu.user_s + one.last.cpu.system_s);
         (buried_s - seen.sum::<f64>()).max(0.0)
     }
 
     /// Adds up the proportional set sizes, unless the last time took so long that it is too early.
-    fn add_memory(&mut self, memory: &mut Memory) {
+    fn add_memory(&mut self, memory: &mut MemoryUsage) {
         let began = Instant::now();
         if began < self.memory_due {
             return;
         }
         let all = self.processes.iter();
-        let mut all: Vec<Memory> = all.filter_map(|it| process::memory(it.pid)).collect();
-        all.extend(self.server.as_mut().map(Followed::memory));
+        let mut all: Vec<MemoryUsage> = all.filter_map(|it| process::memory(it.pid)).collect();
+        all.extend(self.server.as_mut().map(ServerSampler::memory));
         memory.pss_bytes = all.iter().map(|one| one.pss_bytes).sum();
         memory.rss_bytes = all.iter().map(|one| one.rss_bytes).sum();
         self.memory_due = began + pause_after(began.elapsed());

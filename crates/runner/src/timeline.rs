@@ -1,7 +1,7 @@
 //! The timeline of a trial, from what the workers counted and what the sampler saw.
 
-use crate::protocol::Done;
-use crate::sampler::{Machine, Moment, Sample};
+use crate::protocol::OperationCounts;
+use crate::sampler::{Gauges, HostActivity, Sample};
 use trueput_record::accounting::{Device, Neighbours, Pressure};
 use trueput_record::measurement::TimelineSecond;
 
@@ -13,8 +13,8 @@ use trueput_record::measurement::TimelineSecond;
 /// were counted and rolled back in a later second are in no entry.
 pub(crate) fn timeline(
     elapsed_s: f64,
-    processes: &[Vec<Done>],
-    finals: &[Done],
+    processes: &[Vec<OperationCounts>],
+    finals: &[OperationCounts],
     samples: &[Sample],
     total: &Sample,
 ) -> Vec<TimelineSecond> {
@@ -22,7 +22,7 @@ pub(crate) fn timeline(
     let kinds = kinds.unwrap_or_default();
     // The second that the run ended in is the remainder, a whole one included.
     let whole = (elapsed_s.ceil() as usize).saturating_sub(1);
-    let ends = |of: fn(&Done) -> &Vec<u64>| {
+    let ends = |of: fn(&OperationCounts) -> &Vec<u64>| {
         let all = processes.iter().zip(finals);
         let until = |second| {
             let done = all.clone().map(|(seen, last)| at(seen, second, last));
@@ -45,7 +45,7 @@ pub(crate) fn timeline(
         };
         // A second that the runner slept through shows in the next one.
         let used = sampled.copied().unwrap_or(Sample {
-            moment: Moment::default(),
+            moment: Gauges::default(),
             ..before.1
         });
         let at_s = if index < whole {
@@ -85,7 +85,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
     let io = used.io.since(&then.io);
     let less = u64::saturating_sub;
     let (switches, faults, moment) = (used.switches, used.faults, used.moment);
-    let Machine {
+    let HostActivity {
         device,
         log_device,
         pressure,
@@ -128,7 +128,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
 }
 
 /// What the machine did between two samples. At the release all stood at nothing.
-fn since(now: &Machine, then: &Machine) -> Machine {
+fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
     let passed = |now: Option<Device>, then: Option<Device>| {
         let then = then.unwrap_or(Device {
             flushes: Some(0),
@@ -139,7 +139,7 @@ fn since(now: &Machine, then: &Machine) -> Machine {
     };
     let pressure = then.pressure.unwrap_or_default();
     let neighbours = then.neighbours.unwrap_or_default();
-    Machine {
+    HostActivity {
         device: passed(now.device, then.device),
         log_device: passed(now.log_device, then.log_device),
         pressure: now.pressure.map(|now: Pressure| now.since(&pressure)),
@@ -153,7 +153,11 @@ fn since(now: &Machine, then: &Machine) -> Machine {
 
 /// What a process had done at the end of a second, from 1: what it said then, or all that it did if
 /// it had ended before.
-fn at<'a>(seen: &'a [Done], second: usize, last: &'a Done) -> &'a Done {
+fn at<'a>(
+    seen: &'a [OperationCounts],
+    second: usize,
+    last: &'a OperationCounts,
+) -> &'a OperationCounts {
     seen.get(second - 1).unwrap_or(last)
 }
 
@@ -181,10 +185,10 @@ fn forget_rolled_back(ends: &mut [Vec<u64>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_host::process::{Cpu, Io, Memory};
+    use trueput_host::process::{CpuTime, IoBytes, MemoryUsage};
 
-    fn done(counts: [u64; 2]) -> Done {
-        Done {
+    fn done(counts: [u64; 2]) -> OperationCounts {
+        OperationCounts {
             counts: counts.to_vec(),
             times_ns: counts.map(|count| 10 * count).to_vec(),
             units: 0,
@@ -193,28 +197,28 @@ mod tests {
 
     fn used(user_s: f64, written: u64) -> Sample {
         Sample {
-            cpu: Cpu {
+            cpu: CpuTime {
                 user_s,
                 system_s: 0.0,
             },
-            io: Io {
+            io: IoBytes {
                 storage_written_bytes: written,
-                ..Io::default()
+                ..IoBytes::default()
             },
-            machine: Machine {
+            machine: HostActivity {
                 device: Some(Device {
                     flushes: Some(written / 10),
                     ..Device::default()
                 }),
-                ..Machine::default()
+                ..HostActivity::default()
             },
-            moment: Moment {
-                memory: Memory {
+            moment: Gauges {
+                memory: MemoryUsage {
                     pss_bytes: 10,
                     rss_bytes: 20,
                     max_rss_bytes: 30,
                 },
-                ..Moment::default()
+                ..Gauges::default()
             },
             ..Sample::default()
         }

@@ -1,19 +1,22 @@
 //! One trial: prepare, run, measure, verify.
 
-use crate::assemble::{self, Named};
-use crate::bind::{Bound, bind};
-use crate::context::{Context, Halt};
-use crate::events;
-use crate::execution::{Ran, Work};
-use crate::flush_evidence::{self, Countable};
-use crate::hosting::Hosting;
-use crate::limits::{self, Began, execute_within};
-use crate::log_place::log_folder;
-use crate::phase::alone;
-use crate::protocol::{Assignment, Concluded, EngineState, Left, Part, Report, Totals};
+use crate::aggregate::{self, NamedHistograms};
+use crate::context::{RunContext, TrialError};
+use crate::engine_events;
+use crate::environment::{self, EnvironmentReport, execute_within};
+use crate::execution::{ExecutionPlan, ExecutionResult};
+use crate::flush_evidence::{self, FlushCounting};
+use crate::log_directory::log_folder;
+use crate::protocol::{
+    Assignment, EngineState, ExecutionTotals, ExistingDatabase, Report, VerificationResult,
+    WorkerTask,
+};
+use crate::resolution::{ResolvedTrial, resolve_trial};
+use crate::server_lifecycle::ServerLifecycle;
+use crate::worker_task::alone;
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
-use trueput_host::filesystem::{self, Ground};
+use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
 use trueput_record::Survival;
@@ -25,18 +28,18 @@ use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 
 /// A trial that has ended: its line, and its latencies by kind where there are any.
-pub(crate) struct Trial {
+pub(crate) struct TrialResult {
     /// The line.
     pub record: TrialRecord,
     /// Kind and latencies.
-    pub histograms: Named,
+    pub histograms: NamedHistograms,
     /// The trial whose folder its database lies in: itself, or the one that loaded it.
     pub place: String,
     /// How many trials ran on its load before.
     pub generation: u32,
 }
 
-impl Trial {
+impl TrialResult {
     /// A trial that has measured nothing.
     pub fn without_measurement(spec: &TrialSpec, outcome: Outcome) -> Self {
         let record = TrialRecord {
@@ -64,19 +67,19 @@ impl Trial {
 }
 
 /// Runs a trial. Whatever goes wrong is its outcome; what was measured until then is kept.
-pub(crate) fn run_trial(context: &mut Context<'_>, spec: &TrialSpec) -> Trial {
-    let mut trial = Trial::without_measurement(spec, Outcome::Interrupted);
+pub(crate) fn run_trial(context: &mut RunContext<'_>, spec: &TrialSpec) -> TrialResult {
+    let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
     trial.record.outcome = outcome(attempt(context, spec, &mut trial));
     trial
 }
 
 /// How a trial ended that halted, or ran to its end and has these reasons for doubt.
-pub(crate) fn outcome(ended: Result<Vec<String>, Halt>) -> Outcome {
+pub(crate) fn outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
     match ended {
         Ok(reasons) if reasons.is_empty() => Outcome::Valid,
         Ok(reasons) => Outcome::Invalid { reasons },
-        Err(Halt::Interrupted) => Outcome::Interrupted,
-        Err(Halt::Failed(reason)) => Outcome::Failed {
+        Err(TrialError::Interrupted) => Outcome::Interrupted,
+        Err(TrialError::Failed(reason)) => Outcome::Failed {
             reason,
             bad_input: false,
         },
@@ -84,37 +87,37 @@ pub(crate) fn outcome(ended: Result<Vec<String>, Halt>) -> Outcome {
 }
 
 /// Where a trial works, and what it is bound to.
-pub(crate) struct Place {
+pub(crate) struct TrialSetup {
     /// What its names mean.
-    pub bound: Bound,
+    pub bound: ResolvedTrial,
     /// Its database's folder.
     pub directory: PathBuf,
     /// What is in it.
-    left: Left,
+    left: ExistingDatabase,
     /// What can be counted of the storage below; `None` where that says nothing.
-    countable: Option<Countable>,
+    countable: Option<FlushCounting>,
     /// What must be free where its database is made.
     needed_bytes: u64,
 }
 
-impl Place {
+impl TrialSetup {
     /// Binds a trial, makes its folder where it needs one, and has the machine's ceilings measured
     /// there.
     ///
     /// # Errors
-    /// [`Halt`] as it says itself.
+    /// [`TrialError`] as it says itself.
     pub fn find(
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         spec: &TrialSpec,
-        trial: &mut Trial,
-    ) -> Result<Self, Halt> {
-        let bound = bind(context.registry, spec)?;
+        trial: &mut TrialResult,
+    ) -> Result<Self, TrialError> {
+        let bound = resolve_trial(context.registry, spec)?;
         let (directory, left) = database_folder(context, spec, &bound, trial)?;
-        trial.record.resumed = left == Left::Unfinished;
-        if left == Left::Nothing {
+        trial.record.resumed = left == ExistingDatabase::Unfinished;
+        if left == ExistingDatabase::Nothing {
             check_room(context, spec, &bound, &directory)?;
         }
-        if left != Left::Unfinished {
+        if left != ExistingDatabase::Unfinished {
             trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
         }
         let needed_bytes = needed_bytes(context, spec, &bound);
@@ -128,8 +131,8 @@ impl Place {
     }
 
     /// What the workers of a trial there are to do.
-    pub fn work(&self, spec: &TrialSpec, trial: &Trial) -> Work<'_> {
-        Work {
+    pub fn work(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
+        ExecutionPlan {
             directory: &self.directory,
             generation: trial.generation,
             sessions: self.bound.job.sessions(spec.workers),
@@ -142,13 +145,13 @@ impl Place {
     /// Bytes that must be free where its database is made: none where that is there already, or has
     /// a file system of its own.
     pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
-        match self.left == Left::Nothing && spec.conditions.file_system.is_none() {
+        match self.left == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
             true => self.needed_bytes,
             false => 0,
         }
     }
 
-    fn assignment(&self, spec: &TrialSpec, trial: &Trial, part: Part) -> Assignment {
+    fn assignment(&self, spec: &TrialSpec, trial: &TrialResult, part: WorkerTask) -> Assignment {
         Assignment {
             spec: spec.clone(),
             directory: self.directory.clone(),
@@ -160,16 +163,16 @@ impl Place {
     /// Makes and fills the database, with its server running.
     ///
     /// # Errors
-    /// [`Halt`] as it says itself.
+    /// [`TrialError`] as it says itself.
     pub fn prepare(
         &self,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         spec: &TrialSpec,
-        hosting: &mut Hosting<'_>,
-        trial: &mut Trial,
-    ) -> Result<(), Halt> {
+        hosting: &mut ServerLifecycle<'_>,
+        trial: &mut TrialResult,
+    ) -> Result<(), TrialError> {
         let before = hosting.usage();
-        let part = Part::Prepare { remains: self.left };
+        let part = WorkerTask::Prepare { remains: self.left };
         let prepared = alone(
             context,
             self.assignment(spec, trial, part),
@@ -186,15 +189,15 @@ impl Place {
     /// Measures what the workers did and checks the outcome, with the server running.
     ///
     /// # Errors
-    /// [`Halt`] as it says itself.
+    /// [`TrialError`] as it says itself.
     pub fn conclude(
         &self,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         spec: &TrialSpec,
-        hosting: &mut Hosting<'_>,
-        (ran, began): (Ran, Began),
-        trial: &mut Trial,
-    ) -> Result<(), Halt> {
+        hosting: &mut ServerLifecycle<'_>,
+        (ran, began): (ExecutionResult, EnvironmentReport),
+        trial: &mut TrialResult,
+    ) -> Result<(), TrialError> {
         let totals = measure(&self.bound, &ran, &self.directory, trial)?;
         if let Some(measurement) = &mut trial.record.measurement {
             (measurement.cold_start, measurement.memory) = (began.cold_start, began.memory);
@@ -204,18 +207,17 @@ impl Place {
             }
         }
         if ran.interrupted {
-            return Err(Halt::Interrupted);
+            return Err(TrialError::Interrupted);
         }
         let concluded = alone(
             context,
-            self.assignment(spec, trial, Part::Conclude(totals)),
+            self.assignment(spec, trial, WorkerTask::Conclude(totals)),
             Some(Phase::Verify),
             None,
             "verification",
         );
-        let Report::Concluded(concluded) = concluded.map_err(|halt| hosting.explained(halt))?
-        else {
-            return Err(Halt::Failed(
+        let Report::Verified(concluded) = concluded.map_err(|halt| hosting.explained(halt))? else {
+            return Err(TrialError::Failed(
                 "verification returned an unexpected result".to_owned(),
             ));
         };
@@ -235,12 +237,12 @@ impl Place {
 
 /// Runs a trial to its end and says why its numbers must not be believed, if so.
 fn attempt(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    trial: &mut Trial,
-) -> Result<Vec<String>, Halt> {
-    let place = Place::find(context, spec, trial)?;
-    let mut hosting = Hosting::new(&place.bound, spec, &place.directory);
+    trial: &mut TrialResult,
+) -> Result<Vec<String>, TrialError> {
+    let place = TrialSetup::find(context, spec, trial)?;
+    let mut hosting = ServerLifecycle::new(&place.bound, spec, &place.directory);
     hosting.start(context, None, Phase::Prepare)?;
     let ended = attempt_at(context, spec, &place, &mut hosting, trial);
     // The first failure is the one to tell.
@@ -252,12 +254,12 @@ fn attempt(
 
 /// Prepares a trial, runs it and checks its outcome, with its server running.
 fn attempt_at(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    place: &Place,
-    hosting: &mut Hosting<'_>,
-    trial: &mut Trial,
-) -> Result<(), Halt> {
+    place: &TrialSetup,
+    hosting: &mut ServerLifecycle<'_>,
+    trial: &mut TrialResult,
+) -> Result<(), TrialError> {
     place.prepare(context, spec, hosting, trial)?;
     let work = place.work(spec, trial);
     let ran = execute_within(context, spec, &work, hosting)?;
@@ -268,16 +270,16 @@ fn attempt_at(
 /// taken from an earlier trial in the same circumstances. Where they cannot be measured the trial
 /// goes on without.
 fn ceilings(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    bound: &Bound,
+    bound: &ResolvedTrial,
     directory: &Path,
-) -> Result<Option<Ceilings>, Halt> {
+) -> Result<Option<Ceilings>, TrialError> {
     if !context.options.ceilings {
         return Ok(None);
     }
     let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
-    let part = Part::Ceilings {
+    let part = WorkerTask::Ceilings {
         log_directory: log.unwrap_or_else(|| directory.to_owned()),
         stores: bound.engine.capabilities().retains_data
             && lies_here(&spec.engine, spec.build.as_deref()),
@@ -294,14 +296,15 @@ fn ceilings(
         generation: 0,
         part,
     };
-    let why = match limits::alone_within(context, assignment, "measuring the hardware limits") {
+    let why = match environment::alone_within(context, assignment, "measuring the hardware limits")
+    {
         Ok(Report::Ceilings(measured)) => {
             context.ceilings.insert(key, (*measured).clone());
             return Ok(Some(*measured));
         }
         Ok(_) => "the process returned an unexpected result".to_owned(),
-        Err(Halt::Failed(reason)) => reason,
-        Err(Halt::Interrupted) => return Err(Halt::Interrupted),
+        Err(TrialError::Failed(reason)) => reason,
+        Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
     };
     context.warn(format!("cannot measure the hardware limits: {why}"));
     Ok(None)
@@ -315,8 +318,8 @@ fn lies_here(engine: &str, build: Option<&Path>) -> bool {
 
 /// All that ceilings depend on: the part without its folder, which is another for each trial, and
 /// what surrounds the workers.
-fn ceilings_key(spec: &TrialSpec, part: &Part) -> String {
-    let Part::Ceilings {
+fn ceilings_key(spec: &TrialSpec, part: &WorkerTask) -> String {
+    let WorkerTask::Ceilings {
         stores,
         committers,
         commit_bytes,
@@ -335,20 +338,20 @@ fn ceilings_key(spec: &TrialSpec, part: &Part) -> String {
         ..
     } = &spec.conditions;
     let place = format!("{file_system:?} {log_file_system:?}");
-    let limits = format!("{cpus:?} {numa:?} {allocator} {memory_bytes:?}");
-    format!("{stores} {committers} {commit_bytes} {place} {limits}")
+    let environment = format!("{cpus:?} {numa:?} {allocator} {memory_bytes:?}");
+    format!("{stores} {committers} {commit_bytes} {place} {environment}")
 }
 
 /// What the process that prepared the database says: the engine as it describes itself, and what was
 /// loaded. That a library was compiled with assertions is said once per run.
 fn describe_prepared(
-    context: &mut Context<'_>,
-    bound: &Bound,
+    context: &mut RunContext<'_>,
+    bound: &ResolvedTrial,
     directory: &Path,
     prepared: Report,
     server: Option<ResourceUsage>,
-    trial: &mut Trial,
-) -> Result<(), Halt> {
+    trial: &mut TrialResult,
+) -> Result<(), TrialError> {
     let Report::Prepared {
         version,
         library,
@@ -357,12 +360,12 @@ fn describe_prepared(
         load,
     } = prepared
     else {
-        return Err(Halt::Failed(
+        return Err(TrialError::Failed(
             "preparing the database returned an unexpected result".to_owned(),
         ));
     };
     if let Some(done) = load {
-        trial.record.load = Some(assemble::load(&done, server, database_size(directory)?));
+        trial.record.load = Some(aggregate::load(&done, server, database_size(directory)?));
     }
     let origin = library
         .as_deref()
@@ -390,16 +393,16 @@ fn describe_prepared(
 }
 
 fn database_size(directory: &Path) -> Result<DatabaseSize, String> {
-    assemble::database_size(directory).map_err(|error| format!("{}: {error}", directory.display()))
+    aggregate::database_size(directory).map_err(|error| format!("{}: {error}", directory.display()))
 }
 
 /// What the database of a trial is good for: trials of one key that follow each other share it.
 pub(crate) fn load_key(registry: &Registry, spec: &TrialSpec) -> Option<String> {
-    let bound = bind(registry, spec).ok()?;
+    let bound = resolve_trial(registry, spec).ok()?;
     key_of(spec, &bound)
 }
 
-fn key_of(spec: &TrialSpec, bound: &Bound) -> Option<String> {
+fn key_of(spec: &TrialSpec, bound: &ResolvedTrial) -> Option<String> {
     // What a crash leaves is no load for others.
     if spec.conditions.crash_and_recover {
         return None;
@@ -424,50 +427,53 @@ fn key_of(spec: &TrialSpec, bound: &Bound) -> Option<String> {
 
 /// The folder of the trial's database, and what is in it.
 fn database_folder(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    bound: &Bound,
-    trial: &mut Trial,
-) -> Result<(PathBuf, Left), String> {
+    bound: &ResolvedTrial,
+    trial: &mut TrialResult,
+) -> Result<(PathBuf, ExistingDatabase), String> {
     let key = key_of(spec, bound);
     if let Some(held) = context.held.take_if(|held| key.as_ref() == Some(&held.key)) {
         trial.place.clone_from(&held.id);
         trial.generation = held.generation;
         let folder = context.area.trial(&held.id)?.0;
-        return Ok((stand_on(filesystem::found(&folder), trial), Left::Loaded));
+        return Ok((
+            stand_on(trial_file_system::found(&folder), trial),
+            ExistingDatabase::Loaded,
+        ));
     }
     context.drop_held();
     let (directory, left) = context.area.trial(&spec.id)?;
     let conditions = &spec.conditions;
     let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();
     if left && !apart && context.options.resume_databases && bound.job.is_resumable() {
-        return Ok((directory, Left::Unfinished));
+        return Ok((directory, ExistingDatabase::Unfinished));
     }
     if left {
         context.area.remove(&spec.id)?;
     }
     let (directory, _) = context.area.trial(&spec.id)?;
     let needed = needed_bytes(context, spec, bound);
-    let ground = filesystem::make(&directory, conditions, needed)?;
-    Ok((stand_on(ground, trial), Left::Nothing))
+    let ground = trial_file_system::make(&directory, conditions, needed)?;
+    Ok((stand_on(ground, trial), ExistingDatabase::Nothing))
 }
 
 /// Records the file systems of a trial, and says where its database is.
-fn stand_on(ground: Ground, trial: &mut Trial) -> PathBuf {
+fn stand_on(ground: TrialFileSystems, trial: &mut TrialResult) -> PathBuf {
     trial.record.file_system = ground.data;
     trial.record.log_file_system = ground.log;
     ground.database
 }
 
-fn needed_bytes(context: &Context<'_>, spec: &TrialSpec, bound: &Bound) -> u64 {
+fn needed_bytes(context: &RunContext<'_>, spec: &TrialSpec, bound: &ResolvedTrial) -> u64 {
     let factor = context.options.disk_factor;
     bound.disk_space(spec, factor).needed_bytes
 }
 
 fn check_room(
-    context: &Context<'_>,
+    context: &RunContext<'_>,
     spec: &TrialSpec,
-    bound: &Bound,
+    bound: &ResolvedTrial,
     directory: &Path,
 ) -> Result<(), String> {
     let factor = context.options.disk_factor;
@@ -485,26 +491,26 @@ fn check_room(
 
 /// Puts the measurement into the trial's line, and returns what the conclusion must know.
 fn measure(
-    bound: &Bound,
-    ran: &Ran,
+    bound: &ResolvedTrial,
+    ran: &ExecutionResult,
     directory: &Path,
-    trial: &mut Trial,
-) -> Result<Totals, String> {
+    trial: &mut TrialResult,
+) -> Result<ExecutionTotals, String> {
     let conditions = &trial.record.spec.conditions;
-    let (mut measurement, histograms) = assemble::measurement(&*bound.job, conditions, ran)?;
+    let (mut measurement, histograms) = aggregate::measurement(&*bound.job, conditions, ran)?;
     measurement.database = database_size(directory)?;
     let interval = (ran.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, ran.seen.clone());
     // An engine that waits for its turn goes on by itself, at times that are not the trial's.
     if conditions.turn_s.is_none() {
-        measurement.events = events::events(bound, spec, directory, interval, seen);
+        measurement.events = engine_events::events(bound, spec, directory, interval, seen);
     }
     let shares = || {
         ran.executions
             .iter()
             .flat_map(|execution| &execution.workers)
     };
-    let totals = Totals {
+    let totals = ExecutionTotals {
         counts: measurement
             .operations
             .iter()
@@ -530,8 +536,13 @@ fn describe(report: &mut EngineReport, engine: EngineState) {
     report.counters = engine.counters;
 }
 
-fn conclude(spec: &TrialSpec, bound: &Bound, concluded: Concluded, trial: &mut Trial) {
-    let Concluded {
+fn conclude(
+    spec: &TrialSpec,
+    bound: &ResolvedTrial,
+    concluded: VerificationResult,
+    trial: &mut TrialResult,
+) {
+    let VerificationResult {
         mut results,
         mut checks,
         elapsed_s,
@@ -563,7 +574,7 @@ fn conclude(spec: &TrialSpec, bound: &Bound, concluded: Concluded, trial: &mut T
 }
 
 /// Why the numbers of a trial that ran to its end must not be believed; empty where they may.
-pub(crate) fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
+pub(crate) fn reasons_for_doubt(bound: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
         reasons.push("debug build: its figures do not apply to a release build".to_owned());
@@ -586,7 +597,7 @@ pub(crate) fn reasons_for_doubt(bound: &Bound, trial: &Trial) -> Vec<String> {
         reasons.extend(placement::doubts(conditions, placement, allocator));
     }
     let measurement = trial.record.measurement.as_ref();
-    reasons.extend(measurement.and_then(|measured| limits::doubts(measured.cold_start)));
+    reasons.extend(measurement.and_then(|measured| environment::doubts(measured.cold_start)));
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {

@@ -6,10 +6,13 @@ mod pipe;
 mod recover;
 
 use crate::Registry;
-use crate::bind::{Bound, bind};
-use crate::ceiling;
-use crate::protocol::{Assignment, Concluded, EngineState, Left, LoadDone, Part, Report, Totals};
-use pipe::{Control, Reporter};
+use crate::hardware_limits;
+use crate::protocol::{
+    Assignment, EngineState, ExecutionTotals, ExistingDatabase, LoadResult, Report,
+    VerificationResult, WorkerTask,
+};
+use crate::resolution::{ResolvedTrial, resolve_trial};
+use pipe::{Reporter, WorkerControl};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -54,13 +57,13 @@ fn refuse(message: &str) -> ExitCode {
 fn serve(
     registry: &Registry,
     assignment: &Assignment,
-    control: &Control,
+    control: &WorkerControl,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let bound = bind(registry, &assignment.spec)?;
+    let bound = resolve_trial(registry, &assignment.spec)?;
     placement::confirm(&assignment.spec.conditions)?;
     match &assignment.part {
-        Part::Conformance => {
+        WorkerTask::Conformance => {
             let checks = trueput_engine::conformance::run(
                 &*bound.engine,
                 &assignment.directory,
@@ -70,13 +73,13 @@ fn serve(
             let loaded = loaded_files("self");
             reporter.send(&Report::Conformed { checks, loaded })
         }
-        Part::Ceilings {
+        WorkerTask::Ceilings {
             log_directory,
             stores,
             committers,
             commit_bytes,
         } => {
-            let site = ceiling::Site {
+            let site = hardware_limits::MeasurementSite {
                 data: &assignment.directory,
                 log: log_directory,
                 stores: *stores,
@@ -84,21 +87,21 @@ fn serve(
                 commit_bytes: *commit_bytes,
                 memory_bytes: assignment.spec.conditions.memory_bytes,
             };
-            let measured = ceiling::measure(&site).map_err(|error| error.to_string())?;
+            let measured = hardware_limits::measure(&site).map_err(|error| error.to_string())?;
             reporter.send(&Report::Ceilings(Box::new(measured)))
         }
-        Part::Prepare { remains } => prepare(&bound, assignment, *remains, reporter),
-        Part::Execute { first, sessions } => {
+        WorkerTask::Prepare { remains } => prepare(&bound, assignment, *remains, reporter),
+        WorkerTask::Execute { first, sessions } => {
             let sessions = *first..first.saturating_add(*sessions);
             execute::execute(&bound, assignment, sessions, control, reporter)
         }
-        Part::Recover => recover::recover(&bound, assignment, reporter),
-        Part::Conclude(totals) => conclude(&bound, assignment, totals, reporter),
+        WorkerTask::Recover => recover::recover(&bound, assignment, reporter),
+        WorkerTask::Conclude(totals) => conclude(&bound, assignment, totals, reporter),
     }
 }
 
 fn open(
-    bound: &Bound,
+    bound: &ResolvedTrial,
     assignment: &Assignment,
     sessions: u32,
 ) -> Result<Box<dyn Database>, String> {
@@ -106,7 +109,11 @@ fn open(
     opened.map_err(|error| format!("opening the database: {error}"))
 }
 
-fn open_spec<'a>(bound: &'a Bound, assignment: &'a Assignment, sessions: u32) -> OpenSpec<'a> {
+fn open_spec<'a>(
+    bound: &'a ResolvedTrial,
+    assignment: &'a Assignment,
+    sessions: u32,
+) -> OpenSpec<'a> {
     OpenSpec {
         directory: &assignment.directory,
         durability: assignment.spec.durability,
@@ -131,9 +138,9 @@ fn sessions_alone() -> u32 {
 }
 
 fn prepare(
-    bound: &Bound,
+    bound: &ResolvedTrial,
     assignment: &Assignment,
-    left: Left,
+    left: ExistingDatabase,
     reporter: &Reporter,
 ) -> Result<(), String> {
     let build = bound
@@ -141,9 +148,9 @@ fn prepare(
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
     let remains = match left {
-        Left::Nothing => Remains::Nothing,
-        Left::Unfinished => Remains::Unfinished,
-        Left::Loaded => Remains::Loaded,
+        ExistingDatabase::Nothing => Remains::Nothing,
+        ExistingDatabase::Unfinished => Remains::Unfinished,
+        ExistingDatabase::Loaded => Remains::Loaded,
     };
     let (before, began) = (own_usage()?, Instant::now());
     let database = open(bound, assignment, sessions_alone())?;
@@ -157,7 +164,7 @@ fn prepare(
     drop(database);
     let usage = own_usage()? - before;
     let load = loaded.map(|load| {
-        Box::new(LoadDone {
+        Box::new(LoadResult {
             records: load.records,
             user_bytes: load.user_bytes,
             elapsed_s: began.elapsed().as_secs_f64(),
@@ -175,9 +182,9 @@ fn prepare(
 }
 
 fn conclude(
-    bound: &Bound,
+    bound: &ResolvedTrial,
     assignment: &Assignment,
-    totals: &Totals,
+    totals: &ExecutionTotals,
     reporter: &Reporter,
 ) -> Result<(), String> {
     let database = open(bound, assignment, sessions_alone())?;
@@ -205,7 +212,7 @@ fn conclude(
     let engine = state(&*database)?;
     drop(database);
     let (results, checks) = (conclusion.results, conclusion.checks);
-    reporter.send(&Report::Concluded(Box::new(Concluded {
+    reporter.send(&Report::Verified(Box::new(VerificationResult {
         results,
         checks,
         elapsed_s,
@@ -215,7 +222,7 @@ fn conclude(
 
 /// Gives `work` a target that reports progress twice a second at most.
 fn with_target<T>(
-    bound: &Bound,
+    bound: &ResolvedTrial,
     assignment: &Assignment,
     database: &dyn Database,
     reporter: &Reporter,

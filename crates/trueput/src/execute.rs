@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use trueput_analysis::answer::{Answer, Standings};
 use trueput_analysis::{Format, Report, quoted};
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
-use trueput_runner::{ConformanceCache, Options, Registry, Summary, TimeEstimate};
+use trueput_runner::{ConformanceCache, Options, Registry, RunSummary, TimeEstimate};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
 ///
@@ -150,17 +150,17 @@ pub fn write_answer(report: &Report, screen: Screen, closing: &[String]) -> Resu
 }
 
 /// The program's exit code after a run.
-pub fn exit_code(summary: &Summary) -> ExitCode {
+pub fn exit_code(summary: &RunSummary) -> ExitCode {
     match summary {
-        Summary {
+        RunSummary {
             interrupted: true, ..
         } => ExitCode::from(INTERRUPTED),
-        Summary {
+        RunSummary {
             invalid: 0,
             failed: 0,
             ..
         } => ExitCode::SUCCESS,
-        Summary {
+        RunSummary {
             invalid: 0,
             failed,
             refused,

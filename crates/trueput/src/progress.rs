@@ -5,7 +5,7 @@ mod pace;
 mod table;
 
 use crate::output;
-use pace::Pace;
+use pace::ArrivalSpec;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use table::LiveTable;
@@ -29,7 +29,7 @@ const STEPS: u64 = 1_000;
 /// Tells what a run does.
 pub struct Progress {
     manner: Manner,
-    pace: Pace,
+    pace: ArrivalSpec,
     /// The trials under way, and how they are called: several where contenders take turns.
     trials: Vec<(String, String)>,
     told: Instant,
@@ -68,7 +68,7 @@ impl Progress {
         let now = Instant::now();
         Self {
             manner,
-            pace: Pace::new(now),
+            pace: ArrivalSpec::new(now),
             trials: Vec::new(),
             told: now,
             has_told_remembered: false,

@@ -5,13 +5,13 @@ use crate::failure::Failure;
 use crate::output;
 use crate::ready_plans::{self, plan_or_workload};
 use trueput_analysis::units::counted;
-use trueput_host::filesystem::why_unavailable;
+use trueput_host::trial_file_system::why_unavailable;
 use trueput_record::conditions::parse_seconds;
 use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
 use trueput_record::published::{Published, Setting, named};
 use trueput_record::value::parse_bytes;
 use trueput_record::{Value, WorkerKind};
-use trueput_runner::matrix::Builds;
+use trueput_runner::matrix::BuildAccess;
 use trueput_runner::{Registry, matrix};
 
 /// What stands before the id of a table where a plan is named.
@@ -85,7 +85,7 @@ pub fn plan(
     what: &str,
     scale: Option<f64>,
     registry: &Registry,
-    builds: Builds,
+    builds: BuildAccess,
 ) -> Result<Named, Failure> {
     let Some(id) = id(what) else {
         return match scale {
@@ -109,7 +109,7 @@ pub fn plan(
 }
 
 /// What the experiment of a table needs and this machine has not; `None` where nothing is missing.
-pub fn missing(published: &Published, registry: &Registry, builds: Builds) -> Option<String> {
+pub fn missing(published: &Published, registry: &Registry, builds: BuildAccess) -> Option<String> {
     let experiment = &published.experiment;
     if registry.workload(&experiment.workload).is_err() {
         return Some(format!(
@@ -141,7 +141,7 @@ fn nearest(
     id: &str,
     scale: Option<f64>,
     registry: &Registry,
-    builds: Builds,
+    builds: BuildAccess,
 ) -> Result<Nearest, Failure> {
     let published = named(id).map_err(Failure::usage)?;
     let experiment = &published.experiment;
@@ -198,7 +198,7 @@ fn engines(published: &Published) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Why an engine cannot compete; `None` where it can.
-fn absent(name: &str, registry: &Registry, builds: Builds) -> Option<String> {
+fn absent(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String> {
     let engine = match registry.engine(name) {
         Ok(engine) => engine,
         Err(why) => return Some(why),
@@ -296,7 +296,7 @@ fn scaled(value: &Value, scale: f64) -> Value {
 fn without_file_systems(
     plan: &mut PlanFile,
     registry: &Registry,
-    builds: Builds,
+    builds: BuildAccess,
 ) -> Option<String> {
     if plan.conditions.file_system.is_empty() {
         return None;

@@ -10,7 +10,7 @@ use trueput_record::conditions::parse_seconds;
 use trueput_record::folder::{RunManifest, Until};
 use trueput_record::plan::{MAX_REPEAT, PlanFile};
 use trueput_record::{RunFolder, TrialRecord};
-use trueput_runner::matrix::{self, Builds};
+use trueput_runner::matrix::{self, BuildAccess};
 use trueput_runner::{Registry, RepeatRule};
 
 /// Repeats of each cell at the most, where neither their number nor a budget is named.
@@ -82,7 +82,7 @@ impl Repeats {
         if self.are_automatic() && named.is_none() {
             plan.repeat = 1;
             // A plan that cannot be expanded is refused when it is to be run.
-            let expanded = matrix::expand_with(plan, registry, Builds::Unopened);
+            let expanded = matrix::expand_with(plan, registry, BuildAccess::Unopened);
             let cells = expanded.map_or(1, |matrix| matrix.trials.len());
             plan.repeat = self.most(cells);
         }

@@ -13,7 +13,7 @@ use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
 use trueput_runner::Registry;
-use trueput_runner::matrix::{self, Builds};
+use trueput_runner::matrix::{self, BuildAccess};
 
 /// How the user says that he trusts a plan or a run folder.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -132,7 +132,7 @@ impl Trust {
     ) -> Result<(), Failure> {
         let foreign = Foreign::of_plan(plan, choices);
         if !foreign.is_empty() {
-            matrix::expand_with(plan, registry, Builds::Unopened)?;
+            matrix::expand_with(plan, registry, BuildAccess::Unopened)?;
         }
         self.check(what, &foreign)
     }

@@ -27,13 +27,16 @@ fn of_v2_the_nearest_group_that_hands_the_memory_controller_on_is_the_parent() {
     let own = slice.join("session-1.scope");
     folder(&own, &[("cgroup.subtree_control", "\n")]);
     let lines = "0::/user.slice/session-1.scope\n";
-    let found = Controller::found(&mounts(point), lines).unwrap();
-    assert_eq!((found.version, found.parent), (Version::Two, slice.clone()));
+    let found = MemoryController::found(&mounts(point), lines).unwrap();
+    assert_eq!(
+        (found.version, found.parent),
+        (CgroupVersion::Two, slice.clone())
+    );
     folder(&slice, &[("cgroup.subtree_control", "pids\n")]);
-    let found = Controller::found(&mounts(point), lines).unwrap();
+    let found = MemoryController::found(&mounts(point), lines).unwrap();
     assert_eq!(found.parent, point);
     folder(point, &[("cgroup.subtree_control", "hugetlb\n")]);
-    let why = Controller::found(&mounts(point), lines).unwrap_err();
+    let why = MemoryController::found(&mounts(point), lines).unwrap_err();
     assert!(why.contains("lacks 'memory'"), "{why}");
 }
 
@@ -47,17 +50,17 @@ fn of_v1_the_own_group_is_the_parent_and_v2_beside_it_is_passed_over() {
         mounts(&root.path().join("unified")),
         point.display()
     );
-    let found = Controller::found(&text, "4:cpu,memory:/bench\n0::/\n").unwrap();
+    let found = MemoryController::found(&text, "4:cpu,memory:/bench\n0::/\n").unwrap();
     assert_eq!(found.parent, point.join("bench"));
-    assert_eq!(found.version, Version::One);
+    assert_eq!(found.version, CgroupVersion::One);
     // In a container the group's own path may lie outside of what is mounted.
-    let found = Controller::found(&text, "4:memory:/elsewhere\n").unwrap();
+    let found = MemoryController::found(&text, "4:memory:/elsewhere\n").unwrap();
     assert_eq!(found.parent, point);
 }
 
 #[test]
 fn without_control_groups_it_is_said_what_to_mount() {
-    let why = Controller::found("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "").unwrap_err();
+    let why = MemoryController::found("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "").unwrap_err();
     assert!(why.contains("no control groups are mounted"), "{why}");
 }
 
@@ -65,8 +68,8 @@ fn without_control_groups_it_is_said_what_to_mount() {
 fn a_v2_group_is_limited_without_swap_and_its_events_are_read() {
     let root = tempfile::tempdir().unwrap();
     folder(root.path(), &[("cgroup.procs", "")]);
-    let controller = Controller {
-        version: Version::Two,
+    let controller = MemoryController {
+        version: CgroupVersion::Two,
         parent: root.path().to_owned(),
     };
     let group = controller.make(64 << 20).unwrap();
@@ -107,8 +110,8 @@ fn groups_of_runners_that_are_gone_are_removed_and_no_others() {
     for name in ["trueput-7-0", "trueput-8-1", "trueput-x-1", "others"] {
         folder(&root.path().join(name), &[]);
     }
-    let controller = Controller {
-        version: Version::One,
+    let controller = MemoryController {
+        version: CgroupVersion::One,
         parent: root.path().to_owned(),
     };
     controller.remove_leftovers(|pid| pid == "8");
@@ -127,7 +130,7 @@ fn more_memory_than_the_machine_has_is_refused() {
 
 #[test]
 fn a_process_that_wants_more_than_its_group_may_have_is_killed_and_counted() {
-    let group = match Controller::find().and_then(|controller| controller.make(32 << 20)) {
+    let group = match MemoryController::find().and_then(|controller| controller.make(32 << 20)) {
         Ok(group) => group,
         Err(why) => {
             eprintln!("skipped: {why}");

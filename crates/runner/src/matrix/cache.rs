@@ -1,6 +1,6 @@
 //! One size for the caches of all engines, each by its own knob.
 
-use super::{Error, Expansion, Rival};
+use super::{EngineCandidate, Error, Expansion};
 use trueput_engine::parameter::resolve;
 use trueput_engine::{CacheKnob, Engine, ParameterValues};
 use trueput_record::trial::Settings;
@@ -14,7 +14,7 @@ impl Expansion<'_> {
     /// where the plan leaves out what is not supported. An engine that keeps nothing needs no cache.
     pub(super) fn check_caches(
         &self,
-        rivals: &mut Vec<Rival>,
+        rivals: &mut Vec<EngineCandidate>,
         left_out: &mut Vec<String>,
     ) -> Result<(), Error> {
         if self.plan.conditions.cache_bytes.is_empty() {

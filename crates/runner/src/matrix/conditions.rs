@@ -1,12 +1,12 @@
 //! Whether the run conditions of a plan can be had: file systems, logs apart, placement, turns.
 
-use super::{Error, Expansion, turns};
-use crate::log_place::{LOG, LOG_DIRECTORY};
-use crate::round::rounds;
+use super::{Error, Expansion, time_slices};
+use crate::log_directory::{LOG, LOG_DIRECTORY};
+use crate::time_slicing::rounds;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
-use trueput_host::filesystem::{self, Lacking};
 use trueput_host::placement;
+use trueput_host::trial_file_system::{self, Unavailable};
 use trueput_record::conditions::Arrival;
 use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
@@ -28,10 +28,10 @@ impl Expansion<'_> {
             ];
             let mut missing = false;
             for (key, wanted) in wanted {
-                match wanted.as_ref().map_or(Ok(()), filesystem::check) {
+                match wanted.as_ref().map_or(Ok(()), trial_file_system::check) {
                     Ok(()) => {}
-                    Err(Lacking::Wrong(why)) => return Err(self.wrong(key, why)),
-                    Err(Lacking::Missing(why) | Lacking::NeedsRoot(why)) => {
+                    Err(Unavailable::Invalid(why)) => return Err(self.wrong(key, why)),
+                    Err(Unavailable::Missing(why) | Unavailable::NeedsRoot(why)) => {
                         missing = true;
                         if !left_out.contains(&why) {
                             left_out.push(why);
@@ -118,7 +118,7 @@ impl Expansion<'_> {
         }
         let message = if self.plan.conditions.crash_and_recover {
             "turns and crash_and_recover exclude each other: remove one"
-        } else if turns::share_a_server(cells) {
+        } else if time_slices::share_a_server(cells) {
             "contenders on one server of yours would wait for each other's schema: remove turns"
         } else if rounds(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
             "turns need two trials that differ only in engine, build or knobs: name another \

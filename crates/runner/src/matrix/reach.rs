@@ -2,7 +2,7 @@
 
 use super::{Error, Matrix, name_trials, nothing_left};
 use crate::Registry;
-use crate::bind::bind;
+use crate::resolution::resolve_trial;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueput_host as host;
@@ -53,6 +53,6 @@ impl Matrix {
 /// Why a trial's server could not work at `place`; `None` where it could, or there is none. What else
 /// is wrong with a trial is not for here to say.
 fn in_the_way(spec: &TrialSpec, place: &Path, registry: &Registry) -> Option<String> {
-    let service = bind(registry, spec).ok()?.engine.service()?;
+    let service = resolve_trial(registry, spec).ok()?.engine.service()?;
     host::service::check_place(&*service, place).err()
 }

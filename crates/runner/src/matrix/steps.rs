@@ -1,11 +1,11 @@
 //! The steps of a ledger: each base cell again, with each step's changes.
 
 use super::{Error, Expansion};
-use crate::bind::{check_fit, in_words};
+use crate::resolution::{check_fit, in_words};
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine};
-use trueput_host::filesystem::{self, Lacking};
 use trueput_host::placement;
+use trueput_host::trial_file_system::{self, Unavailable};
 use trueput_record::TrialSpec;
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep, Step};
 use trueput_record::plan::Unsupported;
@@ -179,10 +179,14 @@ impl Expansion<'_> {
         let conditions = &spec.conditions;
         let wanted = [&conditions.file_system, &conditions.log_file_system];
         for wanted in wanted.into_iter().flatten() {
-            match filesystem::check(wanted) {
+            match trial_file_system::check(wanted) {
                 Ok(()) => {}
-                Err(Lacking::Wrong(why)) => return Err(self.step_wrong(index, &step.name, &why)),
-                Err(Lacking::Missing(why) | Lacking::NeedsRoot(why)) => return Ok(Some(why)),
+                Err(Unavailable::Invalid(why)) => {
+                    return Err(self.step_wrong(index, &step.name, &why));
+                }
+                Err(Unavailable::Missing(why) | Unavailable::NeedsRoot(why)) => {
+                    return Ok(Some(why));
+                }
             }
         }
         Ok(None)

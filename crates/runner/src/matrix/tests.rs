@@ -1,5 +1,5 @@
 mod fits;
-mod turns;
+mod time_slices;
 
 use super::*;
 use trueput_engine::{
@@ -10,7 +10,7 @@ use trueput_workloads::{
 };
 
 /// An engine that is only described: nothing here opens one.
-struct Described {
+struct DescribedEngine {
     name: &'static str,
     several_processes: bool,
     retains_data: bool,
@@ -20,7 +20,7 @@ struct Described {
     keeps_apart: bool,
 }
 
-impl Engine for Described {
+impl Engine for DescribedEngine {
     fn info(&self) -> EngineInfo {
         EngineInfo {
             name: self.name,
@@ -163,7 +163,7 @@ impl Job for Unrun {
 
 use Durability::{Async, Process, Sync};
 
-const NULL: Described = Described {
+const NULL: DescribedEngine = DescribedEngine {
     name: "null",
     several_processes: true,
     retains_data: false,
@@ -171,7 +171,7 @@ const NULL: Described = Described {
     present: true,
     keeps_apart: true,
 };
-const SHARED: Described = Described {
+const SHARED: DescribedEngine = DescribedEngine {
     name: "shared",
     several_processes: true,
     retains_data: true,
@@ -179,7 +179,7 @@ const SHARED: Described = Described {
     present: true,
     keeps_apart: true,
 };
-const SINGLE: Described = Described {
+const SINGLE: DescribedEngine = DescribedEngine {
     name: "single",
     several_processes: false,
     retains_data: true,
@@ -187,7 +187,7 @@ const SINGLE: Described = Described {
     present: true,
     keeps_apart: true,
 };
-const ABSENT: Described = Described {
+const ABSENT: DescribedEngine = DescribedEngine {
     name: "absent",
     present: false,
     ..SINGLE

@@ -3,7 +3,7 @@ use trueput_engine::Error;
 
 #[test]
 fn every_operation_is_counted_and_timed_under_its_kind() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(2, &lane, &stage);
     meter.start();
     (0..10).for_each(|_| meter.finish(0));
@@ -26,7 +26,7 @@ fn every_operation_is_counted_and_timed_under_its_kind() {
 
 #[test]
 fn what_passed_before_a_start_is_nobodys_latency() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &lane, &stage);
     std::thread::sleep(std::time::Duration::from_secs(1));
     meter.start();
@@ -36,7 +36,7 @@ fn what_passed_before_a_start_is_nobodys_latency() {
 
 #[test]
 fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(2, &lane, &stage);
     meter.start();
     std::thread::sleep(Duration::from_millis(2));
@@ -52,7 +52,7 @@ fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() 
 
 #[test]
 fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &lane, &stage);
     let mark = meter.mark();
     assert!(meter.rest(mark, 3_000_000));
@@ -65,7 +65,7 @@ fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
 
 #[test]
 fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &lane, &stage);
     (0..5).for_each(|_| meter.finish(0));
     meter.retract(0, 3);
@@ -75,7 +75,7 @@ fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
 
 #[test]
 fn a_worker_hears_that_it_is_to_stop() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let meter = ClockMeter::new(1, &lane, &stage);
     assert!(!meter.stopped());
     stage.stop();
@@ -84,7 +84,7 @@ fn a_worker_hears_that_it_is_to_stop() {
 
 #[test]
 fn what_was_done_to_warm_up_does_not_count() {
-    let (lane, stage) = (Lane::default(), Stage::warming());
+    let (lane, stage) = (WorkerCounters::default(), Stage::warming());
     let mut meter = ClockMeter::new(1, &lane, &stage);
     meter.begin();
     (0..5).for_each(|_| meter.finish(0));
@@ -102,7 +102,7 @@ fn what_was_done_to_warm_up_does_not_count() {
 
 #[test]
 fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let rests = std::cell::Cell::new(0);
     let meter = ClockMeter::new(2, &lane, &stage);
     let mut meter = meter.with_rests(|| rests.set(rests.get() + 1));
@@ -129,7 +129,7 @@ fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
 
 #[test]
 fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let (sender, told) = std::sync::mpsc::channel();
     stage.begin_rest();
     std::thread::scope(|scope| {
@@ -151,7 +151,7 @@ fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
 
 #[test]
 fn within_a_transaction_nobody_rests() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &lane, &stage).with_rests(|| panic!("it rests"));
     stage.begin_rest();
     assert!(meter.pace_within());
@@ -159,7 +159,7 @@ fn within_a_transaction_nobody_rests() {
 
 #[test]
 fn one_who_rests_hears_that_the_user_stops_the_run() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &lane, &stage);
     stage.begin_rest();
     std::thread::scope(|scope| {
@@ -174,7 +174,7 @@ fn one_who_rests_hears_that_the_user_stops_the_run() {
 
 #[test]
 fn an_open_loop_makes_up_for_no_rest() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(1_000.0, &lane, &stage);
     assert!(meter.pace());
     stage.begin_rest();
@@ -193,12 +193,12 @@ fn an_open_loop_makes_up_for_no_rest() {
     assert!(due < 150, "{due} units came due, 200 of them in the rest");
 }
 
-fn paced<'a>(per_s: f64, lane: &'a Lane, stage: &'a Stage) -> ClockMeter<'a> {
+fn paced<'a>(per_s: f64, lane: &'a WorkerCounters, stage: &'a Stage) -> ClockMeter<'a> {
     let rate = Rate {
         per_s,
         arrival: trueput_record::conditions::Arrival::Constant,
     };
-    let pace = Pace {
+    let pace = ArrivalSpec {
         rate,
         worker: 0,
         workers: 1,
@@ -211,7 +211,7 @@ fn paced<'a>(per_s: f64, lane: &'a Lane, stage: &'a Stage) -> ClockMeter<'a> {
 
 #[test]
 fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_time() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(1_000.0, &lane, &stage);
     for unit in 0..200 {
         assert!(meter.pace());
@@ -233,7 +233,7 @@ fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_tim
 
 #[test]
 fn work_that_ends_by_its_count_leaves_no_backlog() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(10_000.0, &lane, &stage);
     assert!(meter.pace());
     std::thread::sleep(Duration::from_millis(50));
@@ -246,7 +246,7 @@ fn work_that_ends_by_its_count_leaves_no_backlog() {
 
 #[test]
 fn a_worker_that_ends_nothing_after_the_warm_up_counts_nothing() {
-    let (lane, stage) = (Lane::default(), Stage::warming());
+    let (lane, stage) = (WorkerCounters::default(), Stage::warming());
     let mut meter = ClockMeter::new(1, &lane, &stage);
     meter.begin();
     (0..5).for_each(|_| meter.finish(0));
@@ -260,7 +260,7 @@ fn a_worker_that_ends_nothing_after_the_warm_up_counts_nothing() {
 
 #[test]
 fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
-    let (lane, stage) = (Lane::default(), Stage::warming());
+    let (lane, stage) = (WorkerCounters::default(), Stage::warming());
     let mut meter = paced(2.0, &lane, &stage);
     assert!(meter.pace());
     meter.finish(0);
@@ -281,7 +281,7 @@ fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
 
 #[test]
 fn what_is_due_and_not_begun_at_the_end_is_reported() {
-    let (lane, stage) = (Lane::default(), Stage::measured());
+    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(10_000.0, &lane, &stage);
     assert!(meter.pace());
     std::thread::sleep(Duration::from_millis(50));

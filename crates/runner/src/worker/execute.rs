@@ -1,10 +1,12 @@
 //! The measured part of a trial, in a worker process.
 
 use super::native;
-use super::pipe::{Control, Gate, Reporter};
-use crate::bind::Bound;
-use crate::meter::{ClockMeter, Lane, MAX_KINDS, Pace, Responses};
-use crate::protocol::{Assignment, CacheShare, Done, Execution, Paced, Report, Share};
+use super::pipe::{Gate, Reporter, WorkerControl};
+use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
+use crate::protocol::{
+    Assignment, CacheReport, OpenLoopResult, OperationCounts, ProcessResult, Report, WorkerResult,
+};
+use crate::resolution::ResolvedTrial;
 use hdrhistogram::Histogram;
 use nix::sys::time::TimeValLike;
 use std::cell::Cell;
@@ -12,7 +14,7 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, Native, Session, panics};
-use trueput_host::process::{self, Memory};
+use trueput_host::process::{self, MemoryUsage};
 use trueput_host::usage::{ResourceUsage, own_usage};
 use trueput_host::{allocator_in_use, placement};
 use trueput_record::placement::Placement;
@@ -26,23 +28,23 @@ const REST_LOOK: Duration = Duration::from_millis(20);
 type Latencies = Vec<Histogram<u64>>;
 
 /// What a worker's thread tells the process's main thread.
-enum Word {
+enum WorkerMessage {
     /// Its session is made, or its native program runs as the process of this number.
     Ready(Option<u32>),
     /// It rests, and holds no transaction.
     Resting,
     /// Its share is done, or it failed and why.
-    Ended(Result<Box<Work>, String>),
+    Ended(Result<Box<WorkerOutput>, String>),
 }
 
 /// What a worker has done.
-struct Work {
-    share: Share,
+struct WorkerOutput {
+    share: WorkerResult,
     latencies: Latencies,
     /// What its open loop came to; `None` for a closed one.
-    responses: Option<Responses>,
+    responses: Option<ResponseTimes>,
     /// Memory of its native program at its end; nothing where it has none.
-    memory: Memory,
+    memory: MemoryUsage,
     /// Where its native program ran and where its memory lay at its end; `None` where it has none.
     placement: Option<Placement>,
 }
@@ -52,10 +54,10 @@ struct Work {
 /// # Errors
 /// A sentence that names the worker that failed and why.
 pub(super) fn execute(
-    bound: &Bound,
+    bound: &ResolvedTrial,
     assignment: &Assignment,
     sessions: Range<u32>,
-    control: &Control,
+    control: &WorkerControl,
     reporter: &Reporter,
 ) -> Result<(), String> {
     let kinds = bound.job.kinds().len();
@@ -65,12 +67,15 @@ pub(super) fn execute(
         ));
     }
     let database = super::open(bound, assignment, sessions.end - sessions.start)?;
-    let lanes: Vec<Lane> = sessions.clone().map(|_| Lane::default()).collect();
+    let lanes: Vec<WorkerCounters> = sessions
+        .clone()
+        .map(|_| WorkerCounters::default())
+        .collect();
     let gate = Gate::default();
     let (sender, words) = channel();
     let run = std::thread::scope(|scope| {
         for (index, lane) in sessions.zip(&lanes) {
-            let crew = Crew {
+            let crew = WorkerContext {
                 bound,
                 assignment,
                 database: &*database,
@@ -80,7 +85,7 @@ pub(super) fn execute(
             let sender = sender.clone();
             scope.spawn(move || crew.work(index, lane, &sender));
         }
-        let watch = Watch {
+        let watch = ThreadMonitor {
             words: &words,
             lanes: &lanes,
             kinds,
@@ -124,12 +129,12 @@ fn wait_to_be_killed() -> ! {
 
 /// What the workers of this process, whose database is still open, come to.
 fn execution(
-    bound: &Bound,
-    run: Run,
-    control: &Control,
+    bound: &ResolvedTrial,
+    run: ProcessOutput,
+    control: &WorkerControl,
     database: &dyn Database,
-) -> Result<Execution, String> {
-    let Run {
+) -> Result<ProcessResult, String> {
+    let ProcessOutput {
         mut works,
         usage,
         cache,
@@ -145,7 +150,7 @@ fn execution(
     let placements = works.iter().filter_map(|work| work.placement.as_ref());
     let placement = placement::together(placements.chain([&own]));
     let latencies = works.iter().map(|work| work.latencies.as_slice());
-    Ok(Execution {
+    Ok(ProcessResult {
         stopped: control.stage.is_stopped(),
         histograms: merge(bound.job.kinds().len(), latencies)?,
         paced: paced(bound.job.paced().len(), &works)?,
@@ -160,16 +165,16 @@ fn execution(
 }
 
 /// What every worker of this process works with.
-struct Crew<'a> {
-    bound: &'a Bound,
+struct WorkerContext<'a> {
+    bound: &'a ResolvedTrial,
     assignment: &'a Assignment,
     database: &'a dyn Database,
     gate: &'a Gate,
-    control: &'a Control,
+    control: &'a WorkerControl,
 }
 
-impl Crew<'_> {
-    fn work(&self, index: u32, lane: &Lane, words: &Sender<Word>) {
+impl WorkerContext<'_> {
+    fn work(&self, index: u32, lane: &WorkerCounters, words: &Sender<WorkerMessage>) {
         let share = panics::caught(|| match &self.bound.native {
             Some(program) => self.share_of_program(&**program, index, lane, words),
             None => self.share(index, lane, words),
@@ -181,10 +186,15 @@ impl Crew<'_> {
             WorkerKind::Threads => format!("worker {index}: {why}"),
         });
         // The main thread listens until it has heard this of every worker, or of a failed one.
-        let _ = words.send(Word::Ended(named.map(Box::new)));
+        let _ = words.send(WorkerMessage::Ended(named.map(Box::new)));
     }
 
-    fn share(&self, index: u32, lane: &Lane, words: &Sender<Word>) -> Result<Work, String> {
+    fn share(
+        &self,
+        index: u32,
+        lane: &WorkerCounters,
+        words: &Sender<WorkerMessage>,
+    ) -> Result<WorkerOutput, String> {
         let kinds = self.bound.job.kinds().len();
         let session = self.database.session();
         let mut session = session.map_err(|error| format!("opening a session: {error}"))?;
@@ -192,19 +202,19 @@ impl Crew<'_> {
         if self.assignment.spec.conditions.turn_s.is_some() {
             meter = meter.with_rests(|| {
                 // The main thread listens until this worker has ended.
-                let _ = words.send(Word::Resting);
+                let _ = words.send(WorkerMessage::Resting);
             });
         }
-        let mut share = Share {
+        let mut share = WorkerResult {
             index,
-            ..Share::default()
+            ..WorkerResult::default()
         };
         let mut task = self.task(&mut *session, &mut meter, index);
         let made = self.bound.job.make_ready(&task);
         let made = made.and_then(|()| self.bound.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
         tell_counts(&mut *session)?;
-        let _ = words.send(Word::Ready(None));
+        let _ = words.send(WorkerMessage::Ready(None));
         if self.gate.wait() {
             meter.begin();
             let mut task = self.task(&mut *session, &mut meter, index);
@@ -227,11 +237,11 @@ impl Crew<'_> {
         share.conflicts = lane.conflicts();
         share.deadlocks = lane.deadlocks();
         let responses = meter.close();
-        Ok(Work {
+        Ok(WorkerOutput {
             share,
             responses,
             latencies: meter.into_histograms(),
-            memory: Memory::default(),
+            memory: MemoryUsage::default(),
             placement: None,
         })
     }
@@ -259,13 +269,13 @@ impl Crew<'_> {
 
     /// The meter of a worker. Those that the job adds to the plan's keep no pace: the rate is that
     /// of the plan's workers.
-    fn meter<'m>(&'m self, kinds: usize, worker: u32, lane: &'m Lane) -> ClockMeter<'m> {
+    fn meter<'m>(&'m self, kinds: usize, worker: u32, lane: &'m WorkerCounters) -> ClockMeter<'m> {
         let spec = &self.assignment.spec;
         let meter = ClockMeter::new(kinds, lane, &self.control.stage);
         match spec.conditions.rate {
             Some(rate) if worker < spec.workers => {
                 let (workers, seed) = (spec.workers, spec.seed);
-                let pace = Pace {
+                let pace = ArrivalSpec {
                     rate,
                     worker,
                     workers,
@@ -282,24 +292,24 @@ impl Crew<'_> {
         &self,
         program: &dyn Native,
         index: u32,
-        lane: &Lane,
-        words: &Sender<Word>,
-    ) -> Result<Work, String> {
+        lane: &WorkerCounters,
+        words: &Sender<WorkerMessage>,
+    ) -> Result<WorkerOutput, String> {
         let kinds = self.bound.job.kinds();
         let spec = super::open_spec(self.bound, self.assignment, 0);
         let command = program.command(&spec, index, self.assignment.spec.workers);
         let command = command.map_err(|error| format!("the native program: {error}"))?;
-        let program = native::Program::start(command)?;
+        let program = native::NativeProgram::start(command)?;
         placement::confirm_child(program.pid(), &self.assignment.spec.conditions)?;
-        let _ = words.send(Word::Ready(Some(program.pid())));
-        let mut work = Work {
-            share: Share {
+        let _ = words.send(WorkerMessage::Ready(Some(program.pid())));
+        let mut work = WorkerOutput {
+            share: WorkerResult {
                 index,
-                ..Share::default()
+                ..WorkerResult::default()
             },
             latencies: Latencies::new(),
             responses: None,
-            memory: Memory::default(),
+            memory: MemoryUsage::default(),
             placement: None,
         };
         if self.gate.wait() {
@@ -325,12 +335,12 @@ fn tell_counts(session: &mut dyn Session) -> Result<(), String> {
 }
 
 /// How the main thread of a process watches its workers.
-struct Watch<'a> {
-    words: &'a Receiver<Word>,
-    lanes: &'a [Lane],
+struct ThreadMonitor<'a> {
+    words: &'a Receiver<WorkerMessage>,
+    lanes: &'a [WorkerCounters],
     kinds: usize,
     gate: &'a Gate,
-    control: &'a Control,
+    control: &'a WorkerControl,
     reporter: &'a Reporter,
     conditions: &'a Conditions,
     database: &'a dyn Database,
@@ -339,21 +349,21 @@ struct Watch<'a> {
 }
 
 /// What the workers of a process did, and what was used meanwhile.
-struct Run {
-    works: Vec<Work>,
+struct ProcessOutput {
+    works: Vec<WorkerOutput>,
     usage: ResourceUsage,
-    cache: Option<CacheShare>,
+    cache: Option<CacheReport>,
 }
 
-impl Watch<'_> {
+impl ThreadMonitor<'_> {
     /// Waits for every session, for the runner's word, then for every worker, reporting each second.
-    fn oversee(&self) -> Result<Run, String> {
+    fn oversee(&self) -> Result<ProcessOutput, String> {
         let mut natives = Vec::new();
         for _ in self.lanes {
             match self.words.recv().map_err(|_| gone())? {
-                Word::Ready(native) => natives.extend(native),
-                Word::Resting => {}
-                Word::Ended(ended) => {
+                WorkerMessage::Ready(native) => natives.extend(native),
+                WorkerMessage::Resting => {}
+                WorkerMessage::Ended(ended) => {
                     ended?;
                 }
             }
@@ -379,7 +389,7 @@ impl Watch<'_> {
         self.follow(measured, &mut works)?;
         let usage = own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
-        Ok(Run {
+        Ok(ProcessOutput {
             works,
             usage,
             cache,
@@ -392,7 +402,7 @@ impl Watch<'_> {
     }
 
     /// Follows the measured part, which began at `measured`, to its end.
-    fn follow(&self, measured: Instant, works: &mut Vec<Work>) -> Result<(), String> {
+    fn follow(&self, measured: Instant, works: &mut Vec<WorkerOutput>) -> Result<(), String> {
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
         // While the workers rest the trial's time stands still.
         let after = |time: Duration| measured + time + self.control.rested();
@@ -423,15 +433,15 @@ impl Watch<'_> {
 
     /// Waits until a worker says something; `false` where the moment comes first, or all have
     /// ended.
-    fn hear_until(&self, moment: Instant, works: &mut Vec<Work>) -> Result<bool, String> {
+    fn hear_until(&self, moment: Instant, works: &mut Vec<WorkerOutput>) -> Result<bool, String> {
         if works.len() == self.lanes.len() {
             return Ok(false);
         }
         let limit = moment.saturating_duration_since(Instant::now());
         match self.words.recv_timeout(limit) {
-            Ok(Word::Ended(ended)) => works.push(*ended?),
-            Ok(Word::Resting) => self.resting.set(self.resting.get() + 1),
-            Ok(Word::Ready(_)) => {}
+            Ok(WorkerMessage::Ended(ended)) => works.push(*ended?),
+            Ok(WorkerMessage::Resting) => self.resting.set(self.resting.get() + 1),
+            Ok(WorkerMessage::Ready(_)) => {}
             Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err(gone()),
         }
@@ -445,10 +455,10 @@ impl Watch<'_> {
     }
 }
 
-fn cache_share(count: CacheCount<'_>) -> Result<CacheShare, String> {
+fn cache_share(count: CacheCount<'_>) -> Result<CacheReport, String> {
     let is_shared = count.scope() == CacheScope::Database;
     let used = count.end().map_err(|error| about_cache(&error))?;
-    Ok(CacheShare { used, is_shared })
+    Ok(CacheReport { used, is_shared })
 }
 
 fn about_cache(error: &trueput_engine::Error) -> String {
@@ -459,8 +469,8 @@ fn gone() -> String {
     "a worker thread ended early".to_owned()
 }
 
-fn done(lanes: &[Lane], kinds: usize) -> Done {
-    let mut done = Done {
+fn done(lanes: &[WorkerCounters], kinds: usize) -> OperationCounts {
+    let mut done = OperationCounts {
         counts: vec![0; kinds],
         times_ns: vec![0; kinds],
         units: 0,
@@ -491,12 +501,12 @@ fn merge<'a>(
 }
 
 /// What the open loops of these workers came to; `None` where they had none.
-fn paced(units: usize, works: &[Work]) -> Result<Option<Paced>, String> {
+fn paced(units: usize, works: &[WorkerOutput]) -> Result<Option<OpenLoopResult>, String> {
     let all = || works.iter().filter_map(|work| work.responses.as_ref());
     if all().next().is_none() {
         return Ok(None);
     }
-    Ok(Some(Paced {
+    Ok(Some(OpenLoopResult {
         histograms: merge(units, all().map(|one| one.histograms.as_slice()))?,
         issued: all().map(|one| one.issued).sum(),
         backlog: all().map(|one| one.backlog).sum(),

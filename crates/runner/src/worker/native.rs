@@ -2,36 +2,36 @@
 //! and gathered. What the two say to each other stands in [`trueput_engine::native`].
 
 use super::execute::monotonic_ns;
-use crate::meter::{Lane, Stage};
+use crate::meter::{Stage, WorkerCounters};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use trueput_host::placement;
-use trueput_host::process::{self, Memory};
+use trueput_host::process::{self, MemoryUsage};
 use trueput_record::placement::Placement;
 use trueput_workloads::Findings;
 
 /// A program that has its database. It is killed where it is dropped before its end.
-pub(super) struct Program {
+pub(super) struct NativeProgram {
     child: Child,
     input: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 /// What a program handed back.
-pub(super) struct Ended {
+pub(super) struct ProgramResult {
     /// When it said that it had ended, on `CLOCK_MONOTONIC`, nanoseconds.
     pub end_ns: u64,
     /// What it found.
     pub findings: Findings,
     /// Its memory then.
-    pub memory: Memory,
+    pub memory: MemoryUsage,
     /// Where it ran, and where its memory lay then.
     pub placement: Placement,
 }
 
-impl Program {
+impl NativeProgram {
     /// Starts it and waits until it is ready.
     ///
     /// # Errors
@@ -68,9 +68,9 @@ impl Program {
     pub fn run(
         mut self,
         kinds: &[&str],
-        lane: &Lane,
+        lane: &WorkerCounters,
         stage: &Stage,
-    ) -> Result<Option<Ended>, String> {
+    ) -> Result<Option<ProgramResult>, String> {
         self.tell_to_go()?;
         loop {
             let line = self.hear()?;
@@ -88,7 +88,7 @@ impl Program {
                     let memory = process::memory(self.pid()).unwrap_or_default();
                     let placement = placement::observe(self.pid());
                     self.wait()?;
-                    return Ok(Some(Ended {
+                    return Ok(Some(ProgramResult {
                         end_ns,
                         findings,
                         memory,
@@ -143,7 +143,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for NativeProgram {
     fn drop(&mut self) {
         // Without effect on one that has been waited for.
         let _ = self.child.kill();
@@ -152,7 +152,7 @@ impl Drop for Program {
 }
 
 /// Puts the counts of a line `NAME=NUMBER …` into the lane, and gives the rest: what was found.
-fn count(words: &str, kinds: &[&str], lane: &Lane) -> Option<Findings> {
+fn count(words: &str, kinds: &[&str], lane: &WorkerCounters) -> Option<Findings> {
     let mut counts = vec![0; kinds.len()];
     let mut units = 0;
     let mut findings = Findings::new();
@@ -176,14 +176,14 @@ mod tests {
     use super::*;
 
     /// A program of which a shell says the lines.
-    fn program(script: &str) -> Result<Program, String> {
+    fn program(script: &str) -> Result<NativeProgram, String> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Program::start(command)
+        NativeProgram::start(command)
     }
 
-    fn run(script: &str, stop: bool) -> (Result<Option<Ended>, String>, Lane) {
-        let (lane, stage) = (Lane::default(), Stage::measured());
+    fn run(script: &str, stop: bool) -> (Result<Option<ProgramResult>, String>, WorkerCounters) {
+        let (lane, stage) = (WorkerCounters::default(), Stage::measured());
         if stop {
             stage.stop();
         }

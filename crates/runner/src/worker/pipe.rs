@@ -1,7 +1,7 @@
 //! The worker's end of the pipes: orders in, reports out.
 
 use crate::meter::Stage;
-use crate::protocol::{Assignment, Order, Part, Report};
+use crate::protocol::{Assignment, Instruction, Report, WorkerTask};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
@@ -71,24 +71,24 @@ impl Gate {
 
 /// The runner's word on whether to go and whether to stop.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(super) struct WorkerControl {
     /// Opens when the runner releases the workers.
     pub release: Gate,
     /// What the workers are at, and whether they are to return.
     pub stage: Stage,
     /// Opens when the process may close the database and end, where it takes turns with others.
     pub leave: Gate,
-    rests: Mutex<Rests>,
+    rests: Mutex<PauseClock>,
 }
 
 /// How long the workers of this process have been made to rest.
 #[derive(Debug, Default)]
-struct Rests {
+struct PauseClock {
     ended: Duration,
     began: Option<Instant>,
 }
 
-impl Control {
+impl WorkerControl {
     fn new(stage: Stage) -> Self {
         Self {
             release: Gate::default(),
@@ -136,7 +136,7 @@ impl Control {
 ///
 /// # Errors
 /// A sentence, where standard input is no runner.
-pub(super) fn read_assignment() -> Result<(Assignment, Arc<Control>), String> {
+pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), String> {
     let mut input = BufReader::new(std::io::stdin());
     let assignment = loop {
         let mut line = String::new();
@@ -144,31 +144,31 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<Control>), String> {
             .read_line(&mut line)
             .map_err(|error| format!("reading standard input: {error}"))?;
         match serde_json::from_str(&line) {
-            Ok(Order::Learn { handed }) => secret::learn(&handed),
-            Ok(Order::Assign(assignment)) => break assignment,
+            Ok(Instruction::Learn { handed }) => secret::learn(&handed),
+            Ok(Instruction::Assign(assignment)) => break assignment,
             _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
         }
     };
     let warms_up = assignment.spec.conditions.warm_up_s > 0.0;
-    let control = Arc::new(Control::new(match warms_up {
+    let control = Arc::new(WorkerControl::new(match warms_up {
         true => Stage::warming(),
         false => Stage::measured(),
     }));
     let heard = Arc::clone(&control);
-    let measured = matches!(assignment.part, Part::Execute { .. });
+    let measured = matches!(assignment.part, WorkerTask::Execute { .. });
     std::thread::spawn(move || listen(input, &heard, measured));
     Ok((*assignment, control))
 }
 
-fn listen(input: BufReader<Stdin>, control: &Control, measured: bool) {
+fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
     for line in input.lines().map_while(Result::ok) {
         match serde_json::from_str(&line) {
-            Ok(Order::Go) => control.release.open(true),
-            Ok(Order::Stop) => control.stop(),
-            Ok(Order::Rest) => control.stage.begin_rest(),
-            Ok(Order::Resume) => control.end_rest(),
-            Ok(Order::Leave) => control.leave.open(true),
-            Ok(Order::Assign(_) | Order::Learn { .. }) | Err(_) => break,
+            Ok(Instruction::Go) => control.release.open(true),
+            Ok(Instruction::Stop) => control.stop(),
+            Ok(Instruction::Rest) => control.stage.begin_rest(),
+            Ok(Instruction::Resume) => control.end_rest(),
+            Ok(Instruction::Leave) => control.leave.open(true),
+            Ok(Instruction::Assign(_) | Instruction::Learn { .. }) | Err(_) => break,
         }
     }
     // The runner has gone. Workers that run are asked to return; nothing else can be asked.

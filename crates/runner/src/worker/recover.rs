@@ -1,8 +1,8 @@
 //! Opening a database whose processes were killed, in a worker process.
 
 use super::pipe::Reporter;
-use crate::bind::Bound;
 use crate::protocol::{Assignment, Report};
+use crate::resolution::ResolvedTrial;
 use std::time::Instant;
 use trueput_engine::{Database, Error, Mode, Session};
 
@@ -14,7 +14,7 @@ const KEY: &[u8] = b"\xff\xfftrueput";
 /// # Errors
 /// A sentence, where the database does not open or takes no transaction.
 pub(super) fn recover(
-    bound: &Bound,
+    bound: &ResolvedTrial,
     assignment: &Assignment,
     reporter: &Reporter,
 ) -> Result<(), String> {

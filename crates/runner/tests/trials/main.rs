@@ -15,8 +15,8 @@ mod keeper;
 mod placement;
 mod repeats;
 mod support;
+mod time_slices;
 mod toy;
-mod turns;
 
 use std::os::unix::process::parent_id;
 use std::panic::catch_unwind;
@@ -53,7 +53,7 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .chain(conditions::ALL)
         .chain(placement::ALL)
         .chain(repeats::ALL)
-        .chain(turns::ALL)
+        .chain(time_slices::ALL)
         .chain(accounting::ALL)
         .chain(flushes::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));

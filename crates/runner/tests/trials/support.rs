@@ -9,7 +9,7 @@ use trueput_engine::{Durability, Null, Value};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
-use trueput_runner::{Error, Event, Options, Registry, Summary, create_run, run};
+use trueput_runner::{Error, Event, Options, Registry, RunSummary, create_run, run};
 
 pub const REGISTRY: Registry = Registry {
     engines: &[
@@ -132,7 +132,7 @@ impl Bench {
         .map(|(folder, manifest)| Made { folder, manifest })
     }
 
-    pub fn run(&self, made: &Made, mut observer: impl FnMut(&Event)) -> Summary {
+    pub fn run(&self, made: &Made, mut observer: impl FnMut(&Event)) -> RunSummary {
         run(
             &made.folder,
             &made.manifest,

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_host::filesystem::{LeftOver, clean, find, find_everywhere};
+use trueput_host::trial_file_system::{Leftover, clean, find, find_everywhere};
 use trueput_runner::ConformanceCache;
 
 const EXAMPLES: &str = "\
@@ -108,7 +108,7 @@ fn forget_conformance(arguments: &Arguments) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn list(found: &[LeftOver]) -> Result<(), Failure> {
+fn list(found: &[Leftover]) -> Result<(), Failure> {
     if found.is_empty() {
         return output::line("nothing to clean");
     }
@@ -123,8 +123,8 @@ fn list(found: &[LeftOver]) -> Result<(), Failure> {
     output::write(&table::align(["what", "process", "path"], &rows))
 }
 
-fn described(found: &[LeftOver], outcomes: Option<&Vec<Vec<String>>>) -> serde_json::Value {
-    let of = |(index, left): (usize, &LeftOver)| {
+fn described(found: &[Leftover], outcomes: Option<&Vec<Vec<String>>>) -> serde_json::Value {
+    let of = |(index, left): (usize, &Leftover)| {
         let items = left
             .items
             .iter()

@@ -19,7 +19,7 @@ use trueput_record::trial::Settings;
 use trueput_record::value::format_bytes;
 use trueput_record::{TrialSpec, Value};
 use trueput_runner::disk_space::DiskSpace;
-use trueput_runner::matrix::{self, Builds, Matrix};
+use trueput_runner::matrix::{self, BuildAccess, Matrix};
 use trueput_runner::{Registry, TimeEstimate};
 
 const EXAMPLES: &str = "\
@@ -146,10 +146,14 @@ fn show(name: &str) -> Result<(), Failure> {
 
 /// Shows the trials of a plan.
 fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure> {
-    let mut named =
-        published_plan::plan(&arguments.what, arguments.scale, registry, Builds::Unopened)?;
+    let mut named = published_plan::plan(
+        &arguments.what,
+        arguments.scale,
+        registry,
+        BuildAccess::Unopened,
+    )?;
     arguments.choices.apply(&mut named.plan)?;
-    let mut matrix = matrix::expand_with(&named.plan, registry, Builds::Unopened)?;
+    let mut matrix = matrix::expand_with(&named.plan, registry, BuildAccess::Unopened)?;
     named.tell_place(matrix.trials.len());
     matrix.left_out.extend(named.left_out);
     let factor = arguments.disk.factor;

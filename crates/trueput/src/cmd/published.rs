@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use trueput_analysis::{Format, published};
 use trueput_record::published::{Published, all, named};
 use trueput_runner::Registry;
-use trueput_runner::matrix::Builds;
+use trueput_runner::matrix::BuildAccess;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,7 +74,7 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
                 "source": table.source,
                 "scale": table.experiment.scale,
                 "command": published::command(table),
-                "missing": missing(table, registry, Builds::Unopened),
+                "missing": missing(table, registry, BuildAccess::Unopened),
             })
         });
         return output::json(&described.collect());
@@ -86,7 +86,7 @@ fn list(as_json: bool, registry: &Registry) -> Result<(), Failure> {
     output::line("\nThe nearest experiment here, at a scale for a small machine:")?;
     let commands = tables.iter().map(|table| {
         let mut text = format!("  {}\n", published::command(table).join(" "));
-        if let Some(missing) = missing(table, registry, Builds::Unopened) {
+        if let Some(missing) = missing(table, registry, BuildAccess::Unopened) {
             text += &paragraph_lines(&missing, "    # ", width);
         }
         text

@@ -13,7 +13,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_record::{RunFolder, RunManifest};
-use trueput_runner::matrix::Builds;
+use trueput_runner::matrix::BuildAccess;
 use trueput_runner::{Options, Registry, matrix};
 
 const EXAMPLES: &str = "\
@@ -125,7 +125,7 @@ fn create(
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let what = arguments.what.as_deref().unwrap_or_default();
-    let mut named = published_plan::plan(what, arguments.scale, registry, Builds::Opened)?;
+    let mut named = published_plan::plan(what, arguments.scale, registry, BuildAccess::Opened)?;
     let plan = &mut named.plan;
     arguments.choices.apply(plan)?;
     arguments

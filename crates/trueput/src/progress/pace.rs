@@ -7,7 +7,7 @@ use trueput_runner::Phase;
 
 /// How fast a run goes.
 #[derive(Debug, Clone)]
-pub struct Pace {
+pub struct ArrivalSpec {
     run_began: Instant,
     trial_began: Instant,
     /// When the last trial ended.
@@ -25,7 +25,7 @@ pub struct Pace {
     knows_all_cells: bool,
 }
 
-impl Pace {
+impl ArrivalSpec {
     /// Nothing was seen yet.
     pub fn new(now: Instant) -> Self {
         Self {
@@ -134,14 +134,14 @@ mod tests {
     #[test]
     fn nothing_is_estimated_before_anything_was_seen() {
         let now = Instant::now();
-        let pace = Pace::new(now);
+        let pace = ArrivalSpec::new(now);
         assert_eq!((pace.trial_left(now), pace.run_left(now)), (None, None));
     }
 
     #[test]
     fn what_is_left_follows_from_what_is_done() {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = ArrivalSpec::new(start);
         pace.begin_run(3, start);
         pace.begin_trial(0, start);
         pace.end_trial(0, start + 10 * SECOND);
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn trials_that_take_turns_are_under_way_together() {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = ArrivalSpec::new(start);
         pace.begin_run(4, start);
         (0..2).for_each(|cell| _ = pace.begin_trial(cell, start));
         (0..2).for_each(|cell| pace.end_trial(cell, start + 20 * SECOND));
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn cells_to_come_take_as_long_as_they_took_without_their_conformance() {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = ArrivalSpec::new(start);
         pace.begin_run(6, start);
         // A slow engine whose suite takes 30 s, and a fast one.
         assert!(!pace.begin_trial(0, start));

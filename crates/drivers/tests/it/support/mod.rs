@@ -14,7 +14,7 @@ use trueput_engine::{
     Database, Direction, Durability, Engine, KeyRange, Mode, OpenSpec, Result, Session, Value,
     conformance, isolation, parameter,
 };
-use trueput_host::service::{Server, Site};
+use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
 
 /// Settings for [`open`] from pairs.
@@ -85,7 +85,7 @@ pub fn start(
 ) -> Option<Server> {
     let service = engine.service()?;
     let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
-    let site = Site {
+    let site = ServerSpec {
         service: &*service,
         spec: &OpenSpec {
             directory: folder,

@@ -5,7 +5,7 @@ use trueput_engine::Dialect;
 use trueput_record::ledger::Step;
 
 /// Has write batches alone.
-const BATCHES: Described = Described {
+const BATCHES: DescribedEngine = DescribedEngine {
     name: "batches",
     keeps_apart: false,
     ..SHARED

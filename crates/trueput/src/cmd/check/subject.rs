@@ -5,7 +5,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues};
-use trueput_host::service::{Server, Site};
+use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
 use trueput_record::trial::Settings;
 
@@ -75,7 +75,7 @@ impl Subject {
         let Some(service) = self.engine.service() else {
             return Ok(None);
         };
-        let site = Site {
+        let site = ServerSpec {
             service: &*service,
             spec: &OpenSpec {
                 directory,

@@ -6,7 +6,7 @@ use crate::support::{self, assert_all_right};
 use trueput_engine::{
     Capabilities, Database, Durability, Engine, OpenSpec, Session, Value, parameter,
 };
-use trueput_host::service::{Server, Site};
+use trueput_host::service::{Server, ServerSpec};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::tpcc::Tpcc;
@@ -92,7 +92,7 @@ pub struct Bench {
 /// The server that an engine needs for a database, where it needs one.
 fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
     let service = engine.service()?;
-    let site = Site {
+    let site = ServerSpec {
         service: &*service,
         spec,
         conditions: &Conditions::default(),

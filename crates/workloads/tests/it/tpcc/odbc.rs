@@ -4,7 +4,7 @@ use super::faulty::Fault;
 use super::harness::{Bench, assert_right, engine, settings};
 use std::path::Path;
 use trueput_engine::{Durability, OpenSpec, parameter};
-use trueput_host::service::{Server, Site};
+use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
 use trueput_workloads::tpcc::acid::Suite;
 use trueput_workloads::tpcc::scale::{Cardinality, Scale};
@@ -19,7 +19,7 @@ fn started(name: &str, folder: &Path) -> Option<Server> {
         return None;
     }
     let knobs = parameter::resolve(name, engine.knobs(), &settings(&[])).unwrap();
-    let site = Site {
+    let site = ServerSpec {
         service: &*engine.service().unwrap(),
         spec: &OpenSpec {
             directory: folder,

@@ -7,11 +7,11 @@
 //! Accuracy in the Cloud", ICPE 2020), with turns instead of two processors.
 
 use crate::Phase;
-use crate::context::{Context, Halt};
-use crate::execution::{Ran, Running};
-use crate::hosting::Hosting;
-use crate::limits::{Under, end_within, start_within};
-use crate::trial::{Place, Trial, outcome, reasons_for_doubt};
+use crate::context::{RunContext, TrialError};
+use crate::environment::{Environment, end_within, start_within};
+use crate::execution::{ExecutionResult, WorkerGroup};
+use crate::server_lifecycle::ServerLifecycle;
+use crate::trial::{TrialResult, TrialSetup, outcome, reasons_for_doubt};
 use std::time::Duration;
 use trueput_host as host;
 use trueput_record::measurement::Outcome;
@@ -55,23 +55,23 @@ pub(crate) fn rounds<'a>(trials: &[&'a TrialSpec]) -> Vec<Vec<&'a TrialSpec>> {
 
 /// Runs the trials of a round in turns. Whatever goes wrong with one is its own outcome, and the
 /// others go on.
-pub(crate) fn run_round(context: &mut Context<'_>, specs: &[&TrialSpec]) -> Vec<Trial> {
+pub(crate) fn run_round(context: &mut RunContext<'_>, specs: &[&TrialSpec]) -> Vec<TrialResult> {
     let mut found = Vec::new();
     for spec in specs {
-        let mut trial = Trial::without_measurement(spec, Outcome::Interrupted);
-        let place = Place::find(context, spec, &mut trial);
+        let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
+        let place = TrialSetup::find(context, spec, &mut trial);
         found.push((trial, place));
     }
     if let Err(why) = check_room_together(specs, &found) {
         for (_, place) in &mut found {
-            *place = Err(Halt::Failed(why.clone()));
+            *place = Err(TrialError::Failed(why.clone()));
         }
     }
-    let mut seats: Vec<Seat<'_>> = found
+    let mut seats: Vec<TimeSlot<'_>> = found
         .iter_mut()
         .zip(specs)
         .filter_map(|((trial, place), spec)| match place {
-            Ok(place) => Some(Seat::new(spec, place, trial)),
+            Ok(place) => Some(TimeSlot::new(spec, place, trial)),
             Err(_) => None,
         })
         .collect();
@@ -96,7 +96,7 @@ pub(crate) fn run_round(context: &mut Context<'_>, specs: &[&TrialSpec]) -> Vec<
 /// The databases of a round are there at once.
 fn check_room_together(
     specs: &[&TrialSpec],
-    found: &[(Trial, Result<Place, Halt>)],
+    found: &[(TrialResult, Result<TrialSetup, TrialError>)],
 ) -> Result<(), String> {
     let mut needed: u64 = 0;
     let mut here = None;
@@ -118,9 +118,9 @@ fn check_room_together(
 }
 
 /// Gives every contender its turns until all have done their share.
-fn take_turns(context: &mut Context<'_>, seats: &mut [Seat<'_>]) {
+fn take_turns(context: &mut RunContext<'_>, seats: &mut [TimeSlot<'_>]) {
     let seed = seats.first().map_or(0, |seat| seat.spec.seed);
-    let mut order = Order::new(seed);
+    let mut order = SliceOrder::new(seed);
     loop {
         let at_work = (0..seats.len()).filter(|&index| seats[index].has_work());
         let next = order.of(at_work.collect());
@@ -139,12 +139,12 @@ fn take_turns(context: &mut Context<'_>, seats: &mut [Seat<'_>]) {
 /// In which order contenders take turns: drawn anew each time, so that none always follows the same
 /// other one, and never one twice in a row, for a second turn finds the caches as the first left
 /// them.
-struct Order {
+struct SliceOrder {
     random: u64,
     last: Option<usize>,
 }
 
-impl Order {
+impl SliceOrder {
     fn new(seed: u64) -> Self {
         Self {
             random: mix(seed),
@@ -167,21 +167,21 @@ impl Order {
 }
 
 /// One contender's place in a round.
-struct Seat<'a> {
+struct TimeSlot<'a> {
     spec: &'a TrialSpec,
-    trial: &'a mut Trial,
-    place: &'a Place,
-    hosting: Hosting<'a>,
+    trial: &'a mut TrialResult,
+    place: &'a TrialSetup,
+    hosting: ServerLifecycle<'a>,
     /// Its workers, from when they are ready.
-    running: Option<(Running<'a>, Under)>,
+    running: Option<(WorkerGroup<'a>, Environment)>,
     /// Why it has left the round, where it has.
-    halt: Option<Halt>,
+    halt: Option<TrialError>,
 }
 
-impl<'a> Seat<'a> {
-    fn new(spec: &'a TrialSpec, place: &'a Place, trial: &'a mut Trial) -> Self {
+impl<'a> TimeSlot<'a> {
+    fn new(spec: &'a TrialSpec, place: &'a TrialSetup, trial: &'a mut TrialResult) -> Self {
         Self {
-            hosting: Hosting::new(&place.bound, spec, &place.directory),
+            hosting: ServerLifecycle::new(&place.bound, spec, &place.directory),
             spec,
             trial,
             place,
@@ -191,7 +191,7 @@ impl<'a> Seat<'a> {
     }
 
     /// Does something unless the contender has left the round; it leaves where that fails.
-    fn attempt(&mut self, act: impl FnOnce(&mut Self) -> Result<(), Halt>) {
+    fn attempt(&mut self, act: impl FnOnce(&mut Self) -> Result<(), TrialError>) {
         if self.halt.is_some() {
             return;
         }
@@ -202,7 +202,7 @@ impl<'a> Seat<'a> {
         }
     }
 
-    fn prepare(&mut self, context: &mut Context<'_>) -> Result<(), Halt> {
+    fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let (spec, place) = (self.spec, self.place);
         self.hosting.start(context, None, Phase::Prepare)?;
         place.prepare(context, spec, &mut self.hosting, self.trial)?;
@@ -216,7 +216,7 @@ impl<'a> Seat<'a> {
         running.is_some_and(|(running, _)| !running.is_done())
     }
 
-    fn take_turn(&mut self, context: &mut Context<'_>) -> Result<(), Halt> {
+    fn take_turn(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let turn = Duration::from_secs_f64(self.spec.conditions.turn_s.unwrap_or_default());
         match &mut self.running {
             Some((running, _)) => running.take_turn(context, turn),
@@ -225,9 +225,9 @@ impl<'a> Seat<'a> {
     }
 
     /// Has the workers end, and checks what they did.
-    fn conclude(&mut self, context: &mut Context<'_>) -> Result<(), Halt> {
+    fn conclude(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let Some((running, under)) = self.running.take() else {
-            return Err(Halt::Interrupted);
+            return Err(TrialError::Interrupted);
         };
         let ran = ended(context, running);
         let (spec, place) = (self.spec, self.place);
@@ -237,7 +237,7 @@ impl<'a> Seat<'a> {
     }
 
     /// Stops the server, and notes how the trial ended.
-    fn close(&mut self, context: &mut Context<'_>) {
+    fn close(&mut self, context: &mut RunContext<'_>) {
         let stopped = self.hosting.stop(context, Phase::Verify);
         let ended = match self.halt.take() {
             // The first failure is the one to tell.
@@ -249,7 +249,10 @@ impl<'a> Seat<'a> {
 }
 
 /// Lets workers close their database and end.
-fn ended(context: &mut Context<'_>, mut running: Running<'_>) -> Result<Ran, Halt> {
+fn ended(
+    context: &mut RunContext<'_>,
+    mut running: WorkerGroup<'_>,
+) -> Result<ExecutionResult, TrialError> {
     running.leave();
     running.follow(context)?;
     running.end()
@@ -313,7 +316,7 @@ mod tests {
     #[test]
     fn nobody_has_two_turns_in_a_row_and_everybody_follows_everybody() {
         for contenders in [2, 3, 5] {
-            let mut order = Order::new(7);
+            let mut order = SliceOrder::new(7);
             let turns: Vec<usize> = (0..1_000)
                 .flat_map(|_| order.of((0..contenders).collect()))
                 .collect();
@@ -336,7 +339,7 @@ mod tests {
 
     #[test]
     fn one_who_is_left_goes_on_alone() {
-        let mut order = Order::new(1);
+        let mut order = SliceOrder::new(1);
         assert_eq!(order.of(vec![2]), [2]);
         assert_eq!(order.of(vec![2]), [2]);
         assert!(order.of(Vec::new()).is_empty());

@@ -2,12 +2,12 @@
 //! the database serves again is timed.
 
 use crate::Phase;
-use crate::assemble;
-use crate::context::{Context, Halt};
-use crate::execution::Work;
-use crate::hosting::Hosting;
-use crate::phase::alone;
-use crate::protocol::{Assignment, Part, Report};
+use crate::aggregate;
+use crate::context::{RunContext, TrialError};
+use crate::execution::ExecutionPlan;
+use crate::protocol::{Assignment, Report, WorkerTask};
+use crate::server_lifecycle::ServerLifecycle;
+use crate::worker_task::alone;
 use std::time::Instant;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::DatabaseSize;
@@ -15,7 +15,7 @@ use trueput_record::recovery::Recovery;
 
 /// What became of a database whose processes were killed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Aftermath {
+pub(crate) struct RecoveryReport {
     /// How it came back.
     pub recovery: Recovery,
     /// Its size as the dead left it.
@@ -26,16 +26,16 @@ pub(crate) struct Aftermath {
 /// database open it and commit a first transaction.
 ///
 /// # Errors
-/// [`Halt`]: that it does not come back is the trial's failure.
+/// [`TrialError`]: that it does not come back is the trial's failure.
 pub(crate) fn recover(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &Work<'_>,
-    hosting: &mut Hosting<'_>,
+    work: &ExecutionPlan<'_>,
+    hosting: &mut ServerLifecycle<'_>,
     killed: u32,
-) -> Result<Aftermath, Halt> {
+) -> Result<RecoveryReport, TrialError> {
     hosting.bury();
-    let database = assemble::database_size(work.directory)
+    let database = aggregate::database_size(work.directory)
         .map_err(|error| format!("{}: {error}", work.directory.display()))?;
     let began = Instant::now();
     hosting.start(context, None, Phase::Verify)?;
@@ -44,7 +44,7 @@ pub(crate) fn recover(
         spec: spec.clone(),
         directory: work.directory.to_owned(),
         generation: work.generation,
-        part: Part::Recover,
+        part: WorkerTask::Recover,
     };
     let what = "opening the database after the crash";
     let report = alone(context, assignment, None, None, what);
@@ -53,12 +53,12 @@ pub(crate) fn recover(
         first_commit_s,
     } = report.map_err(|halt| hosting.explained(halt))?
     else {
-        return Err(Halt::Failed(format!(
+        return Err(TrialError::Failed(format!(
             "{what} returned an unexpected result"
         )));
     };
     let before_s = server_s.unwrap_or_default();
-    Ok(Aftermath {
+    Ok(RecoveryReport {
         recovery: Recovery {
             killed,
             recovery_s: before_s + open_s,

@@ -1,16 +1,16 @@
 //! The server of a trial's engine, from the trial's side. An engine that is a library has none, and
 //! nothing happens here.
 
-use crate::bind::Bound;
-use crate::context::{Context, Halt};
+use crate::context::{RunContext, TrialError};
+use crate::resolution::ResolvedTrial;
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_engine::{OpenSpec, Service};
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::cores;
-use trueput_host::service::{Server, Site, Unserved};
-use trueput_host::tree::ProcessTree;
+use trueput_host::process_tree::ProcessTree;
+use trueput_host::service::{Server, ServerError, ServerSpec};
 use trueput_host::usage::ResourceUsage;
 use trueput_record::TrialSpec;
 
@@ -22,17 +22,17 @@ const SPARE_SESSIONS: u32 = 8;
 const TELL: Duration = Duration::from_secs(1);
 
 /// The server of a trial. It is stopped when this is dropped.
-pub(crate) struct Hosting<'a> {
+pub(crate) struct ServerLifecycle<'a> {
     service: Option<Box<dyn Service>>,
-    bound: &'a Bound,
+    bound: &'a ResolvedTrial,
     spec: &'a TrialSpec,
     directory: &'a Path,
     server: Option<Server>,
 }
 
-impl<'a> Hosting<'a> {
+impl<'a> ServerLifecycle<'a> {
     /// No server yet. The database is in `directory`.
-    pub fn new(bound: &'a Bound, spec: &'a TrialSpec, directory: &'a Path) -> Self {
+    pub fn new(bound: &'a ResolvedTrial, spec: &'a TrialSpec, directory: &'a Path) -> Self {
         Self {
             service: bound.engine.service(),
             bound,
@@ -46,20 +46,20 @@ impl<'a> Hosting<'a> {
     /// there is none. `phase` is what progress says meanwhile.
     ///
     /// # Errors
-    /// [`Halt`] as it says itself.
+    /// [`TrialError`] as it says itself.
     pub fn start(
         &mut self,
-        context: &mut Context<'_>,
+        context: &mut RunContext<'_>,
         group: Option<&MemoryGroup>,
         phase: Phase,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), TrialError> {
         let Some(service) = &self.service else {
             return Ok(());
         };
         let alone = cores().saturating_add(1);
         let sessions = self.bound.job.sessions(self.spec.workers).max(alone);
         let entry = group.map(MemoryGroup::entry);
-        let site = Site {
+        let site = ServerSpec {
             service: &**service,
             spec: &OpenSpec {
                 directory: self.directory,
@@ -78,9 +78,9 @@ impl<'a> Hosting<'a> {
     /// Stops the server in good order. `phase` is what progress says meanwhile.
     ///
     /// # Errors
-    /// [`Halt::Failed`] where it does not, or had ended before; [`Halt::Interrupted`] where the user
+    /// [`TrialError::Failed`] where it does not, or had ended before; [`TrialError::Interrupted`] where the user
     /// would not wait for it.
-    pub fn stop(&mut self, context: &mut Context<'_>, phase: Phase) -> Result<(), Halt> {
+    pub fn stop(&mut self, context: &mut RunContext<'_>, phase: Phase) -> Result<(), TrialError> {
         let Some(server) = self.server.take() else {
             return Ok(());
         };
@@ -90,7 +90,11 @@ impl<'a> Hosting<'a> {
 
     /// What is to be called while the server is waited for: tells progress, and says whether the
     /// user lets it go on.
-    fn waiting<'b>(&'b self, context: &'b mut Context<'_>, phase: Phase) -> impl FnMut() -> bool {
+    fn waiting<'b>(
+        &'b self,
+        context: &'b mut RunContext<'_>,
+        phase: Phase,
+    ) -> impl FnMut() -> bool {
         let mut told = Instant::now();
         move || {
             if told.elapsed() >= TELL {
@@ -106,10 +110,10 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    fn halt(&self, unserved: Unserved) -> Halt {
+    fn halt(&self, unserved: ServerError) -> TrialError {
         match unserved {
-            Unserved::Unwanted => Halt::Interrupted,
-            Unserved::Failed(why) => Halt::Failed(format!("{}: {why}", self.spec.engine)),
+            ServerError::Canceled => TrialError::Interrupted,
+            ServerError::Failed(why) => TrialError::Failed(format!("{}: {why}", self.spec.engine)),
         }
     }
 
@@ -129,11 +133,11 @@ impl<'a> Hosting<'a> {
     }
 
     /// Says of a failure that the server had ended, where it had.
-    pub fn explained(&mut self, halt: Halt) -> Halt {
+    pub fn explained(&mut self, halt: TrialError) -> TrialError {
         let end = self.server.as_mut().and_then(Server::end);
         match (halt, end) {
-            (Halt::Failed(reason), Some(end)) => {
-                Halt::Failed(format!("{}: {end}; then {reason}", self.spec.engine))
+            (TrialError::Failed(reason), Some(end)) => {
+                TrialError::Failed(format!("{}: {end}; then {reason}", self.spec.engine))
             }
             (halt, _) => halt,
         }

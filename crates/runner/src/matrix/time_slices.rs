@@ -1,6 +1,6 @@
 //! Which cells of a plan take turns, and which cannot.
 
-use crate::round::{round_key, rounds};
+use crate::time_slicing::{round_key, rounds};
 use trueput_engine::secret;
 use trueput_record::TrialSpec;
 

@@ -9,7 +9,7 @@ use trueput_workloads::generate::random::{mix, splitmix64};
 
 /// One worker's arrivals.
 #[derive(Debug, Clone)]
-pub(crate) struct Schedule {
+pub(crate) struct ArrivalSchedule {
     arrival: Arrival,
     /// Mean distance of two arrivals of this worker, nanoseconds.
     gap_ns: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Schedule {
     random: u64,
 }
 
-impl Schedule {
+impl ArrivalSchedule {
     /// The arrivals of worker `worker` of `workers`, which keep the rate together. At a constant
     /// rate they take turns.
     pub fn new(rate: Rate, worker: u32, workers: u32, seed: u64) -> Self {
@@ -94,7 +94,7 @@ mod tests {
         Rate { per_s, arrival }
     }
 
-    fn first(mut schedule: Schedule, count: usize) -> Vec<u64> {
+    fn first(mut schedule: ArrivalSchedule, count: usize) -> Vec<u64> {
         (0..count)
             .map(|_| {
                 let due = schedule.next_ns();
@@ -106,14 +106,14 @@ mod tests {
 
     #[test]
     fn workers_at_a_constant_rate_take_turns() {
-        let of = |worker| Schedule::new(rate(1_000.0, Arrival::Constant), worker, 2, 1);
+        let of = |worker| ArrivalSchedule::new(rate(1_000.0, Arrival::Constant), worker, 2, 1);
         assert_eq!(first(of(0), 3), [0, 2_000_000, 4_000_000]);
         assert_eq!(first(of(1), 3), [1_000_000, 3_000_000, 5_000_000]);
     }
 
     #[test]
     fn poisson_arrivals_keep_the_rate_and_vary_as_exponentials_do() {
-        let schedule = Schedule::new(rate(1_000.0, Arrival::Poisson), 0, 1, 7);
+        let schedule = ArrivalSchedule::new(rate(1_000.0, Arrival::Poisson), 0, 1, 7);
         let due = first(schedule.clone(), 100_001);
         let gaps: Vec<f64> = due.windows(2).map(|two| (two[1] - two[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -128,7 +128,7 @@ mod tests {
     fn poisson_arrivals_of_several_workers_have_nothing_in_common() {
         let mut seen = std::collections::HashSet::new();
         for worker in 0..8 {
-            let mut schedule = Schedule::new(rate(1_000.0, Arrival::Poisson), worker, 8, 1);
+            let mut schedule = ArrivalSchedule::new(rate(1_000.0, Arrival::Poisson), worker, 8, 1);
             let all_new = (0..1_000).all(|_| seen.insert(schedule.unit().to_bits()));
             assert!(all_new, "worker {worker} repeats another one");
         }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_was_due_and_not_begun_is_the_backlog() {
-        let mut schedule = Schedule::new(rate(1_000.0, Arrival::Constant), 0, 1, 1);
+        let mut schedule = ArrivalSchedule::new(rate(1_000.0, Arrival::Constant), 0, 1, 1);
         (0..5).for_each(|_| schedule.advance());
         let waiting = schedule.clone().backlog(7_000_000);
         assert_eq!(waiting, [(2_000_000, 1), (1_000_000, 1), (0, 1)]);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_long_backlog_is_told_in_groups_of_the_same_sum() {
-        let schedule = Schedule::new(rate(1e8, Arrival::Constant), 0, 1, 1);
+        let schedule = ArrivalSchedule::new(rate(1e8, Arrival::Constant), 0, 1, 1);
         let waiting = schedule.backlog(1_000_000_000);
         let count: u64 = waiting.iter().map(|(_, count)| count).sum();
         let sum: f64 = waiting

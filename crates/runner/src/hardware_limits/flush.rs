@@ -32,7 +32,7 @@ pub(super) fn measure(
             Ok(commits)
         },
     )?;
-    let shared = Shared::new(log(&folder.join("log"))?);
+    let shared = SharedLog::new(log(&folder.join("log"))?);
     let began = std::time::Instant::now();
     let grouped_per_s = rate(
         threads,
@@ -76,23 +76,23 @@ fn append(log: &File, index: u64, record: &[u8]) -> std::io::Result<()> {
 
 /// One log for all. Whoever finds no flush at work flushes for every commit that was appended
 /// before; the others wait for a flush that began after their append.
-struct Shared {
+struct SharedLog {
     file: File,
     appended: AtomicU64,
     flushes: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct LogState {
     /// Commits that are on storage: all that were appended before a flush that has ended.
     durable: u64,
     flushing: bool,
     failed: bool,
 }
 
-impl Shared {
+impl SharedLog {
     fn new(file: File) -> Self {
         Self {
             file,
@@ -132,7 +132,7 @@ impl Shared {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn one_flush_serves_all_that_wait() {
         let folder = tempfile::tempdir().unwrap();
-        let shared = Shared::new(log(&folder.path().join("log")).unwrap());
+        let shared = SharedLog::new(log(&folder.path().join("log")).unwrap());
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| (0..50).for_each(|_| shared.commit(b"record").unwrap()));
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_flush_that_fails_fails_its_commit() {
         let pipe = OpenOptions::new().write(true).open("/dev/null").unwrap();
-        assert!(Shared::new(pipe).commit(b"record").is_err());
+        assert!(SharedLog::new(pipe).commit(b"record").is_err());
     }
 
     #[test]

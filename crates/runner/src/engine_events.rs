@@ -1,6 +1,6 @@
 //! What an engine did by itself while its workers were measured.
 
-use crate::bind::Bound;
+use crate::resolution::ResolvedTrial;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_engine::{Happening, Observer, OpenSpec};
@@ -14,14 +14,14 @@ const MOST: usize = 10_000;
 const CHARACTERS: usize = 160;
 
 /// What was seen of an engine's doings while its workers were measured.
-pub(crate) struct Observed {
+pub(crate) struct EventCollector {
     observer: Option<Box<dyn Observer>>,
     seen: Vec<Happening>,
 }
 
-impl Observed {
+impl EventCollector {
     /// Notes where an engine's doings stand in the database of that folder.
-    pub fn begin(bound: &Bound, spec: &TrialSpec, directory: &Path) -> Self {
+    pub fn begin(bound: &ResolvedTrial, spec: &TrialSpec, directory: &Path) -> Self {
         Self {
             observer: bound.engine.observer(&opened(bound, spec, directory)),
             seen: Vec::new(),
@@ -41,7 +41,7 @@ impl Observed {
     }
 }
 
-fn opened<'a>(bound: &'a Bound, spec: &TrialSpec, directory: &'a Path) -> OpenSpec<'a> {
+fn opened<'a>(bound: &'a ResolvedTrial, spec: &TrialSpec, directory: &'a Path) -> OpenSpec<'a> {
     OpenSpec {
         directory,
         durability: spec.durability,
@@ -54,7 +54,7 @@ fn opened<'a>(bound: &'a Bound, spec: &TrialSpec, directory: &'a Path) -> OpenSp
 /// `None` where it does not tell. It is asked after the measured time; what was `seen` within that
 /// joins it.
 pub(crate) fn events(
-    bound: &Bound,
+    bound: &ResolvedTrial,
     spec: &TrialSpec,
     directory: &Path,
     (started_at, elapsed_s): (&str, f64),

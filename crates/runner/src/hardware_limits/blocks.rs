@@ -15,7 +15,7 @@ const BLOCKS: u64 = 8_192;
 
 /// A block that lies where direct I/O wants it.
 #[repr(align(4096))]
-struct Aligned([u8; BLOCK]);
+struct AlignedBlock([u8; BLOCK]);
 
 /// Measures four rates in a file of its own.
 ///
@@ -30,33 +30,33 @@ pub(super) fn measure(folder: &Path, threads: u32) -> std::io::Result<BlockCeili
     }
     file.sync_all()?;
     let direct = open(&path, true).is_ok();
-    let measured = |work: Work| {
+    let measured = |work: AccessPattern| {
         rate(
             threads,
             |thread| {
                 Ok((
                     open(&path, direct)?,
-                    Places::new(thread, threads, work.random),
+                    BlockSequence::new(thread, threads, work.random),
                 ))
             },
-            |(file, places), stop| blocks(file, places, stop, work.write),
+            |(file, sequence), stop| blocks(file, sequence, stop, work.write),
         )
     };
     Ok(BlockCeiling {
         direct,
-        sequential_writes_per_s: measured(Work {
+        sequential_writes_per_s: measured(AccessPattern {
             write: true,
             random: false,
         })?,
-        sequential_reads_per_s: measured(Work {
+        sequential_reads_per_s: measured(AccessPattern {
             write: false,
             random: false,
         })?,
-        random_writes_per_s: measured(Work {
+        random_writes_per_s: measured(AccessPattern {
             write: true,
             random: true,
         })?,
-        random_reads_per_s: measured(Work {
+        random_reads_per_s: measured(AccessPattern {
             write: false,
             random: true,
         })?,
@@ -64,7 +64,7 @@ pub(super) fn measure(folder: &Path, threads: u32) -> std::io::Result<BlockCeili
 }
 
 #[derive(Clone, Copy)]
-struct Work {
+struct AccessPattern {
     write: bool,
     random: bool,
 }
@@ -80,14 +80,14 @@ fn open(path: &Path, direct: bool) -> std::io::Result<File> {
 
 fn blocks(
     file: &File,
-    places: &mut Places,
+    sequence: &mut BlockSequence,
     stop: &AtomicBool,
     write: bool,
 ) -> std::io::Result<u64> {
-    let mut block = Box::new(Aligned([0xA5; BLOCK]));
+    let mut block = Box::new(AlignedBlock([0xA5; BLOCK]));
     let mut done = 0;
     while !stop.load(Relaxed) {
-        let place = places.next() * BLOCK as u64;
+        let place = sequence.next() * BLOCK as u64;
         if write {
             file.write_all_at(&block.0, place)?;
         } else {
@@ -99,12 +99,12 @@ fn blocks(
 }
 
 /// Which block comes next: in order from a place of the thread's own, or anywhere.
-struct Places {
+struct BlockSequence {
     next: u64,
     random: bool,
 }
 
-impl Places {
+impl BlockSequence {
     fn new(thread: u32, threads: u32, random: bool) -> Self {
         let next = BLOCKS * u64::from(thread) / u64::from(threads.max(1));
         Self { next, random }
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn places_in_order_wrap_around_and_random_ones_spread() {
-        let mut ordered = Places::new(1, 2, false);
+        let mut ordered = BlockSequence::new(1, 2, false);
         assert_eq!(ordered.next(), BLOCKS / 2 + 1);
-        let mut random = Places::new(0, 1, true);
+        let mut random = BlockSequence::new(0, 1, true);
         let seen: std::collections::BTreeSet<u64> = (0..1_000).map(|_| random.next()).collect();
         assert!(seen.len() > 900 && seen.iter().all(|place| *place < BLOCKS));
     }

@@ -1,6 +1,6 @@
 //! What a process and all that descends from it use: a server whose processes come and go.
 
-use super::process::{self, Cpu, Faults, Io, Memory, ThreadSwitches};
+use super::process::{self, CpuTime, IoBytes, MemoryUsage, PageFaults, ThreadContextSwitches};
 use super::usage::ResourceUsage;
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
@@ -56,7 +56,7 @@ fn children_by_parent(parent: u32) -> Vec<u32> {
 /// waited for it. Its context switches are those that were last seen.
 pub struct ProcessTree {
     root: u32,
-    switches: HashMap<u32, ThreadSwitches>,
+    switches: HashMap<u32, ThreadContextSwitches>,
     last: ResourceUsage,
 }
 
@@ -75,7 +75,11 @@ impl ProcessTree {
     /// What they have used since `root` began. Once it has gone, what was last seen.
     pub fn look(&mut self) -> ResourceUsage {
         let pids = members(self.root);
-        let (mut cpu, mut faults, mut io) = (Cpu::default(), Faults::default(), Io::default());
+        let (mut cpu, mut faults, mut io) = (
+            CpuTime::default(),
+            PageFaults::default(),
+            IoBytes::default(),
+        );
         for &pid in &pids {
             if let Some((of_one, of_one_faults)) = process::cpu_and_faults_with_ended(pid) {
                 cpu.user_s += of_one.user_s;
@@ -86,7 +90,7 @@ impl ProcessTree {
             io = io.plus(&process::io(pid).unwrap_or_default());
             self.switches.entry(pid).or_default().look(pid);
         }
-        let switches = self.switches.values().map(ThreadSwitches::total);
+        let switches = self.switches.values().map(ThreadContextSwitches::total);
         let (voluntary, involuntary) = switches.fold((0, 0), |(given, taken), one| {
             (given + one.voluntary, taken + one.involuntary)
         });
@@ -109,11 +113,11 @@ impl ProcessTree {
     }
 
     /// Their memory now: the kernel walks all that they map for it.
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> MemoryUsage {
         let all = members(self.root);
         all.into_iter()
             .filter_map(process::memory)
-            .fold(Memory::default(), |sum, one| Memory {
+            .fold(MemoryUsage::default(), |sum, one| MemoryUsage {
                 pss_bytes: sum.pss_bytes + one.pss_bytes,
                 rss_bytes: sum.rss_bytes + one.rss_bytes,
                 max_rss_bytes: sum.max_rss_bytes + one.max_rss_bytes,
@@ -141,7 +145,7 @@ fn no_less(now: &ResourceUsage, before: &ResourceUsage) -> ResourceUsage {
             .max(before.involuntary_context_switches),
         minor_page_faults: now.minor_page_faults.max(before.minor_page_faults),
         major_page_faults: now.major_page_faults.max(before.major_page_faults),
-        io: Io {
+        io: IoBytes {
             read_call_bytes: io.read_call_bytes.max(then.read_call_bytes),
             write_call_bytes: io.write_call_bytes.max(then.write_call_bytes),
             storage_read_bytes: io.storage_read_bytes.max(then.storage_read_bytes),

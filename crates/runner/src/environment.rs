@@ -2,16 +2,16 @@
 //! memory that they may have.
 
 use crate::Phase;
-use crate::bind::bind;
-use crate::context::{Context, Halt};
-use crate::crash::{Aftermath, recover};
-use crate::execution::{Ran, Running, Work};
-use crate::hosting::Hosting;
+use crate::context::{RunContext, TrialError};
+use crate::crash_recovery::{RecoveryReport, recover};
+use crate::execution::{ExecutionPlan, ExecutionResult, WorkerGroup};
 use crate::matrix::cache;
-use crate::phase::alone_in;
-use crate::process::Pool;
 use crate::protocol::{Assignment, Report};
-use trueput_host::cgroup::{Controller, MemoryGroup};
+use crate::resolution::resolve_trial;
+use crate::server_lifecycle::ServerLifecycle;
+use crate::worker_pool::WorkerPool;
+use crate::worker_task::alone_in;
+use trueput_host::cgroup::{MemoryController, MemoryGroup};
 use trueput_host::page_cache;
 use trueput_record::accounting::{ColdStart, MemoryUse};
 use trueput_record::conditions::Start;
@@ -20,18 +20,18 @@ use trueput_record::{Conditions, TrialSpec};
 
 /// How the workers began and got along.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Began {
+pub(crate) struct EnvironmentReport {
     /// How cold; `None` where they began warm.
     pub cold_start: Option<ColdStart>,
     /// What they made of their memory limit; `None` where they had none.
     pub memory: Option<MemoryUse>,
     /// What became of the database after they were killed; `None` where they were not.
-    pub aftermath: Option<Aftermath>,
+    pub aftermath: Option<RecoveryReport>,
 }
 
 /// How the workers of a trial began, and what limits them.
 #[derive(Debug)]
-pub(crate) struct Under {
+pub(crate) struct Environment {
     cold_start: Option<ColdStart>,
     group: Option<MemoryGroup>,
 }
@@ -41,13 +41,13 @@ pub(crate) struct Under {
 /// workers.
 ///
 /// # Errors
-/// As [`Running::start`]; where the memory limit killed a process the reason says so.
+/// As [`WorkerGroup::start`]; where the memory limit killed a process the reason says so.
 pub(crate) fn start_within<'a>(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &'a TrialSpec,
-    work: &Work<'a>,
-    hosting: &mut Hosting<'_>,
-) -> Result<(Running<'a>, Under), Halt> {
+    work: &ExecutionPlan<'a>,
+    hosting: &mut ServerLifecycle<'_>,
+) -> Result<(WorkerGroup<'a>, Environment), TrialError> {
     let is_cold = starts_cold(&spec.conditions);
     if is_cold {
         hosting.stop(context, Phase::Prepare)?;
@@ -63,11 +63,11 @@ pub(crate) fn start_within<'a>(
     if is_cold {
         hosting.start(context, group.as_ref(), Phase::Prepare)?;
     }
-    let running = Running::start(context, spec, work, hosting.pid(), group.as_ref());
+    let running = WorkerGroup::start(context, spec, work, hosting.pid(), group.as_ref());
     let memory = group.as_ref().map(MemoryGroup::usage);
     let running = running
         .map_err(|halt| explained(hosting.explained(halt), memory, || advice(context, spec)))?;
-    Ok((running, Under { cold_start, group }))
+    Ok((running, Environment { cold_start, group }))
 }
 
 /// What became of workers that began so, with a database that was crashed where the plan says so.
@@ -75,14 +75,14 @@ pub(crate) fn start_within<'a>(
 /// # Errors
 /// The workers' own, with the memory limit as its reason where that was it; the crash's.
 pub(crate) fn end_within(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &Work<'_>,
-    hosting: &mut Hosting<'_>,
-    ran: Result<Ran, Halt>,
-    under: Under,
-) -> Result<(Ran, Began), Halt> {
-    let Under { cold_start, group } = under;
+    work: &ExecutionPlan<'_>,
+    hosting: &mut ServerLifecycle<'_>,
+    ran: Result<ExecutionResult, TrialError>,
+    under: Environment,
+) -> Result<(ExecutionResult, EnvironmentReport), TrialError> {
+    let Environment { cold_start, group } = under;
     let memory = group.as_ref().map(MemoryGroup::usage);
     let ran =
         ran.map_err(|halt| explained(hosting.explained(halt), memory, || advice(context, spec)));
@@ -98,7 +98,7 @@ pub(crate) fn end_within(
             hosting.start(context, None, Phase::Verify)?;
         }
     }
-    let began = Began {
+    let began = EnvironmentReport {
         cold_start,
         memory,
         aftermath,
@@ -111,11 +111,11 @@ pub(crate) fn end_within(
 /// # Errors
 /// As [`start_within`] and [`end_within`].
 pub(crate) fn execute_within(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &Work<'_>,
-    hosting: &mut Hosting<'_>,
-) -> Result<(Ran, Began), Halt> {
+    work: &ExecutionPlan<'_>,
+    hosting: &mut ServerLifecycle<'_>,
+) -> Result<(ExecutionResult, EnvironmentReport), TrialError> {
     let (mut running, under) = start_within(context, spec, work, hosting)?;
     running.release(context);
     let ran = running.follow(context).and_then(|()| running.end());
@@ -127,12 +127,12 @@ pub(crate) fn execute_within(
 /// # Errors
 /// As [`alone_in`]; where the memory limit killed it the reason says so.
 pub(crate) fn alone_within(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     assignment: Assignment,
     what: &str,
-) -> Result<Report, Halt> {
+) -> Result<Report, TrialError> {
     let group = group_for(&assignment.spec.conditions)?;
-    let pool = Pool::within(group.as_ref());
+    let pool = WorkerPool::within(group.as_ref());
     let spec = assignment.spec.clone();
     let done = alone_in(pool, context, assignment, None, None, what);
     let memory = group.as_ref().map(MemoryGroup::usage);
@@ -142,7 +142,7 @@ pub(crate) fn alone_within(
 /// The control group that limits a trial's memory; `None` where there is no limit.
 fn group_for(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
     let limit = conditions.memory_bytes;
-    let group = limit.map(|bytes| Controller::find()?.make(bytes));
+    let group = limit.map(|bytes| MemoryController::find()?.make(bytes));
     group.transpose()
 }
 
@@ -153,13 +153,17 @@ fn starts_cold(conditions: &Conditions) -> bool {
 }
 
 /// Says of a failure that the memory limit was its reason, where it was, and what sizes the cache.
-fn explained(halt: Halt, memory: Option<MemoryUse>, advice: impl Fn() -> String) -> Halt {
+fn explained(
+    halt: TrialError,
+    memory: Option<MemoryUse>,
+    advice: impl Fn() -> String,
+) -> TrialError {
     match (halt, memory) {
-        (Halt::Failed(reason), Some(memory)) if memory.kills > 0 => {
+        (TrialError::Failed(reason), Some(memory)) if memory.kills > 0 => {
             let limit = format_bytes(memory.limit_bytes);
             let killed = format!("killed by the memory limit of {limit}");
             let advice = advice();
-            Halt::Failed(match reason.contains("killed by SIGKILL") {
+            TrialError::Failed(match reason.contains("killed by SIGKILL") {
                 true => format!(
                     "{}{advice}",
                     reason.replacen("killed by SIGKILL", &killed, 1)
@@ -172,9 +176,9 @@ fn explained(halt: Halt, memory: Option<MemoryUse>, advice: impl Fn() -> String)
 }
 
 /// What sizes the cache of a trial's engine, in words that follow a failure.
-fn advice(context: &Context<'_>, spec: &TrialSpec) -> String {
+fn advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
     let limit = spec.conditions.memory_bytes.unwrap_or_default();
-    match bind(context.registry, spec) {
+    match resolve_trial(context.registry, spec) {
         Ok(bound) if bound.engine.capabilities().retains_data => {
             let text = cache::advice(&*bound.engine, &bound.knobs, spec.workers, limit);
             format!("; {text}")
@@ -205,11 +209,11 @@ mod tests {
     }
 
     fn reason(reason: &str, memory: Option<MemoryUse>) -> String {
-        match explained(Halt::Failed(reason.to_owned()), memory, || {
+        match explained(TrialError::Failed(reason.to_owned()), memory, || {
             "; advice".to_owned()
         }) {
-            Halt::Failed(reason) => reason,
-            Halt::Interrupted => String::new(),
+            TrialError::Failed(reason) => reason,
+            TrialError::Interrupted => String::new(),
         }
     }
 

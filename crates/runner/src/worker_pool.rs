@@ -1,6 +1,6 @@
 //! Worker processes from the runner's side: starting them, hearing them, their deaths.
 
-use crate::protocol::{Assignment, Order, Report};
+use crate::protocol::{Assignment, Instruction, Report};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -29,7 +29,7 @@ const FAREWELL: Duration = Duration::from_secs(60);
 
 /// Something heard from a worker process.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum PoolEvent {
     /// A report.
     Report(Box<Report>),
     /// It has closed its end of the pipe: it ends, or has died.
@@ -37,7 +37,7 @@ pub(crate) enum Heard {
 }
 
 /// One worker process.
-struct Process {
+struct WorkerProcess {
     child: Child,
     /// Closed when the process is to end.
     orders: Option<ChildStdin>,
@@ -48,15 +48,15 @@ struct Process {
 }
 
 /// The worker processes of one phase of a trial. Those that still run when it is dropped are killed.
-pub(crate) struct Pool {
-    processes: Vec<Process>,
+pub(crate) struct WorkerPool {
+    processes: Vec<WorkerProcess>,
     /// Takes the numbers of processes that are to enter a control group; `None` where none is.
     group_entry: Option<PathBuf>,
-    sender: Sender<(usize, Heard)>,
-    heard: Receiver<(usize, Heard)>,
+    sender: Sender<(usize, PoolEvent)>,
+    heard: Receiver<(usize, PoolEvent)>,
 }
 
-impl Pool {
+impl WorkerPool {
     /// No process yet.
     pub fn new() -> Self {
         Self::within(None)
@@ -107,16 +107,16 @@ impl Pool {
             std::thread::spawn(move || hear(reports, index, &sender));
         }
         let orders = child.stdin.take();
-        self.processes.push(Process {
+        self.processes.push(WorkerProcess {
             child,
             orders,
             tail,
             closed: false,
         });
         if let Some(handed) = secret::for_workers() {
-            self.tell(index, &Order::Learn { handed });
+            self.tell(index, &Instruction::Learn { handed });
         }
-        self.tell(index, &Order::Assign(Box::new(assignment)));
+        self.tell(index, &Instruction::Assign(Box::new(assignment)));
         Ok(())
     }
 
@@ -134,11 +134,11 @@ impl Pool {
     }
 
     /// Tells every process something. One that has died shows by its closed pipe.
-    pub fn tell_all(&mut self, order: &Order) {
+    pub fn tell_all(&mut self, order: &Instruction) {
         (0..self.processes.len()).for_each(|index| self.tell(index, order));
     }
 
-    fn tell(&mut self, index: usize, order: &Order) {
+    fn tell(&mut self, index: usize, order: &Instruction) {
         let Ok(mut line) = serde_json::to_vec(order) else {
             return;
         };
@@ -150,9 +150,9 @@ impl Pool {
     }
 
     /// Waits for something from any process, at most `limit`.
-    pub fn hear(&mut self, limit: Duration) -> Option<(usize, Heard)> {
+    pub fn hear(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
         let (index, heard) = self.heard.recv_timeout(limit).ok()?;
-        self.processes[index].closed |= matches!(heard, Heard::Closed);
+        self.processes[index].closed |= matches!(heard, PoolEvent::Closed);
         Some((index, heard))
     }
 
@@ -197,7 +197,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for WorkerPool {
     fn drop(&mut self) {
         self.kill_all();
     }
@@ -214,20 +214,20 @@ fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<Option<Ex
     }
 }
 
-fn hear(reports: impl Read, index: usize, sender: &Sender<(usize, Heard)>) {
+fn hear(reports: impl Read, index: usize, sender: &Sender<(usize, PoolEvent)>) {
     for line in BufReader::new(reports).split(b'\n').map_while(Result::ok) {
         let report = serde_json::from_slice(&line).unwrap_or_else(|error| Report::Failed {
             message: format!("sent a line that is not a report: {error}"),
         });
         if sender
-            .send((index, Heard::Report(Box::new(report))))
+            .send((index, PoolEvent::Report(Box::new(report))))
             .is_err()
         {
             return;
         }
     }
     // Nobody listens once the pool is gone.
-    let _ = sender.send((index, Heard::Closed));
+    let _ = sender.send((index, PoolEvent::Closed));
 }
 
 fn keep_tail(errors: impl Read, tail: &Mutex<VecDeque<String>>) {
@@ -267,11 +267,11 @@ mod tests {
         hear("{\"report\":\"ready\"}\nhello\n".as_bytes(), 7, &sender);
         let heard: Vec<_> = heard.try_iter().map(|(_, heard)| heard).collect();
         let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
-        assert!(matches!(&heard[0], Heard::Report(report) if is_ready(report)));
-        let Heard::Report(report) = &heard[1] else {
+        assert!(matches!(&heard[0], PoolEvent::Report(report) if is_ready(report)));
+        let PoolEvent::Report(report) = &heard[1] else {
             panic!("{heard:?}")
         };
         assert!(matches!(**report, Report::Failed { .. }));
-        assert!(matches!(heard[2], Heard::Closed));
+        assert!(matches!(heard[2], PoolEvent::Closed));
     }
 }

@@ -1,7 +1,7 @@
 //! The harness itself: operations per second on the engine that keeps nothing.
 
 use super::rate;
-use crate::meter::{ClockMeter, Lane, Stage};
+use crate::meter::{ClockMeter, Stage, WorkerCounters};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_engine::{Durability, Engine, Mode, Null, OpenSpec, ParameterValues};
@@ -24,7 +24,7 @@ pub(super) fn measure(threads: u32) -> f64 {
         |_| Ok(()),
         |(), stop| {
             let failed = |error: trueput_engine::Error| std::io::Error::other(error.to_string());
-            let (lane, stage) = (Lane::default(), Stage::measured());
+            let (lane, stage) = (WorkerCounters::default(), Stage::measured());
             let mut meter = ClockMeter::new(1, &lane, &stage);
             let mut session = database.session().map_err(failed)?;
             session.begin(Mode::Read).map_err(failed)?;

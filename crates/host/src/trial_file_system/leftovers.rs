@@ -1,9 +1,9 @@
 //! What killed runs left behind: found by the marks of trueput, shown, and removed.
 
-use super::marker::{Marker, Part};
+use super::marker::{FileSystemPart, Marker};
 use super::{loop_device, mounting, unmake};
 use crate::file_system::mounts;
-use crate::work_folder::{RunMark, WorkFolder};
+use crate::work_folder::{RunMarker, WorkFolder};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ const DEPTH: u32 = 5;
 
 /// What one run left: its folder in a work folder, or a control group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOver {
+pub struct Leftover {
     /// The run's folder in its work folder, or the control group.
     pub path: PathBuf,
     /// The process that made it, which is gone.
     pub pid: u32,
     /// What is there, in the order in which it is undone.
-    pub items: Vec<(What, PathBuf)>,
+    pub items: Vec<(LeftoverKind, PathBuf)>,
 }
 
 /// A kind of thing that a run leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum LeftoverKind {
     /// A mounted file system.
     Mount,
     /// An attached loop device.
@@ -41,7 +41,7 @@ pub enum What {
     ControlGroup,
 }
 
-impl What {
+impl LeftoverKind {
     /// The kind's name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -61,7 +61,7 @@ impl What {
 /// Nothing is found by its name alone: a run's folder has its mark, and so has each trial's folder
 /// in which something was made.
 #[must_use]
-pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<LeftOver> {
+pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<Leftover> {
     let mut folders: BTreeSet<PathBuf> = work.iter().filter_map(|path| real(path)).collect();
     for results in results {
         folders.extend(work_folders(results));
@@ -73,7 +73,7 @@ pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<LeftOver> {
 /// file system of theirs is mounted or an image attached, and control groups, which are told by
 /// their name and process.
 #[must_use]
-pub fn find_everywhere(results: &Path) -> Vec<LeftOver> {
+pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
     let mut folders: BTreeSet<PathBuf> = work_folders(results).into_iter().collect();
     let points = mounts().into_iter().map(|mount| mount.mount_point.into());
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
@@ -92,7 +92,7 @@ pub fn find_everywhere(results: &Path) -> Vec<LeftOver> {
     found
 }
 
-fn in_work_folders(folders: &BTreeSet<PathBuf>) -> Vec<LeftOver> {
+fn in_work_folders(folders: &BTreeSet<PathBuf>) -> Vec<Leftover> {
     let mut found = Vec::new();
     for folder in folders.iter().filter_map(|folder| WorkFolder::at(folder)) {
         let runs = fs::read_dir(folder.path()).into_iter().flatten().flatten();
@@ -120,8 +120,8 @@ fn work_folders(results: &Path) -> Vec<PathBuf> {
 }
 
 /// A run's folder whose run is gone.
-fn left_run(path: &Path) -> Option<LeftOver> {
-    let mark = RunMark::read(path)?;
+fn left_run(path: &Path) -> Option<Leftover> {
+    let mark = RunMarker::read(path)?;
     if mark.is_at_work(path) {
         return None;
     }
@@ -134,34 +134,38 @@ fn left_run(path: &Path) -> Option<LeftOver> {
             items.extend(left_part(&marker, part));
         }
     }
-    items.push((What::Folder, path.to_owned()));
-    Some(LeftOver {
+    items.push((LeftoverKind::Folder, path.to_owned()));
+    Some(Leftover {
         path: path.to_owned(),
         pid: mark.pid,
         items,
     })
 }
 
-fn left_part(marker: &Marker, part: &Part) -> Vec<(What, PathBuf)> {
+fn left_part(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, PathBuf)> {
     let mut items = Vec::new();
     let at = marker.mount_point(part);
     if mounting::source_at(&at).is_some() {
-        items.push((What::Mount, at));
+        items.push((LeftoverKind::Mount, at));
     }
     for image in [part.image(marker.folder()), part.journal(marker.folder())] {
         let devices = loop_device::of_image(&image);
-        items.extend(devices.into_iter().map(|device| (What::LoopDevice, device)));
+        items.extend(
+            devices
+                .into_iter()
+                .map(|device| (LeftoverKind::LoopDevice, device)),
+        );
         if image.exists() {
-            items.push((What::Image, image));
+            items.push((LeftoverKind::Image, image));
         }
     }
     let elsewhere = part.elsewhere.clone().filter(|folder| folder.exists());
-    items.extend(elsewhere.map(|folder| (What::Folder, folder)));
+    items.extend(elsewhere.map(|folder| (LeftoverKind::Folder, folder)));
     items
 }
 
 /// Control groups below `folder` that are named `trueput-PID-N` after a process that is gone.
-fn control_groups(folder: &Path, depth: u32) -> Vec<LeftOver> {
+fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
     if depth == 0 {
         return Vec::new();
     }
@@ -172,8 +176,8 @@ fn control_groups(folder: &Path, depth: u32) -> Vec<LeftOver> {
         found.extend(control_groups(&path, depth - 1));
         let pid = path.file_name().and_then(|name| group_of(name.to_str()?));
         if let Some(pid) = pid.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            found.push(LeftOver {
-                items: vec![(What::ControlGroup, path.clone())],
+            found.push(Leftover {
+                items: vec![(LeftoverKind::ControlGroup, path.clone())],
                 path,
                 pid,
             });
@@ -192,17 +196,17 @@ fn group_of(name: &str) -> Option<u32> {
 ///
 /// # Errors
 /// One sentence for each thing that cannot be removed; the rest is removed.
-pub fn clean(left: &LeftOver) -> Result<(), Vec<String>> {
+pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     if left
         .items
         .iter()
-        .any(|(what, _)| *what == What::ControlGroup)
+        .any(|(what, _)| *what == LeftoverKind::ControlGroup)
     {
         let removed = fs::remove_dir(&left.path);
         return removed
             .map_err(|error| vec![format!("cannot remove {}: {error}", left.path.display())]);
     }
-    let Some(mark) = RunMark::read(&left.path) else {
+    let Some(mark) = RunMarker::read(&left.path) else {
         return Ok(());
     };
     let _lock = mark.take(&left.path).map_err(|why| vec![why])?;

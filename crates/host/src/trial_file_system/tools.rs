@@ -8,7 +8,7 @@ use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::suggest::did_you_mean;
 
 /// What is known of a kind.
-struct Known {
+struct FileSystemTool {
     name: &'static str,
     /// The Debian package that has its mkfs.
     package: &'static str,
@@ -23,7 +23,7 @@ const EXT: &[&str] = &[
     "-E",
     "nodiscard,lazy_itable_init=0,lazy_journal_init=0",
 ];
-const KNOWN: [Known; 9] = [
+const TOOLS: [FileSystemTool; 9] = [
     known("ext2", "e2fsprogs", EXT),
     known("ext3", "e2fsprogs", EXT),
     known("ext4", "e2fsprogs", EXT),
@@ -39,8 +39,8 @@ const fn known(
     name: &'static str,
     package: &'static str,
     options: &'static [&'static str],
-) -> Known {
-    Known {
+) -> FileSystemTool {
+    FileSystemTool {
         name,
         package,
         options,
@@ -49,9 +49,9 @@ const fn known(
 
 /// Why a trial cannot have its file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lacking {
+pub enum Unavailable {
     /// There is no such thing: the plan is wrong.
-    Wrong(String),
+    Invalid(String),
     /// This machine, or this user, has it not: other trials can run.
     Missing(String),
     /// This user may not mount it: other trials can run.
@@ -68,12 +68,12 @@ pub fn why_unavailable(wanted: &[FileSystem]) -> String {
     summed_up(lacking.map(|(one, lacking)| (name(one), lacking)))
 }
 
-fn summed_up(lacking: impl Iterator<Item = (String, Lacking)>) -> String {
+fn summed_up(lacking: impl Iterator<Item = (String, Unavailable)>) -> String {
     let (mut need_root, mut others) = (Vec::new(), Vec::new());
     for (name, lacking) in lacking {
         let (known, said) = match lacking {
-            Lacking::NeedsRoot(_) => (&mut need_root, name),
-            Lacking::Wrong(why) | Lacking::Missing(why) => (&mut others, why),
+            Unavailable::NeedsRoot(_) => (&mut need_root, name),
+            Unavailable::Invalid(why) | Unavailable::Missing(why) => (&mut others, why),
         };
         if !known.contains(&said) {
             known.push(said);
@@ -100,19 +100,19 @@ fn name(file_system: &FileSystem) -> String {
 /// Whether this machine and this user can have that file system.
 ///
 /// # Errors
-/// [`Lacking`], one sentence.
-pub fn check(wanted: &FileSystem) -> Result<(), Lacking> {
+/// [`Unavailable`], one sentence.
+pub fn check(wanted: &FileSystem) -> Result<(), Unavailable> {
     let may_mount = || {
         let why = format!(
             "{wanted} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it \
              yourself and use folder:/its/path"
         );
-        may_mount().then_some(()).ok_or(Lacking::NeedsRoot(why))
+        may_mount().then_some(()).ok_or(Unavailable::NeedsRoot(why))
     };
     match &wanted.kind {
         FileSystemKind::Here => Ok(()),
         FileSystemKind::Folder(folder) if folder.is_dir() => Ok(()),
-        FileSystemKind::Folder(folder) => Err(Lacking::Wrong(format!(
+        FileSystemKind::Folder(folder) => Err(Unavailable::Invalid(format!(
             "{} is not a directory: create it, or name another",
             folder.display()
         ))),
@@ -123,7 +123,7 @@ pub fn check(wanted: &FileSystem) -> Result<(), Lacking> {
             may_mount()?;
             match Path::new(CONTROL).exists() {
                 true => Ok(()),
-                false => Err(Lacking::Missing(format!(
+                false => Err(Unavailable::Missing(format!(
                     "{wanted} needs a loop device, but {CONTROL} is missing: load the kernel \
                      module 'loop', or give the container its devices"
                 ))),
@@ -132,21 +132,21 @@ pub fn check(wanted: &FileSystem) -> Result<(), Lacking> {
     }
 }
 
-fn check_kind(kind: &str) -> Result<(), Lacking> {
-    let known = KNOWN.iter().find(|known| known.name == kind);
+fn check_kind(kind: &str) -> Result<(), Unavailable> {
+    let known = TOOLS.iter().find(|known| known.name == kind);
     let mkfs = mkfs_program(kind);
     match (known, mkfs.is_some(), kernel_has(kind)) {
         (_, true, true) => Ok(()),
         (None, false, false) => {
-            let names = KNOWN.map(|known| known.name);
+            let names = TOOLS.map(|known| known.name);
             let hint = did_you_mean(kind, names);
-            Err(Lacking::Wrong(format!(
+            Err(Unavailable::Invalid(format!(
                 "unknown file system '{kind}'{hint}: neither the kernel nor mkfs.{kind} supports \
                  it; known: here, folder:/mnt/x, tmpfs, {}",
                 names.join(", ")
             )))
         }
-        (_, _, false) => Err(Lacking::Missing(format!(
+        (_, _, false) => Err(Unavailable::Missing(format!(
             "{kind} is skipped: this kernel has no driver for it"
         ))),
         (known, false, true) => {
@@ -154,17 +154,17 @@ fn check_kind(kind: &str) -> Result<(), Lacking> {
                 || "install its package".to_owned(),
                 |known| format!("install {}", known.package),
             );
-            Err(Lacking::Missing(format!(
+            Err(Unavailable::Missing(format!(
                 "{kind} is skipped: mkfs.{kind} is not installed; {install}"
             )))
         }
     }
 }
 
-fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), Lacking> {
+fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), Unavailable> {
     if wanted.external_journal && !["ext3", "ext4", "xfs"].contains(&kind) {
         let why = format!("{kind} does not support an external journal; ext3, ext4 and xfs do");
-        return Err(Lacking::Wrong(why));
+        return Err(Unavailable::Invalid(why));
     }
     Ok(())
 }
@@ -205,7 +205,7 @@ pub(super) fn make(
     journal: Option<&Path>,
 ) -> Result<String, String> {
     let program = mkfs_program(kind).ok_or_else(|| format!("mkfs.{kind} is not installed"))?;
-    let known = KNOWN.iter().find(|known| known.name == kind);
+    let known = TOOLS.iter().find(|known| known.name == kind);
     let mut words: Vec<String> = known
         .map_or(&[][..], |known| known.options)
         .iter()
@@ -270,31 +270,31 @@ mod tests {
 
     #[test]
     fn file_systems_that_need_root_are_named_together() {
-        let root = |name: &str| (name.to_owned(), Lacking::NeedsRoot("long".to_owned()));
-        let told = |lacking: &[(String, Lacking)]| summed_up(lacking.iter().cloned());
+        let root = |name: &str| (name.to_owned(), Unavailable::NeedsRoot("long".to_owned()));
+        let told = |lacking: &[(String, Unavailable)]| summed_up(lacking.iter().cloned());
         assert_eq!(told(&[root("ext4")]), "ext4 needs root");
         let twice = [root("ext4"), root("jfs"), root("ext4")];
         assert_eq!(told(&twice), "ext4 and jfs need root");
-        let why = Lacking::Missing("jfs is skipped: no driver".to_owned());
+        let why = Unavailable::Missing("jfs is skipped: no driver".to_owned());
         let both = [("jfs".to_owned(), why), root("ext4")];
         assert_eq!(told(&both), "ext4 needs root; jfs is skipped: no driver");
         assert_eq!(told(&[]), "");
     }
 
-    fn of(text: &str) -> Result<(), Lacking> {
+    fn of(text: &str) -> Result<(), Unavailable> {
         check(&text.parse().unwrap())
     }
 
     #[test]
     fn a_misspelled_kind_is_wrong_and_a_known_one_without_a_driver_is_missing() {
         match of("ext5") {
-            Err(Lacking::Wrong(why)) => assert!(why.contains("did you mean 'ext"), "{why}"),
+            Err(Unavailable::Invalid(why)) => assert!(why.contains("did you mean 'ext"), "{why}"),
             other => assert!(other.is_err(), "ext5 is no file system"),
         }
         // Whichever kernel this runs on: a known kind is never a mistake of the plan's.
-        for known in KNOWN {
+        for known in TOOLS {
             assert!(
-                !matches!(of(known.name), Err(Lacking::Wrong(_))),
+                !matches!(of(known.name), Err(Unavailable::Invalid(_))),
                 "{}",
                 known.name
             );
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(of("folder:/"), Ok(()));
         assert!(matches!(
             of("folder:/nowhere/at/all"),
-            Err(Lacking::Wrong(_))
+            Err(Unavailable::Invalid(_))
         ));
     }
 

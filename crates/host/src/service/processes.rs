@@ -2,7 +2,7 @@
 //! nobody any more, and may hold its folder open.
 
 use crate::process;
-use crate::tree::members;
+use crate::process_tree::members;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
@@ -21,18 +21,18 @@ const DYING: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A process by its number and when it began, since numbers are given again.
-type Member = (u32, u64);
+type ProcessIdentity = (u32, u64);
 
 /// The processes that descend from a server, looked up anew twice a second.
-pub(super) struct Family {
-    root: Member,
-    known: Arc<Mutex<HashSet<Member>>>,
+pub(super) struct ServerProcesses {
+    root: ProcessIdentity,
+    known: Arc<Mutex<HashSet<ProcessIdentity>>>,
     /// Dropped to end the thread.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Family {
+impl ServerProcesses {
     /// Begins to remember. Without a thread to be had, only what there is now is known.
     pub fn of(root: u32) -> Self {
         // One that has not been waited for keeps its number, and is told of when it has ended, too.
@@ -76,7 +76,7 @@ impl Family {
     }
 }
 
-impl Drop for Family {
+impl Drop for ServerProcesses {
     fn drop(&mut self) {
         self.end = None;
         if let Some(thread) = self.thread.take() {
@@ -87,7 +87,7 @@ impl Drop for Family {
 }
 
 /// Adds who descends from `root`, unless its number is another process's by now, and from those that are known, and forgets those that have ended.
-fn look(root: Member, known: &Mutex<HashSet<Member>>) {
+fn look(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>) {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     known.retain(|&(pid, began)| process::lives(pid) && process::began(pid) == Some(began));
     let mut all = match process::began(root.0) == Some(root.1) {
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_is_remembered_and_killed() {
         let mut child = parent();
-        let family = Family::of(child.id());
+        let family = ServerProcesses::of(child.id());
         let left = members(child.id())[1];
         child.kill().unwrap();
         child.wait().unwrap();

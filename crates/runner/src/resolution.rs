@@ -12,14 +12,14 @@ use trueput_workloads::{Job, Subject};
 static STORAGE: Storage = Storage;
 
 /// An engine under test.
-pub(crate) enum Contestant {
+pub(crate) enum SelectedEngine {
     /// As the program offers it.
     Offered(&'static dyn Engine),
     /// As a library that was named has it.
     Loaded(Box<dyn Engine>),
 }
 
-impl std::ops::Deref for Contestant {
+impl std::ops::Deref for SelectedEngine {
     type Target = dyn Engine;
 
     fn deref(&self) -> &Self::Target {
@@ -31,9 +31,9 @@ impl std::ops::Deref for Contestant {
 }
 
 /// What a trial's specification means.
-pub(crate) struct Bound {
+pub(crate) struct ResolvedTrial {
     /// The engine, as the library that the trial names has it, where it names one.
-    pub engine: Contestant,
+    pub engine: SelectedEngine,
     /// How it keeps the trial's level.
     pub promise: Promise,
     /// Its knobs, every one.
@@ -44,7 +44,7 @@ pub(crate) struct Bound {
     pub native: Option<Box<dyn Native>>,
 }
 
-impl Bound {
+impl ResolvedTrial {
     /// The room on disk that the trial needs.
     pub fn disk_space(&self, spec: &TrialSpec, factor: f64) -> DiskSpace {
         DiskSpace::of_job(&*self.job, &*self.engine, spec.workers, factor)
@@ -63,7 +63,10 @@ impl Bound {
 ///
 /// # Errors
 /// One sentence: what was given and what would be right.
-pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, String> {
+pub(crate) fn resolve_trial(
+    registry: &Registry,
+    spec: &TrialSpec,
+) -> Result<ResolvedTrial, String> {
     trueput_record::trial::check_id(&spec.id)?;
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
@@ -72,9 +75,9 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     };
     let name = offered.info().name;
     let engine = match &spec.build {
-        None => Contestant::Offered(offered),
+        None => SelectedEngine::Offered(offered),
         Some(library) => {
-            Contestant::Loaded(offered.at(library).map_err(|error| in_words(name, error))?)
+            SelectedEngine::Loaded(offered.at(library).map_err(|error| in_words(name, error))?)
         }
     };
     if engine.promise(spec.durability).is_none() {
@@ -111,7 +114,7 @@ pub(crate) fn bind(registry: &Registry, spec: &TrialSpec) -> Result<Bound, Strin
     check_workers(&*engine, spec)?;
     check_fit(&*job, &*engine, &knobs).map_err(|why| format!("{}: {why}", spec.workload))?;
     check_job(&*job, &*engine, spec)?;
-    Ok(Bound {
+    Ok(ResolvedTrial {
         engine,
         promise,
         knobs,

@@ -27,7 +27,7 @@ const FOLDER: &str = ".ceilings";
 
 /// Where and for what ceilings are measured.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct MeasurementSite<'a> {
     /// Where the database will lie; blocks are measured there.
     pub data: &'a Path,
     /// Where its log will lie; flushes are measured there.
@@ -46,16 +46,16 @@ pub(crate) struct Site<'a> {
 ///
 /// # Errors
 /// What the operating system says, where no file can be made there at all.
-pub(crate) fn measure(site: &Site<'_>) -> std::io::Result<Ceilings> {
+pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<Ceilings> {
     let began = Instant::now();
     let threads = site.committers.clamp(1, MOST_THREADS);
     let record_bytes = usize::try_from(site.commit_bytes.clamp(1, 1 << 20)).unwrap_or(1);
     let (mut flush, mut blocks) = (None, None);
     if site.stores {
-        let scratch = Scratch::make(site.log)?;
+        let scratch = ScratchFolder::make(site.log)?;
         flush = flush::measure(&scratch.0, threads, record_bytes).ok();
         drop(scratch);
-        let scratch = Scratch::make(site.data)?;
+        let scratch = ScratchFolder::make(site.data)?;
         blocks = blocks::measure(&scratch.0, threads).ok();
     }
     let ceilings = Ceilings {
@@ -74,9 +74,9 @@ pub(crate) fn measure(site: &Site<'_>) -> std::io::Result<Ceilings> {
 }
 
 /// A folder that goes when it is dropped.
-struct Scratch(PathBuf);
+struct ScratchFolder(PathBuf);
 
-impl Scratch {
+impl ScratchFolder {
     fn make(directory: &Path) -> std::io::Result<Self> {
         let path = directory.join(FOLDER);
         // What a killed run left of an earlier measurement.
@@ -88,7 +88,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         // A folder that stays is met and removed by the next measurement or with the trial's own.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -136,8 +136,8 @@ fn rate<T: Send>(
 mod tests {
     use super::*;
 
-    fn site(folder: &Path) -> Site<'_> {
-        Site {
+    fn site(folder: &Path) -> MeasurementSite<'_> {
+        MeasurementSite {
             data: folder,
             log: folder,
             stores: true,
@@ -173,7 +173,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let refused = Path::new("/proc/self");
         assert!(measure(&site(refused)).is_err());
-        let log = Site {
+        let log = MeasurementSite {
             log: refused,
             ..site(folder.path())
         };
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_stores_nothing_is_measured_without_files() {
-        let nothing = Site {
+        let nothing = MeasurementSite {
             stores: false,
             memory_bytes: Some(16 << 20),
             ..site(Path::new("/proc/self"))

@@ -1,15 +1,15 @@
 //! Puts a trial's measurement together from what its workers handed back.
 
-use crate::execution::Ran;
-use crate::protocol::{Done, Execution, LoadDone, Share};
-use crate::sampler::{Sample, Served};
+use crate::execution::ExecutionResult;
+use crate::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
+use crate::sampler::{Sample, ServerUsage};
 use crate::timeline;
 use hdrhistogram::Histogram;
 use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use trueput_host::placement;
-use trueput_host::process::{Cpu, Faults, Memory, Switches};
+use trueput_host::process::{ContextSwitches, CpuTime, MemoryUsage, PageFaults};
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
 use trueput_record::measurement::{
@@ -21,7 +21,7 @@ use trueput_record::{Conditions, histogram};
 use trueput_workloads::{Job, Volume};
 
 /// Histograms by name: service times by kind of operation, then response times by kind of unit.
-pub(crate) type Named = Vec<(String, Histogram<u64>)>;
+pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 
 /// Sums up what the workers did. Results and the database's size are still to be filled in.
 ///
@@ -30,8 +30,8 @@ pub(crate) type Named = Vec<(String, Histogram<u64>)>;
 pub(crate) fn measurement(
     job: &dyn Job,
     conditions: &Conditions,
-    ran: &Ran,
-) -> Result<(Measurement, Named), String> {
+    ran: &ExecutionResult,
+) -> Result<(Measurement, NamedHistograms), String> {
     let kinds = job.kinds();
     let encoded = ran.executions.iter().map(|part| part.histograms.as_slice());
     let histograms = merge(kinds.len(), encoded)?;
@@ -40,7 +40,7 @@ pub(crate) fn measurement(
             .iter()
             .flat_map(|execution| &execution.workers),
     );
-    let finals: Vec<Done> = ran
+    let finals: Vec<OperationCounts> = ran
         .executions
         .iter()
         .map(|part| done(kinds.len(), part))
@@ -83,14 +83,14 @@ pub(crate) fn measurement(
         ..Measurement::default()
     };
     let services = kinds.iter().map(|kind| (*kind).to_owned());
-    let mut named: Named = services.zip(histograms).collect();
+    let mut named: NamedHistograms = services.zip(histograms).collect();
     named.extend(responses);
     Ok((measurement, named))
 }
 
 /// What the engine's cache was asked: where each process tells what all of them asked, by the first
 /// that tells; where each tells its own, together.
-fn cache(executions: &[Execution]) -> Option<CacheUse> {
+fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
     let told = || executions.iter().filter_map(|part| part.cache);
     match told().find(|share| share.is_shared) {
         Some(share) => Some(share.used),
@@ -135,7 +135,7 @@ fn user_bytes(volumes: &[Volume], counts: &[u64]) -> Option<(u64, u64)> {
 }
 
 /// Where all processes ran, and where their memory lay at the end.
-fn placed(ran: &Ran) -> Placement {
+fn placed(ran: &ExecutionResult) -> Placement {
     placement::together(ran.executions.iter().map(|part| &part.placement))
 }
 
@@ -143,8 +143,8 @@ fn placed(ran: &Ran) -> Placement {
 fn open_loop(
     job: &dyn Job,
     conditions: &Conditions,
-    ran: &Ran,
-) -> Result<Option<(OpenLoop, Named)>, String> {
+    ran: &ExecutionResult,
+) -> Result<Option<(OpenLoop, NamedHistograms)>, String> {
     let paced: Vec<_> = ran
         .executions
         .iter()
@@ -181,7 +181,7 @@ fn open_loop(
 
 /// What a process loaded and what that used, of its engine's server too where there is one.
 pub(crate) fn load(
-    done: &LoadDone,
+    done: &LoadResult,
     server: Option<ResourceUsage>,
     database: DatabaseSize,
 ) -> LoadReport {
@@ -240,12 +240,12 @@ pub(crate) fn database_size_within(
     Ok(Some(size))
 }
 
-fn workers(ran: &Ran) -> impl Iterator<Item = (u32, &Share)> {
+fn workers(ran: &ExecutionResult) -> impl Iterator<Item = (u32, &WorkerResult)> {
     let processes = ran.executions.iter().zip(&ran.pids);
     processes.flat_map(|(execution, pid)| execution.workers.iter().map(|share| (*pid, share)))
 }
 
-fn report(pid: u32, share: &Share) -> WorkerReport {
+fn report(pid: u32, share: &WorkerResult) -> WorkerReport {
     WorkerReport {
         index: share.index,
         pid,
@@ -257,7 +257,7 @@ fn report(pid: u32, share: &Share) -> WorkerReport {
 }
 
 /// From the first start to the last end, seconds.
-fn elapsed_s<'a>(shares: impl Iterator<Item = &'a Share> + Clone) -> f64 {
+fn elapsed_s<'a>(shares: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64 {
     let first = shares
         .clone()
         .map(|share| share.start_ns)
@@ -268,12 +268,12 @@ fn elapsed_s<'a>(shares: impl Iterator<Item = &'a Share> + Clone) -> f64 {
 }
 
 /// What the workers of a process have done in all.
-fn done(kinds: usize, execution: &Execution) -> Done {
-    let sum = |of: fn(&Share) -> &Vec<u64>| {
+fn done(kinds: usize, execution: &ProcessResult) -> OperationCounts {
+    let sum = |of: fn(&WorkerResult) -> &Vec<u64>| {
         let shares = execution.workers.iter().map(of);
         timeline::sum(kinds, shares.map(Vec::as_slice))
     };
-    Done {
+    OperationCounts {
         counts: sum(|share| &share.counts),
         times_ns: sum(|share| &share.times_ns),
         units: 0,
@@ -296,27 +296,27 @@ fn merge<'a>(
 }
 
 /// What all processes used between release and end, and their memory at the end.
-fn total(executions: &[Execution], server: Option<&Served>) -> Sample {
+fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
     let mut total = Sample::default();
     let workers = executions.iter().map(|one| (&one.usage, &one.memory));
     let server = server.map(|served| (&served.usage, &served.memory));
     for (usage, memory) in workers.chain(server) {
-        total.cpu = Cpu {
+        total.cpu = CpuTime {
             user_s: total.cpu.user_s + usage.user_cpu_s,
             system_s: total.cpu.system_s + usage.system_cpu_s,
         };
         total.io = total.io.plus(&usage.io);
-        total.switches = Switches {
+        total.switches = ContextSwitches {
             voluntary: total.switches.voluntary + usage.voluntary_context_switches,
             involuntary: total.switches.involuntary + usage.involuntary_context_switches,
-            ..Switches::default()
+            ..ContextSwitches::default()
         };
-        total.faults = Faults {
+        total.faults = PageFaults {
             minor: total.faults.minor + usage.minor_page_faults,
             major: total.faults.major + usage.major_page_faults,
         };
         let sum = total.moment.memory;
-        total.moment.memory = Memory {
+        total.moment.memory = MemoryUsage {
             pss_bytes: sum.pss_bytes + memory.pss_bytes,
             rss_bytes: sum.rss_bytes + memory.rss_bytes,
             max_rss_bytes: sum.max_rss_bytes + memory.max_rss_bytes,
@@ -325,7 +325,7 @@ fn total(executions: &[Execution], server: Option<&Served>) -> Sample {
     total
 }
 
-fn resources(ran: &Ran, total: &Sample) -> Resources {
+fn resources(ran: &ExecutionResult, total: &Sample) -> Resources {
     let moments = || {
         ran.samples
             .iter()
@@ -335,7 +335,7 @@ fn resources(ran: &Ran, total: &Sample) -> Resources {
     let workers = ran.executions.iter().map(|execution| execution.usage);
     let server = ran.server.map(|served| served.usage);
     let usages: Vec<_> = workers.chain(server).collect();
-    let peak = Memory {
+    let peak = MemoryUsage {
         pss_bytes: moments()
             .map(|memory| memory.pss_bytes)
             .max()
@@ -350,7 +350,7 @@ fn resources(ran: &Ran, total: &Sample) -> Resources {
 }
 
 /// What processes used together, with the highest memory that was seen of them.
-fn used(usages: &[ResourceUsage], peak: Memory) -> Resources {
+fn used(usages: &[ResourceUsage], peak: MemoryUsage) -> Resources {
     let seconds = |of: fn(&ResourceUsage) -> f64| usages.iter().map(of).sum();
     let count = |of: fn(&ResourceUsage) -> u64| usages.iter().map(of).sum();
     Resources {
@@ -376,12 +376,12 @@ fn used(usages: &[ResourceUsage], peak: Memory) -> Resources {
 mod tests {
     use super::*;
 
-    fn share(index: u32, start_ns: u64, end_ns: u64) -> Share {
-        Share {
+    fn share(index: u32, start_ns: u64, end_ns: u64) -> WorkerResult {
+        WorkerResult {
             index,
             start_ns,
             end_ns,
-            ..Share::default()
+            ..WorkerResult::default()
         }
     }
 

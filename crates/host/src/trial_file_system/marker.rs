@@ -18,14 +18,14 @@ const MAGIC: &str =
 /// Which of a trial's file systems one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Role {
+pub(super) enum FileSystemRole {
     /// The database's.
     Data,
     /// The engine's log's.
     Log,
 }
 
-impl Role {
+impl FileSystemRole {
     fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -43,14 +43,14 @@ pub(super) struct Marker {
     /// The process of the run.
     pub pid: u32,
     /// In the order in which they are mounted.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FileSystemPart>,
 }
 
 /// One file system of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct FileSystemPart {
     /// What it is for.
-    pub role: Role,
+    pub role: FileSystemRole,
     /// Where it comes from: `ext4`, `tmpfs`; empty for a folder of the user's.
     pub kind: String,
     /// A folder that was made in a folder of the user's, with a mark of its own above it.
@@ -59,9 +59,9 @@ pub(super) struct Part {
     pub report: MountedFileSystem,
 }
 
-impl Part {
+impl FileSystemPart {
     /// A part of which nothing is made yet.
-    pub fn new(role: Role, kind: &FileSystemKind) -> Self {
+    pub fn new(role: FileSystemRole, kind: &FileSystemKind) -> Self {
         Self {
             role,
             kind: match kind {
@@ -87,7 +87,7 @@ impl Part {
 
 impl Marker {
     /// A mark for a folder with these parts, not written yet.
-    pub fn new(folder: &Path, parts: Vec<Part>) -> Self {
+    pub fn new(folder: &Path, parts: Vec<FileSystemPart>) -> Self {
         Self {
             magic: MAGIC.to_owned(),
             folder: folder.to_owned(),
@@ -131,7 +131,10 @@ impl Marker {
 
     /// Where the database is: on the file system that was made for it, or beside the mark.
     pub fn database(&self) -> PathBuf {
-        let data = self.parts.iter().find(|part| part.role == Role::Data);
+        let data = self
+            .parts
+            .iter()
+            .find(|part| part.role == FileSystemRole::Data);
         match data {
             Some(part) => match &part.elsewhere {
                 Some(folder) => folder.clone(),
@@ -142,10 +145,10 @@ impl Marker {
     }
 
     /// Where a part is mounted. An engine finds a log of its own in its folder's subfolder `log`.
-    pub fn mount_point(&self, part: &Part) -> PathBuf {
+    pub fn mount_point(&self, part: &FileSystemPart) -> PathBuf {
         match part.role {
-            Role::Data => self.folder.join("mnt"),
-            Role::Log => self.database().join("log"),
+            FileSystemRole::Data => self.folder.join("mnt"),
+            FileSystemRole::Log => self.database().join("log"),
         }
     }
 
@@ -170,9 +173,12 @@ impl Marker {
 mod tests {
     use super::*;
 
-    fn parts() -> Vec<Part> {
+    fn parts() -> Vec<FileSystemPart> {
         let kind = FileSystemKind::Made("ext4".to_owned());
-        vec![Part::new(Role::Data, &kind), Part::new(Role::Log, &kind)]
+        vec![
+            FileSystemPart::new(FileSystemRole::Data, &kind),
+            FileSystemPart::new(FileSystemRole::Log, &kind),
+        ]
     }
 
     #[test]

@@ -14,14 +14,14 @@ const BEGINNING: usize = 128;
 
 /// How often was looked, and what was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Looks {
+pub struct IoWaitSamples {
     /// How often.
     pub all: u64,
     /// How often at least one thread waited for I/O.
     pub waiting: u64,
 }
 
-impl Looks {
+impl IoWaitSamples {
     /// The looks since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -42,13 +42,13 @@ impl Looks {
 /// thread waits for may come within some tens of microseconds, and then it waits no longer: so the
 /// states are read at once, and the threads are listed afterwards, for the next look.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct IoWaitSampler {
     threads: BTreeMap<PathBuf, File>,
     /// What was found so far.
-    pub looks: Looks,
+    pub looks: IoWaitSamples,
 }
 
-impl Watch {
+impl IoWaitSampler {
     /// Looks at the known threads once, then learns which threads the processes have.
     pub fn look(&mut self, pids: impl Iterator<Item = u32>) {
         if self.threads.is_empty() {
@@ -145,7 +145,7 @@ mod tests {
             .arg("60")
             .spawn()
             .unwrap();
-        let mut watch = Watch::default();
+        let mut watch = IoWaitSampler::default();
         assert_eq!(watch.looks.share(), None);
         std::thread::sleep(std::time::Duration::from_millis(50));
         for _ in 0..4 {
@@ -165,7 +165,7 @@ mod tests {
         }
         let file = std::fs::File::create(folder.path().join("file")).unwrap();
         let stop = std::sync::atomic::AtomicBool::new(false);
-        let mut watch = Watch::default();
+        let mut watch = IoWaitSampler::default();
         std::thread::scope(|scope| {
             use std::sync::atomic::Ordering::Relaxed;
             scope.spawn(|| {

@@ -13,21 +13,21 @@
 //!
 //! Only a device whose image was made here is ever formatted; no plan can name a device.
 
-mod kinds;
-mod left_over;
+mod leftovers;
 mod loop_device;
 mod marker;
 mod mounting;
 mod system;
+mod tools;
 
-pub use kinds::why_unavailable;
-pub use kinds::{Lacking, check};
-pub use left_over::{LeftOver, What, clean, find, find_everywhere};
+pub use leftovers::{Leftover, LeftoverKind, clean, find, find_everywhere};
+pub use tools::why_unavailable;
+pub use tools::{Unavailable, check};
 
 use super::file_system::{file_system, free_bytes};
 use crate::work_folder::WorkFolder;
 use loop_device::LoopDevice;
-use marker::{Marker, Part, Role};
+use marker::{FileSystemPart, FileSystemRole, Marker};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
@@ -79,7 +79,7 @@ pub fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
 
 /// A trial's file systems, mounted.
 #[derive(Debug)]
-pub struct Ground {
+pub struct TrialFileSystems {
     /// Where the database is.
     pub database: PathBuf,
     /// The database's file system; `None` where that is the work folder's.
@@ -93,17 +93,21 @@ pub struct Ground {
 /// # Errors
 /// One sentence; the kernel's own for an option that it does not know. What was made until then is
 /// undone by [`unmake`].
-pub fn make(folder: &Path, conditions: &Conditions, needed_bytes: u64) -> Result<Ground, String> {
+pub fn make(
+    folder: &Path,
+    conditions: &Conditions,
+    needed_bytes: u64,
+) -> Result<TrialFileSystems, String> {
     let wanted = [
-        (Role::Data, &conditions.file_system),
-        (Role::Log, &conditions.log_file_system),
+        (FileSystemRole::Data, &conditions.file_system),
+        (FileSystemRole::Log, &conditions.log_file_system),
     ];
     let wanted: Vec<_> = wanted
         .into_iter()
         .filter_map(|(role, wanted)| Some((role, wanted.as_ref()?)))
         .collect();
     if wanted.is_empty() {
-        return Ok(Ground {
+        return Ok(TrialFileSystems {
             database: folder.to_owned(),
             data: None,
             log: None,
@@ -111,7 +115,9 @@ pub fn make(folder: &Path, conditions: &Conditions, needed_bytes: u64) -> Result
     }
     for (_, wanted) in &wanted {
         check(wanted).map_err(|lacking| match lacking {
-            Lacking::Wrong(why) | Lacking::Missing(why) | Lacking::NeedsRoot(why) => why,
+            Unavailable::Invalid(why) | Unavailable::Missing(why) | Unavailable::NeedsRoot(why) => {
+                why
+            }
         })?;
     }
     let parts = wanted
@@ -132,10 +138,10 @@ pub fn make(folder: &Path, conditions: &Conditions, needed_bytes: u64) -> Result
 }
 
 /// What an earlier trial of the same load left mounted in its folder.
-pub fn found(folder: &Path) -> Ground {
+pub fn found(folder: &Path) -> TrialFileSystems {
     match Marker::read(folder) {
         Some(marker) => ground(&marker),
-        None => Ground {
+        None => TrialFileSystems {
             database: folder.to_owned(),
             data: None,
             log: None,
@@ -143,19 +149,19 @@ pub fn found(folder: &Path) -> Ground {
     }
 }
 
-fn ground(marker: &Marker) -> Ground {
+fn ground(marker: &Marker) -> TrialFileSystems {
     let report = |role| {
         let part = marker.parts.iter().find(|part| part.role == role);
         part.map(|part| part.report.clone())
     };
-    Ground {
+    TrialFileSystems {
         database: marker.database(),
-        data: report(Role::Data),
-        log: report(Role::Log),
+        data: report(FileSystemRole::Data),
+        log: report(FileSystemRole::Log),
     }
 }
 
-fn place_of(marker: &Marker, part: &Part) -> PathBuf {
+fn place_of(marker: &Marker, part: &FileSystemPart) -> PathBuf {
     match &part.elsewhere {
         Some(folder) => folder.clone(),
         None => marker.mount_point(part),
@@ -163,8 +169,12 @@ fn place_of(marker: &Marker, part: &Part) -> PathBuf {
 }
 
 /// A part as the marker has it before it is made. The folder in a user's is named after ours.
-fn part(folder: &Path, role: Role, wanted: &FileSystem) -> Result<Part, String> {
-    let mut part = Part::new(role, &wanted.kind);
+fn part(
+    folder: &Path,
+    role: FileSystemRole,
+    wanted: &FileSystem,
+) -> Result<FileSystemPart, String> {
+    let mut part = FileSystemPart::new(role, &wanted.kind);
     if let FileSystemKind::Folder(theirs) = &wanted.kind {
         let work = WorkFolder::claim(&theirs.join(ELSEWHERE)).map_err(|error| error.to_string())?;
         let name = |path: Option<&Path>| {
@@ -172,8 +182,8 @@ fn part(folder: &Path, role: Role, wanted: &FileSystem) -> Result<Part, String> 
             name.to_string_lossy().into_owned()
         };
         let own = match role {
-            Role::Data => name(Some(folder)),
-            Role::Log => format!("{}-log", name(Some(folder))),
+            FileSystemRole::Data => name(Some(folder)),
+            FileSystemRole::Log => format!("{}-log", name(Some(folder))),
         };
         part.elsewhere = Some(work.path().join(name(folder.parent())).join(own));
     }
@@ -193,7 +203,7 @@ fn make_part(
         FileSystemKind::Folder(_) => {
             let theirs = part.elsewhere.clone().unwrap_or_default();
             make_folder(&theirs)?;
-            if part.role == Role::Log {
+            if part.role == FileSystemRole::Log {
                 make_folder(&at)?;
                 mounting::bind(&theirs, &at)?;
             }
@@ -214,7 +224,7 @@ fn make_part(
                 .map(|bytes| image_device(&part.journal(marker.folder()), bytes))
                 .transpose()?;
             let journal_path = journal.as_ref().map(|device| device.path.as_path());
-            let mkfs = kinds::make(wanted, kind, &device.path, journal_path)?;
+            let mkfs = tools::make(wanted, kind, &device.path, journal_path)?;
             let mut options = wanted.mount.clone();
             if let (Some(journal), "xfs") = (journal_path, kind.as_str()) {
                 options.push(format!("logdev={}", journal.display()));
@@ -327,10 +337,10 @@ fn refuse_strange_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
     }
 }
 
-fn unmount_part(marker: &Marker, part: &Part) -> Result<(), String> {
+fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
     let at = marker.mount_point(part);
     let images = [part.image(marker.folder()), part.journal(marker.folder())];
-    let is_bound = part.kind.is_empty() && part.role == Role::Log;
+    let is_bound = part.kind.is_empty() && part.role == FileSystemRole::Log;
     while let Some(source) = mounting::source_at(&at) {
         let ours = match part.kind.as_str() {
             "tmpfs" => source == Path::new("trueput"),

@@ -1,8 +1,8 @@
 //! The phases of a trial that are one process's work: conformance, prepare, conclude.
 
-use crate::context::{Context, Halt};
-use crate::process::{Heard, Pool};
+use crate::context::{RunContext, TrialError};
 use crate::protocol::{Assignment, Report};
+use crate::worker_pool::{PoolEvent, WorkerPool};
 use crate::{Event, Phase};
 use std::time::{Duration, Instant};
 
@@ -16,15 +16,15 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// answered by then is killed and has failed.
 ///
 /// # Errors
-/// [`Halt::Failed`] where it cannot, dies, or takes longer than it may.
+/// [`TrialError::Failed`] where it cannot, dies, or takes longer than it may.
 pub(crate) fn alone(
-    context: &mut Context<'_>,
+    context: &mut RunContext<'_>,
     assignment: Assignment,
     phase: Option<Phase>,
     limit: Option<Duration>,
     what: &str,
-) -> Result<Report, Halt> {
-    alone_in(Pool::new(), context, assignment, phase, limit, what)
+) -> Result<Report, TrialError> {
+    alone_in(WorkerPool::new(), context, assignment, phase, limit, what)
 }
 
 /// As [`alone`], in a pool that has no process yet: one of a control group.
@@ -32,13 +32,13 @@ pub(crate) fn alone(
 /// # Errors
 /// As [`alone`].
 pub(crate) fn alone_in(
-    mut pool: Pool,
-    context: &mut Context<'_>,
+    mut pool: WorkerPool,
+    context: &mut RunContext<'_>,
     assignment: Assignment,
     phase: Option<Phase>,
     limit: Option<Duration>,
     what: &str,
-) -> Result<Report, Halt> {
+) -> Result<Report, TrialError> {
     let started = Instant::now();
     let id = assignment.spec.id.clone();
     start(context, &mut pool, assignment)?;
@@ -46,15 +46,15 @@ pub(crate) fn alone_in(
     let mut answer = None;
     loop {
         if context.stopped() {
-            return Err(Halt::Interrupted);
+            return Err(TrialError::Interrupted);
         }
         if let Some(limit) = limit.filter(|limit| started.elapsed() > *limit) {
             return Err(format!("{name}: no answer within {} s", limit.as_secs()).into());
         }
         let report = match pool.hear(TICK) {
             None => continue,
-            Some((_, Heard::Report(report))) => *report,
-            Some((index, Heard::Closed)) => {
+            Some((_, PoolEvent::Report(report))) => *report,
+            Some((index, PoolEvent::Closed)) => {
                 pool.end_of(index)
                     .map_err(|why| format!("{name}: it {why}"))?;
                 return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
@@ -81,16 +81,16 @@ pub(crate) fn alone_in(
 /// Starts a worker process.
 ///
 /// # Errors
-/// [`Halt::Failed`] with the program's name.
+/// [`TrialError::Failed`] with the program's name.
 pub(crate) fn start(
-    context: &Context<'_>,
-    pool: &mut Pool,
+    context: &RunContext<'_>,
+    pool: &mut WorkerPool,
     assignment: Assignment,
-) -> Result<(), Halt> {
+) -> Result<(), TrialError> {
     let program = &context.options.worker_program;
     let started = pool.start(program, assignment);
     started.map_err(|error| {
-        Halt::Failed(format!(
+        TrialError::Failed(format!(
             "a worker, {}, cannot be started: {error}",
             program.display()
         ))

@@ -1,4 +1,4 @@
-//! Marks: what a reader must know of a contender wherever it is named.
+//! EventProgress: what a reader must know of a contender wherever it is named.
 //!
 //! A mark has a label, which stands in brackets after the contender's name in every table, chart and
 //! sentence (`leveldb [assertions]`), and an explanation, which stands once below the ranking.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
-use trueput_record::recovery::EngineEvent;
+use trueput_record::recovery::EventRecord;
 
 /// A stretch counts as fallen where its rate is below this part of the one before, and as recovered
 /// where it is at least so much of it again.
@@ -53,7 +53,7 @@ pub struct Cliff {
     /// The part of the rate that was lost at the deepest: 0.4 is forty per cent.
     pub depth: f64,
     /// What the engine did by itself then.
-    pub events: Vec<EngineEvent>,
+    pub events: Vec<EventRecord>,
 }
 
 /// The rate of a stretch of the timeline, a second long or nearly.
@@ -132,7 +132,7 @@ pub fn over_time(trial: &TrialRecord, headline: &str) -> Option<OverTime> {
 
 /// How often each kind of event began.
 #[must_use]
-pub fn counted(events: &[EngineEvent]) -> BTreeMap<String, u64> {
+pub fn counted(events: &[EventRecord]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for event in events.iter().filter(|event| !event.is_end()) {
         *counts.entry(event.kind.clone()).or_default() += 1;
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn that_there_was_no_checkpoint_is_said_plainly_and_only_where_the_engine_tells() {
-        let event = |kind: &str| EngineEvent {
+        let event = |kind: &str| EventRecord {
             at_s: 1.0,
             kind: kind.to_owned(),
             detail: String::new(),

@@ -5,9 +5,9 @@
 
 mod company;
 mod environment;
+mod event_watcher;
 mod guard;
 mod knobs;
-mod observe;
 pub(crate) mod session;
 pub(crate) mod shim;
 
@@ -19,10 +19,10 @@ use knobs::BerkeleyKnobs;
 use shim::{Level, Loaded};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trueput_engine::observe::Marks;
+use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheCount, CacheKnob, CacheScope, CacheUse, Capabilities, Database, Durability, Engine,
-    Error, Info, Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result,
+    Error, EventWatcher, Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result,
     Session, Value, Window,
 };
 
@@ -149,12 +149,13 @@ impl Engine for BerkeleyDb {
         knobs::known_defect(&knobs.into()).map(str::to_owned)
     }
 
-    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+    fn event_watcher(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         // A log in memory has no files.
         let knobs = BerkeleyKnobs::from(spec.knobs);
         let has_files = knobs::level(spec.durability, &knobs)? != Level::LogInMemory;
         let log = knobs.log_directory.within(spec.directory);
-        let marks = || Box::new(Marks::new(observe::reader(&log))) as Box<dyn Observer>;
+        let marks =
+            || Box::new(EventProgress::new(event_watcher::reader(&log))) as Box<dyn EventWatcher>;
         has_files.then(marks)
     }
 

@@ -89,7 +89,7 @@ impl Engine for Gtm {
         install::found()
     }
 
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+    fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let shown = library.display();
         let full = library
             .canonicalize()

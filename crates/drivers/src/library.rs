@@ -170,7 +170,7 @@ macro_rules! found_and_named {
             self.origin.search.run()
         }
 
-        fn at(
+        fn with_library(
             &self,
             library: &std::path::Path,
         ) -> trueput_engine::Result<Box<dyn trueput_engine::Engine>> {

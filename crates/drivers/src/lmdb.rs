@@ -108,7 +108,7 @@ impl Engine for Lmdb {
         SEARCH.run()
     }
 
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+    fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let path = library::named(library)?;
         let build = LmdbBuild::loaded(&path)?;
         let named = Some((path, build));

@@ -2,8 +2,8 @@
 
 mod connection;
 mod database;
+mod event_watcher;
 mod knobs;
-mod observe;
 mod place;
 mod schema;
 mod server;
@@ -23,10 +23,11 @@ use server::Server;
 use session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use trueput_engine::observe::Marks;
+use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info,
-    Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result, Service, secret,
+    Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, EngineEvent, Error,
+    EventWatcher, Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service,
+    credentials,
 };
 
 /// The MariaDB driver.
@@ -105,9 +106,9 @@ impl Engine for MariaDb {
         server::found()
     }
 
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+    fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let named = match library.to_str() {
-            Some(url) if secret::is_address(library) => {
+            Some(url) if credentials::is_address(library) => {
                 Named::Server(Box::new(UsersServer::new(url)?))
             }
             _ => {
@@ -120,9 +121,9 @@ impl Engine for MariaDb {
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        if secret::is_address(library) {
+        if credentials::is_address(library) {
             // It is read, not connected to.
-            return self.at(library);
+            return self.with_library(library);
         }
         let named = Some(Named::Program(library::named(library)?));
         Ok(Box::new(Self { named }))
@@ -208,7 +209,7 @@ impl Engine for MariaDb {
         }
     }
 
-    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<Happening>> {
+    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<EngineEvent>> {
         self.service()?;
         match MariaDbKnobs::from(spec.knobs).storage_engine {
             Storage::Innodb => None,
@@ -219,7 +220,7 @@ impl Engine for MariaDb {
         }
     }
 
-    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+    fn event_watcher(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         self.service()?;
         let knobs = MariaDbKnobs::from(spec.knobs);
         if knobs.storage_engine != Storage::Innodb {
@@ -229,8 +230,8 @@ impl Engine for MariaDb {
             LogDirectory::Apart => place::LOG,
             LogDirectory::Beside => place::DATA,
         };
-        let reader = observe::reader(&place::holder(spec.directory)?.join(log));
-        Some(Box::new(Marks::new(reader)))
+        let reader = event_watcher::reader(&place::holder(spec.directory)?.join(log));
+        Some(Box::new(EventProgress::new(reader)))
     }
 
     fn dialect(&self) -> Option<Dialect> {

@@ -122,11 +122,11 @@ impl Engine for Odbc {
         })
     }
 
-    fn must_be_named(&self) -> bool {
+    fn requires_address(&self) -> bool {
         self.named.is_none()
     }
 
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+    fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let text = library
             .to_str()
             .ok_or_else(|| Error::Unsupported("odbc: a connection string is UTF-8".to_owned()))?;
@@ -139,7 +139,7 @@ impl Engine for Odbc {
 
     /// As long as it is not connected to, its dialect is not known.
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        self.at(library)?;
+        self.with_library(library)?;
         Ok(Box::new(Self::new()))
     }
 

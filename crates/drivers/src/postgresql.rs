@@ -24,8 +24,9 @@ pub(crate) use owned::LOCK;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, Error, Happening, Info,
-    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service, Window, secret,
+    Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, EngineEvent, Error,
+    Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service, Window,
+    credentials,
 };
 use wire::Connection;
 
@@ -130,8 +131,11 @@ impl Engine for Postgresql {
         install::found()
     }
 
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        if let Some(address) = library.to_str().filter(|_| secret::is_address(library)) {
+    fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
+        if let Some(address) = library
+            .to_str()
+            .filter(|_| credentials::is_address(library))
+        {
             let named = Named::Users(Address::parse(address)?);
             return Ok(Box::new(Self { named }));
         }
@@ -147,9 +151,9 @@ impl Engine for Postgresql {
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        if secret::is_address(library) {
+        if credentials::is_address(library) {
             // It is read, not connected to.
-            return self.at(library);
+            return self.with_library(library);
         }
         let named = Named::Program(library::named(library)?);
         Ok(Box::new(Self { named }))
@@ -235,7 +239,7 @@ impl Engine for Postgresql {
         }
     }
 
-    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<Happening>> {
+    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<EngineEvent>> {
         events::since(&self.service()?.log(spec), since)
     }
 

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 use symbols::Symbols;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Happening, Info,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, EngineEvent, Error, Info,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
@@ -174,7 +174,7 @@ impl Engine for RocksDb {
         }
     }
 
-    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<Happening>> {
+    fn events(&self, spec: &OpenSpec<'_>, since: SystemTime) -> Option<Vec<EngineEvent>> {
         events::since(spec.directory, since)
     }
 

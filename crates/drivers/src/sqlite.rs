@@ -4,7 +4,7 @@
 mod build;
 mod cache;
 mod connection;
-mod observe;
+mod event_watcher;
 mod session;
 mod setup;
 mod sql;
@@ -19,11 +19,11 @@ use setup::Setup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trueput_engine::observe::Marks;
+use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheCount, CacheKnob, CacheScope, Capabilities, Database, Dialect, Durability, Engine,
-    Info, Installable, Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result,
-    Session, Value, Window, choices, parameters,
+    EventWatcher, Info, Installable, Isolation, OpenSpec, Parameter, ParameterValues, Promise,
+    Result, Session, Value, Window, choices, parameters,
 };
 
 /// The system's own SQLite, which can be named; the one that is compiled in is the default.
@@ -156,7 +156,7 @@ impl Engine for Sqlite {
         SEARCH.run()
     }
 
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+    fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let path = library::named(library)?;
         let build = SqliteBuild::loaded(&path)?;
         let named = Some((path, build));
@@ -270,11 +270,12 @@ impl Engine for Sqlite {
         }))
     }
 
-    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+    fn event_watcher(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         let (journal_mode, _) =
             setup::journal(spec.durability, SqliteKnobs::from(spec.knobs).journal_mode).ok()?;
-        let reader = observe::reader(&spec.directory.join(setup::FILE));
-        (journal_mode == "wal").then(|| Box::new(Marks::new(reader)) as Box<dyn Observer>)
+        let reader = event_watcher::reader(&spec.directory.join(setup::FILE));
+        (journal_mode == "wal")
+            .then(|| Box::new(EventProgress::new(reader)) as Box<dyn EventWatcher>)
     }
 
     fn dialect(&self) -> Option<Dialect> {

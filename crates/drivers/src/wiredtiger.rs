@@ -4,8 +4,8 @@
 
 mod config;
 mod database;
+mod event_watcher;
 mod knobs;
-mod observe;
 mod session;
 mod shim;
 
@@ -16,10 +16,10 @@ use database::Opened;
 use knobs::WiredTigerKnobs;
 use shim::Api;
 use std::path::PathBuf;
-use trueput_engine::observe::Marks;
+use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
-    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Installable,
-    Isolation, Observer, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
+    Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, EventWatcher, Info,
+    Installable, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
 const TITLE: &str = "WiredTiger";
@@ -137,12 +137,14 @@ impl Engine for WiredTiger {
         Ok(CacheKnob::bytes("cache_size", size_bytes))
     }
 
-    fn observer(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+    fn event_watcher(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         let home = spec.directory.to_owned();
         let log = WiredTigerKnobs::from(spec.knobs)
             .log_directory
             .within(&home);
-        Some(Box::new(Marks::new(observe::reader(home, log))))
+        Some(Box::new(EventProgress::new(event_watcher::reader(
+            home, log,
+        ))))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

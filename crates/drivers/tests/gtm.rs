@@ -366,7 +366,7 @@ fn a_killed_process_keeps_what_its_timer_wrote_at_buffered() {
 #[test]
 fn a_path_that_is_no_gtm_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
-    let missing = ENGINE.at(Path::new("/nowhere/libgtmshr.so"));
+    let missing = ENGINE.with_library(Path::new("/nowhere/libgtmshr.so"));
     let text = missing.err().unwrap().to_string();
     assert!(
         text.starts_with("cannot read /nowhere/libgtmshr.so"),
@@ -374,12 +374,12 @@ fn a_path_that_is_no_gtm_is_refused_in_one_line() {
     );
     let library = folder.path().join("libgtmshr.so");
     std::fs::write(&library, "no library").unwrap();
-    let text = ENGINE.at(&library).err().unwrap().to_string();
+    let text = ENGINE.with_library(&library).err().unwrap().to_string();
     assert!(text.contains("is not a shared library"), "{text}");
     if is_here() {
         let real = ENGINE.build().unwrap().library.unwrap();
         std::fs::copy(real, &library).unwrap();
-        let text = ENGINE.at(&library).err().unwrap().to_string();
+        let text = ENGINE.with_library(&library).err().unwrap().to_string();
         assert!(text.contains("has no mumps in its directory"), "{text}");
     }
 }

@@ -9,27 +9,27 @@
 pub mod cache;
 mod cache_knob;
 pub mod conformance;
+pub mod credentials;
+pub mod engine_event;
 pub mod error;
-pub mod happening;
+pub mod event_watcher;
 pub mod isolation;
 pub mod key;
 pub mod native;
 pub mod null;
-pub mod observe;
 pub mod panics;
 pub mod reference;
-pub mod secret;
 pub mod service;
 pub mod sql;
 pub mod storage;
 
 pub use cache::{CacheCount, CacheScope};
 pub use cache_knob::CacheKnob;
+pub use engine_event::EngineEvent;
 pub use error::{Error, Result};
-pub use happening::Happening;
+pub use event_watcher::EventWatcher;
 pub use native::Native;
 pub use null::Null;
-pub use observe::Observer;
 pub use service::Service;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
@@ -57,7 +57,7 @@ pub trait Engine: Send + Sync {
 
     /// Whether it works only on what the user names behind its name, as a data source of his: then it
     /// is never among the engines that are present by themselves.
-    fn must_be_named(&self) -> bool {
+    fn requires_address(&self) -> bool {
         false
     }
 
@@ -68,7 +68,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// The library files of this engine that are on this machine, each to be given to
-    /// [`Engine::at`]. The default build is the first of them, unless one is compiled in.
+    /// [`Engine::with_library`]. The default build is the first of them, unless one is compiled in.
     fn found(&self) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -78,7 +78,7 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// [`Error::Unsupported`] for an engine that is compiled in; one line that says what is wrong
     /// with the library otherwise: missing, of another engine or machine, without a needed symbol.
-    fn at(&self, library: &Path) -> Result<Box<dyn Engine>> {
+    fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         Err(takes_no_library(self.info().name, library))
     }
 
@@ -87,7 +87,7 @@ pub trait Engine: Send + Sync {
     /// and is never opened.
     ///
     /// # Errors
-    /// As [`Engine::at`], for what a name and a file's presence tell.
+    /// As [`Engine::with_library`], for what a name and a file's presence tell.
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
         Err(takes_no_library(self.info().name, library))
     }
@@ -210,13 +210,13 @@ pub trait Engine: Send + Sync {
     /// What it has done by itself since `since` in the database of that folder, from its log or its
     /// counters: checkpoints, flushes, compactions. `None` where it does not tell. It is asked after
     /// the measured time, and costs nothing within it.
-    fn events(&self, _spec: &OpenSpec<'_>, _since: SystemTime) -> Option<Vec<Happening>> {
+    fn events(&self, _spec: &OpenSpec<'_>, _since: SystemTime) -> Option<Vec<EngineEvent>> {
         None
     }
 
     /// What looks, about once a second from another process, at its doings in the database of that
     /// folder, which is open; `None` where that tells nothing, or [`Engine::events`] tells it.
-    fn observer(&self, _spec: &OpenSpec<'_>) -> Option<Box<dyn Observer>> {
+    fn event_watcher(&self, _spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         None
     }
 
@@ -329,7 +329,7 @@ pub trait Database: Send + Sync {
     /// tell. Beginning and ending it may take milliseconds, and nothing is lost between them.
     ///
     /// Where sessions keep what they count to themselves, those that still live at the end are
-    /// not in it, but for what they told by [`Session::tell_counts`].
+    /// not in it, but for what they told by [`Session::flush_counters`].
     ///
     /// # Errors
     /// Whatever the engine says.
@@ -482,7 +482,7 @@ pub trait Session {
     /// # Errors
     /// As [`Session::begin`], [`Session::get`] and [`Session::commit`]; no transaction is open
     /// afterwards.
-    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+    fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.begin(Mode::Read)?;
         match self.get(key, visitor) {
             Ok(found) => self.commit().map(|()| found),
@@ -541,7 +541,7 @@ pub trait Session {
     ///
     /// # Errors
     /// Whatever the engine says.
-    fn tell_counts(&mut self) -> Result<()> {
+    fn flush_counters(&mut self) -> Result<()> {
         Ok(())
     }
 

@@ -63,7 +63,7 @@ impl Engine for Null {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         if spec.durability == Durability::None {
-            Ok(Box::new(Nothing))
+            Ok(Box::new(NullDatabase))
         } else {
             Err(Error::Unsupported(format!(
                 "null does not support durability '{}'",
@@ -73,9 +73,9 @@ impl Engine for Null {
     }
 }
 
-struct Nothing;
+struct NullDatabase;
 
-impl Database for Nothing {
+impl Database for NullDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(NullSession { open: None }))
     }

@@ -102,7 +102,7 @@ impl Engine for Reference {
         file.read_to_end(&mut bytes).map_err(Error::engine)?;
         let records = decode(&bytes)
             .ok_or_else(|| Error::engine(format!("{} is damaged", path.display())))?;
-        Ok(Box::new(Store {
+        Ok(Box::new(ReferenceDatabase {
             current: RwLock::new(Arc::new(records)),
             writer: Mutex::new(()),
             file: Mutex::new(file),
@@ -140,7 +140,7 @@ fn decode(mut bytes: &[u8]) -> Option<Records> {
     Some(records)
 }
 
-struct Store {
+struct ReferenceDatabase {
     /// The map of the last commit. It is replaced, never changed.
     current: RwLock<Arc<Records>>,
     /// Held by the one write transaction.
@@ -148,7 +148,7 @@ struct Store {
     file: Mutex<File>,
 }
 
-impl Store {
+impl ReferenceDatabase {
     fn current(&self) -> Arc<Records> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -162,7 +162,7 @@ impl Store {
     }
 }
 
-impl Database for Store {
+impl Database for ReferenceDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(ReferenceSession {
             store: self,
@@ -183,7 +183,7 @@ impl Database for Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for ReferenceDatabase {
     fn drop(&mut self) {
         // A drop cannot report. Who wants to know calls `checkpoint` first.
         let _ = self.save();
@@ -191,18 +191,18 @@ impl Drop for Store {
 }
 
 struct ReferenceSession<'a> {
-    store: &'a Store,
-    open: Option<Transaction<'a>>,
+    store: &'a ReferenceDatabase,
+    open: Option<ReferenceTransaction<'a>>,
 }
 
-struct Transaction<'a> {
+struct ReferenceTransaction<'a> {
     records: Arc<Records>,
     /// The writer's lock; a read transaction has none.
     writer: Option<MutexGuard<'a, ()>>,
 }
 
 impl<'a> ReferenceSession<'a> {
-    fn transaction(&self) -> Result<&Transaction<'a>> {
+    fn transaction(&self) -> Result<&ReferenceTransaction<'a>> {
         self.open.as_ref().ok_or_else(no_transaction)
     }
 
@@ -245,7 +245,7 @@ impl Session for ReferenceSession<'_> {
         };
         // The lock comes before the map, or a writer would begin on what another is replacing.
         let writer = (mode == Mode::Write).then(lock);
-        self.open = Some(Transaction {
+        self.open = Some(ReferenceTransaction {
             records: self.store.current(),
             writer,
         });

@@ -50,7 +50,7 @@ pub struct IoWaitSampler {
 
 impl IoWaitSampler {
     /// Looks at the known threads once, then learns which threads the processes have.
-    pub fn look(&mut self, pids: impl Iterator<Item = u32>) {
+    pub fn point_read(&mut self, pids: impl Iterator<Item = u32>) {
         if self.threads.is_empty() {
             self.learn(pids);
             self.see();
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(watch.looks.share(), None);
         std::thread::sleep(std::time::Duration::from_millis(50));
         for _ in 0..4 {
-            watch.look([child.id()].into_iter());
+            watch.point_read([child.id()].into_iter());
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -177,7 +177,7 @@ mod tests {
                 }
             });
             for _ in 0..200 {
-                watch.look([std::process::id()].into_iter());
+                watch.point_read([std::process::id()].into_iter());
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             stop.store(true, Relaxed);

@@ -47,7 +47,7 @@ pub struct ThreadContextSwitches {
 
 impl ThreadContextSwitches {
     /// Looks at every thread of `pid` that lives, and sums up with those that do not.
-    pub fn look(&mut self, pid: u32) -> ContextSwitches {
+    pub fn point_read(&mut self, pid: u32) -> ContextSwitches {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
         for thread in threads.into_iter().flatten().flatten() {
             // A thread may end between the listing and the reading.
@@ -406,11 +406,11 @@ mod tests {
             let _ = receiver.recv();
         });
         std::thread::sleep(std::time::Duration::from_millis(100));
-        let before = seen.look(own);
+        let before = seen.point_read(own);
         assert!(before.voluntary >= 20, "{before:?}");
         drop(sender);
         thread.join().unwrap();
-        assert!(seen.look(own).voluntary >= before.voluntary);
+        assert!(seen.point_read(own).voluntary >= before.voluntary);
     }
 
     #[test]

@@ -68,12 +68,12 @@ impl ProcessTree {
             switches: HashMap::new(),
             last: ResourceUsage::default(),
         };
-        tree.look();
+        tree.poll();
         tree
     }
 
     /// What they have used since `root` began. Once it has gone, what was last seen.
-    pub fn look(&mut self) -> ResourceUsage {
+    pub fn poll(&mut self) -> ResourceUsage {
         let pids = members(self.root);
         let (mut cpu, mut faults, mut io) = (
             CpuTime::default(),
@@ -88,7 +88,7 @@ impl ProcessTree {
                 faults.major += of_one_faults.major;
             }
             io = io.plus(&process::io(pid).unwrap_or_default());
-            self.switches.entry(pid).or_default().look(pid);
+            self.switches.entry(pid).or_default().point_read(pid);
         }
         let switches = self.switches.values().map(ThreadContextSwitches::total);
         let (voluntary, involuntary) = switches.fold((0, 0), |(given, taken), one| {
@@ -201,10 +201,10 @@ mod tests {
         let mut child = shell(work);
         let mut tree = ProcessTree::new(child.id());
         until("the worker is seen at work", || {
-            let usage = tree.look();
+            let usage = tree.poll();
             usage.user_cpu_s + usage.system_cpu_s > 0.03
         });
-        let before = tree.look();
+        let before = tree.poll();
         // The worker has ended once the shell's child is `sleep`.
         until("sleep", || {
             let of = |pid: &u32| read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -212,7 +212,7 @@ mod tests {
                 .iter()
                 .any(|pid| of(pid).trim() == "sleep")
         });
-        let after = tree.look();
+        let after = tree.poll();
         assert!(after.user_cpu_s >= before.user_cpu_s && after.user_cpu_s > 0.0);
         assert!(after.minor_page_faults >= before.minor_page_faults);
         let all = members(child.id());

@@ -5,7 +5,7 @@ use crate::ceiling::Ceilings;
 use crate::filesystem::MountedFileSystem;
 use crate::flush_evidence::FlushEvidence;
 use crate::placement::{AllocatorReport, Placement};
-use crate::recovery::{EngineEvent, Recovery};
+use crate::recovery::{EventRecord, Recovery};
 use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -241,7 +241,7 @@ pub struct Measurement {
     /// What the engine did by itself between release and end, in that order: checkpoints, flushes,
     /// compactions. Absent where it does not tell; empty where it tells of none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub events: Option<Vec<EngineEvent>>,
+    pub events: Option<Vec<EventRecord>>,
     /// One entry per second of the run, and one for the remainder.
     pub timeline: Vec<TimelineSecond>,
     /// Per worker.

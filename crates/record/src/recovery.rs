@@ -20,7 +20,7 @@ pub struct Recovery {
 
 /// Something that an engine did by itself while it was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EngineEvent {
+pub struct EventRecord {
     /// When, seconds since the workers were released.
     pub at_s: f64,
     /// What: `checkpoint`, `flush`, `compaction`, `log switch`, `stall`; with ` ended` behind it
@@ -30,7 +30,7 @@ pub struct EngineEvent {
     pub detail: String,
 }
 
-impl EngineEvent {
+impl EventRecord {
     /// What ends the names of ends.
     pub const ENDED: &'static str = " ended";
 

@@ -84,7 +84,7 @@ impl RunContext<'_> {
     /// A sentence, where the file cannot be read.
     pub fn sha256(&mut self, library: Option<&Path>) -> Result<String, String> {
         let file = library.unwrap_or(&self.options.worker_program);
-        if trueput_engine::secret::is_address(file) {
+        if trueput_engine::credentials::is_address(file) {
             return Ok(String::new());
         }
         if let Some(hash) = self.hashes.get(file) {

@@ -3,9 +3,9 @@
 use crate::resolution::ResolvedTrial;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use trueput_engine::{Happening, Observer, OpenSpec};
+use trueput_engine::{EngineEvent, EventWatcher, OpenSpec};
 use trueput_record::TrialSpec;
-use trueput_record::recovery::EngineEvent;
+use trueput_record::recovery::EventRecord;
 
 /// The most events that a trial keeps: an engine that compacts without end fills no record.
 const MOST: usize = 10_000;
@@ -15,28 +15,28 @@ const CHARACTERS: usize = 160;
 
 /// What was seen of an engine's doings while its workers were measured.
 pub(crate) struct EventCollector {
-    observer: Option<Box<dyn Observer>>,
-    seen: Vec<Happening>,
+    observer: Option<Box<dyn EventWatcher>>,
+    seen: Vec<EngineEvent>,
 }
 
 impl EventCollector {
     /// Notes where an engine's doings stand in the database of that folder.
     pub fn begin(bound: &ResolvedTrial, spec: &TrialSpec, directory: &Path) -> Self {
         Self {
-            observer: bound.engine.observer(&opened(bound, spec, directory)),
+            observer: bound.engine.event_watcher(&opened(bound, spec, directory)),
             seen: Vec::new(),
         }
     }
 
     /// Looks once more.
-    pub fn look(&mut self) {
+    pub fn poll(&mut self) {
         if let Some(observer) = self.observer.as_mut().filter(|_| self.seen.len() < MOST) {
-            self.seen.extend(observer.look());
+            self.seen.extend(observer.poll());
         }
     }
 
     /// What was seen; `None` where there is nothing to look at.
-    pub fn end(self) -> Option<Vec<Happening>> {
+    pub fn end(self) -> Option<Vec<EngineEvent>> {
         self.observer.map(|_| self.seen)
     }
 }
@@ -58,8 +58,8 @@ pub(crate) fn events(
     spec: &TrialSpec,
     directory: &Path,
     (started_at, elapsed_s): (&str, f64),
-    seen: Option<Vec<Happening>>,
-) -> Option<Vec<EngineEvent>> {
+    seen: Option<Vec<EngineEvent>>,
+) -> Option<Vec<EventRecord>> {
     let began: jiff::Timestamp = started_at.parse().ok()?;
     let began = SystemTime::from(began);
     let told = bound.engine.events(&opened(bound, spec, directory), began);
@@ -71,16 +71,16 @@ pub(crate) fn events(
 }
 
 /// Those of the interval, in their order.
-fn within(told: Vec<Happening>, began: SystemTime, elapsed_s: f64) -> Vec<EngineEvent> {
+fn within(told: Vec<EngineEvent>, began: SystemTime, elapsed_s: f64) -> Vec<EventRecord> {
     let length = Duration::from_secs_f64(elapsed_s.max(0.0));
-    let mut events: Vec<EngineEvent> = told
+    let mut events: Vec<EventRecord> = told
         .into_iter()
-        .filter_map(|happening| {
-            let at = happening.at.duration_since(began).ok()?;
-            (at <= length).then(|| EngineEvent {
+        .filter_map(|event| {
+            let at = event.at.duration_since(began).ok()?;
+            (at <= length).then(|| EventRecord {
                 at_s: at.as_secs_f64(),
-                kind: happening.kind.to_owned(),
-                detail: happening.detail.chars().take(CHARACTERS).collect(),
+                kind: event.kind.to_owned(),
+                detail: event.detail.chars().take(CHARACTERS).collect(),
             })
         })
         .collect();
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn only_what_happened_in_the_interval_is_kept_and_in_order() {
         let began = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
-        let at = |time_s: f64| Happening {
+        let at = |time_s: f64| EngineEvent {
             at: SystemTime::UNIX_EPOCH + Duration::from_secs_f64(time_s),
-            kind: Happening::FLUSH,
+            kind: EngineEvent::FLUSH,
             detail: "x".repeat(500),
         };
         let kept = within(

@@ -15,7 +15,7 @@ use crate::worker_task::{TICK, start};
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use trueput_engine::Happening;
+use trueput_engine::EngineEvent;
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::flush_counts::CompletedRequests;
 use trueput_host::service::kill_server;
@@ -45,7 +45,7 @@ pub(crate) struct ExecutionResult {
     /// What the engine's server used meanwhile; `None` where there is none.
     pub server: Option<ServerUsage>,
     /// What was seen of the engine's own doings meanwhile; `None` where there is nothing to look at.
-    pub seen: Option<Vec<Happening>>,
+    pub seen: Option<Vec<EngineEvent>>,
     /// What the storage below had completed while they worked; `None` where that was not counted.
     pub completed: Option<CompletedRequests>,
     /// Whether the user stopped them.
@@ -390,7 +390,7 @@ impl<'a> WorkerMonitor<'a> {
                     break;
                 }
             }
-            sampler.look();
+            sampler.poll();
             let now = Instant::now();
             let turn_ends = turn_ends.filter(|_| self.failure.is_none() && !self.interrupted);
             if turn_ends.is_some_and(|end| now >= end) {
@@ -402,7 +402,7 @@ impl<'a> WorkerMonitor<'a> {
             let awaits_others = self.takes_turns() && self.has_executed();
             if now >= next && !awaits_others {
                 sampler.sample();
-                observed.look();
+                observed.poll();
                 self.tell_progress(context, next_s);
                 self.warn_of_silence(context);
                 continue;

@@ -47,7 +47,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trueput_engine::Engine;
-use trueput_engine::secret::shown;
+use trueput_engine::credentials::redact_word;
 use trueput_record::folder::SplitBy;
 use trueput_record::suggest::did_you_mean;
 use trueput_workloads::Workload;
@@ -89,7 +89,7 @@ impl Registry {
             };
             format!(
                 "unknown engine '{}'{hint}; engines: {}",
-                shown(name),
+                redact_word(name),
                 names.join(", ")
             )
         })

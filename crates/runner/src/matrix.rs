@@ -15,7 +15,7 @@ use crate::resolution::{check_fit, in_an_engines_place, in_words};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::parameter::resolve;
-use trueput_engine::{Durability, Engine, Parameter, ParameterValues, secret};
+use trueput_engine::{Durability, Engine, Parameter, ParameterValues, credentials};
 use trueput_record::address::is_address_for;
 pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
@@ -298,7 +298,7 @@ impl<'a> Expansion<'a> {
 
     fn present(&self, rivals: &mut Vec<EngineCandidate>, left_out: &mut Vec<String>) {
         let engines = self.registry.engines.iter().copied();
-        for engine in engines.filter(|engine| !engine.must_be_named()) {
+        for engine in engines.filter(|engine| !engine.requires_address()) {
             let contender = Contender::parse(engine.info().name);
             match self.builds.missing(engine) {
                 None if rivals.iter().any(|rival| rival.contender == contender) => {}
@@ -334,7 +334,7 @@ impl<'a> Expansion<'a> {
         match &contender.build {
             Some(library) => {
                 let named = match self.builds {
-                    BuildAccess::Opened => engine.at(library),
+                    BuildAccess::Opened => engine.with_library(library),
                     BuildAccess::Unopened => engine.unopened(library),
                 };
                 let named = named.map_err(|error| match error {
@@ -592,7 +592,7 @@ fn in_full(contender: &Contender) -> Contender {
     let full = |path: &PathBuf| {
         let is_file = !is_address_for(&contender.engine, path);
         let full = is_file.then(|| path.canonicalize().ok()).flatten();
-        full.unwrap_or_else(|| secret::keep(path))
+        full.unwrap_or_else(|| credentials::register(path))
     };
     Contender {
         engine: contender.engine.clone(),

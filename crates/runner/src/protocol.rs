@@ -19,7 +19,7 @@ use trueput_workloads::Findings;
 pub(crate) enum Instruction {
     /// Ahead of all, where there is any: the passwords of users' servers.
     Learn {
-        /// As [`trueput_engine::secret::for_workers`] gives them.
+        /// As [`trueput_engine::credentials::for_workers`] gives them.
         handed: String,
     },
     /// The first line otherwise: what this process is for.

@@ -76,9 +76,11 @@ pub(crate) fn resolve_trial(
     let name = offered.info().name;
     let engine = match &spec.build {
         None => SelectedEngine::Offered(offered),
-        Some(library) => {
-            SelectedEngine::Loaded(offered.at(library).map_err(|error| in_words(name, error))?)
-        }
+        Some(library) => SelectedEngine::Loaded(
+            offered
+                .with_library(library)
+                .map_err(|error| in_words(name, error))?,
+        ),
     };
     if engine.promise(spec.durability).is_none() {
         let levels = trueput_record::Durability::ALL.into_iter();

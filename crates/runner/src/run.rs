@@ -12,8 +12,8 @@ use crate::{Error, Event, Options, Registry, conformance};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use trueput_engine::credentials::redact;
 use trueput_engine::parameter::resolve;
-use trueput_engine::secret::hidden;
 use trueput_host as host;
 use trueput_host::work_folder::{RunWorkFolder, WorkFolder};
 use trueput_record::folder::{Enough, RunEnd};
@@ -73,7 +73,7 @@ pub fn create_run(
         started_at: jiff::Timestamp::now().to_string(),
         host: host::facts(
             &place,
-            program_facts(command.into_iter().map(|word| hidden(&word)).collect()),
+            program_facts(command.into_iter().map(|word| redact(&word)).collect()),
         ),
         headlines: headlines(&trials, registry),
         changed_settings: changed_settings(&trials, registry),

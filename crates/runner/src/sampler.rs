@@ -102,14 +102,14 @@ impl SampledProcess {
             first: ProcessUsage::default(),
             last: ProcessUsage::default(),
         };
-        process.look();
+        process.poll();
         process.first = process.last;
         process
     }
 
     /// Notes where it stands; one that has gone stands where it was last seen. While it is buried
     /// the kernel says zeros.
-    fn look(&mut self) {
+    fn poll(&mut self) {
         let last = &mut self.last;
         match process::cpu_and_faults(self.pid) {
             Some((cpu, faults)) if faults.minor >= last.faults.minor => {
@@ -117,7 +117,7 @@ impl SampledProcess {
             }
             _ => {}
         }
-        last.switches = self.threads.look(self.pid);
+        last.switches = self.threads.point_read(self.pid);
         last.io = process::io(self.pid).unwrap_or(last.io);
     }
 
@@ -164,7 +164,7 @@ impl ServerSampler {
     fn new(pid: u32) -> Self {
         let mut tree = ProcessTree::new(pid);
         Self {
-            first: tree.look(),
+            first: tree.poll(),
             tree,
             served: ServerUsage::default(),
         }
@@ -172,7 +172,7 @@ impl ServerSampler {
 
     /// Adds to `sample` what they have used since the release.
     fn add_to(&mut self, sample: &mut Sample) {
-        let usage = self.tree.look() - self.first;
+        let usage = self.tree.poll() - self.first;
         self.served.usage = usage;
         sample.cpu.user_s += usage.user_cpu_s;
         sample.cpu.system_s += usage.system_cpu_s;
@@ -344,14 +344,14 @@ impl Sampler {
     }
 
     /// Looks whether any worker waits for I/O, unless that was looked at a moment ago.
-    pub fn look(&mut self) {
+    pub fn poll(&mut self) {
         let began = Instant::now();
         if began < self.look_due || self.total.is_some() {
             return;
         }
         let workers = self.processes.iter().map(|process| process.pid);
         let server = self.server.iter().flat_map(|server| server.tree.pids());
-        self.watch.look(workers.chain(server));
+        self.watch.point_read(workers.chain(server));
         self.look_due = began + BETWEEN_LOOKS.max(pause_after(began.elapsed()));
     }
 
@@ -389,7 +389,7 @@ impl Sampler {
     fn used(&mut self) -> Sample {
         let mut sample = Sample::default();
         for process in &mut self.processes {
-            process.look();
+            process.poll();
             let rss_bytes = process::rss_bytes(process.pid);
             process.add_to(&mut sample, rss_bytes.is_some());
             sample.moment.memory.rss_bytes += rss_bytes.unwrap_or_default();

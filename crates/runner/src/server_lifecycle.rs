@@ -129,7 +129,7 @@ impl<'a> ServerLifecycle<'a> {
 
     /// What its processes have used until now; `None` where there is none.
     pub fn usage(&self) -> Option<ResourceUsage> {
-        self.pid().map(|pid| ProcessTree::new(pid).look())
+        self.pid().map(|pid| ProcessTree::new(pid).poll())
     }
 
     /// Says of a failure that the server had ended, where it had.

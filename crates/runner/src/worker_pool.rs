@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trueput_engine::secret;
+use trueput_engine::credentials;
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::placement;
 use trueput_host::process::status_text;
@@ -113,7 +113,7 @@ impl WorkerPool {
             tail,
             closed: false,
         });
-        if let Some(handed) = secret::for_workers() {
+        if let Some(handed) = credentials::export() {
             self.tell(index, &Instruction::Learn { handed });
         }
         self.tell(index, &Instruction::Assign(Box::new(assignment)));

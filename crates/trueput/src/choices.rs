@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::surroundings::Surroundings;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use trueput_engine::secret;
+use trueput_engine::credentials;
 use trueput_record::folder::SplitBy;
 use trueput_record::plan::{
     Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, Unsupported, check_count, check_name,
@@ -242,7 +242,7 @@ impl Choices {
             plan.engines = self
                 .engine
                 .iter()
-                .flat_map(|names| secret::list(names))
+                .flat_map(|names| credentials::split_list(names))
                 .map(Contender::parse)
                 .collect();
             plan.origin.forget("engines");

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use trueput_analysis::charts::Charts;
 use trueput_analysis::{Format, Style};
-use trueput_engine::secret;
+use trueput_engine::credentials;
 use trueput_record::text::{shortened, visible, visible_json, visible_lines};
 
 /// What the ellipses and signs of a line take more in ASCII.
@@ -111,7 +111,10 @@ pub fn complain(text: &str) {
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    note(&format!("trueput: {}", secret::scrubbed(text, &words)));
+    note(&format!(
+        "trueput: {}",
+        credentials::redact_message(text, &words)
+    ));
 }
 
 fn on_one_line(text: &str) -> String {

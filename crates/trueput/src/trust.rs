@@ -7,7 +7,7 @@ use crate::output;
 use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use trueput_engine::secret;
+use trueput_engine::credentials;
 use trueput_record::address::is_address_for;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::plan::PlanFile;
@@ -81,7 +81,7 @@ impl Foreign {
 
     fn add_build(&mut self, engine: &str, build: Option<&Path>) {
         let Some(build) = build else { return };
-        let shown = secret::keep(build).display().to_string();
+        let shown = credentials::register(build).display().to_string();
         let does = match is_address_for(engine, build) {
             true if engine == "odbc" => "a data source to connect to by its driver".to_owned(),
             true => match password_files(&shown).as_slice() {
@@ -182,7 +182,7 @@ fn agrees() -> bool {
 /// Every file of a password that an address names, as it was given; the address is shown without it.
 /// Which of several is read is the driver's affair.
 fn password_files(shown: &str) -> Vec<String> {
-    let options = secret::options_of(shown).unwrap_or_default();
+    let options = credentials::secret_options_of(shown).unwrap_or_default();
     let files = options
         .split('&')
         .filter_map(|option| option.strip_prefix("password_file="));

@@ -8,7 +8,7 @@ use crate::held;
 use crate::rankings::Ranking;
 use crate::scaling::{Series, series};
 use std::collections::BTreeSet;
-use trueput_record::recovery::EngineEvent;
+use trueput_record::recovery::EventRecord;
 use trueput_record::{Durability, Measurement};
 
 /// A part of the timeline shorter than this has too few samples for a rate, seconds.
@@ -71,10 +71,10 @@ pub(crate) fn over_time(ranking: &Ranking, chosen: &[Chosen<'_>]) -> Option<Char
 /// What the engine of a trial began by itself, as far as there is room for it.
 fn marks(measurement: &Measurement) -> Vec<Mark> {
     let events = measurement.events.iter().flatten();
-    let within = |event: &&EngineEvent| event.at_s <= measurement.elapsed_s;
+    let within = |event: &&EventRecord| event.at_s <= measurement.elapsed_s;
     let begun = events.filter(|event| !event.is_end()).filter(within);
     let begun = begun.take(MOST_MARKS);
-    let mark = |event: &EngineEvent| Mark {
+    let mark = |event: &EventRecord| Mark {
         at_s: short(event.at_s),
         text: event.kind.clone(),
     };

@@ -6,7 +6,7 @@ use trueput_analysis::ledger::{Ledger, State, ledgers};
 use trueput_analysis::{Format, Report, Style};
 use trueput_record::accounting::CacheUse;
 use trueput_record::ledger::{BASE, LedgerKind, LedgerStep};
-use trueput_record::recovery::{EngineEvent, Recovery};
+use trueput_record::recovery::{EventRecord, Recovery};
 use trueput_record::{Durability, Outcome, TrialRecord, Value};
 
 const SCATTER: [f64; 5] = [1.0, 1.012, 0.991, 1.005, 0.997];
@@ -51,7 +51,7 @@ fn run() -> Report {
         measured
             .results
             .insert("missing_new_orders".to_owned(), Value::Integer(17));
-        measured.events = Some(vec![EngineEvent {
+        measured.events = Some(vec![EventRecord {
             at_s: 1.0,
             kind: "checkpoint".to_owned(),
             detail: "time".to_owned(),

@@ -3,7 +3,7 @@
 use crate::support::{report, spec, terminal, valid};
 use trueput_analysis::over_time::over_time;
 use trueput_record::measurement::TimelineSecond;
-use trueput_record::recovery::EngineEvent;
+use trueput_record::recovery::EventRecord;
 use trueput_record::{Durability, TrialRecord};
 
 /// A trial of an engine that tells what it does by itself.
@@ -109,7 +109,7 @@ fn a_cliff_behind_short_seconds_lies_where_the_clock_says_and_has_the_events_of_
         ..TimelineSecond::default()
     };
     measured.timeline = ends.iter().enumerate().map(second).collect();
-    let event = |at_s| EngineEvent {
+    let event = |at_s| EventRecord {
         at_s,
         kind: "checkpoint".to_owned(),
         detail: String::new(),

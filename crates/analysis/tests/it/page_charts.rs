@@ -8,7 +8,7 @@ use crate::support::{
 use serde_json::{Value, json};
 use trueput_analysis::{Report, units};
 use trueput_record::Durability;
-use trueput_record::recovery::EngineEvent;
+use trueput_record::recovery::EventRecord;
 
 /// As many contenders as a run of every engine has, at two levels. At async the quickest have no
 /// samples, so that they are in no timeline, and their order is another.
@@ -271,7 +271,7 @@ fn with_events() -> Report {
     }
     measured.elapsed_s = 20.2;
     let moments = [0.3, 1.0, 1.5, 4.9, 12.25, 19.99, 20.1, 21.0];
-    let event = |at_s: f64| EngineEvent {
+    let event = |at_s: f64| EventRecord {
         at_s,
         kind: "checkpoint".to_owned(),
         detail: String::new(),

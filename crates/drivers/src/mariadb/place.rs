@@ -7,7 +7,7 @@ use std::io::{Error as IoError, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueput_engine::{Error, Result, secret};
+use trueput_engine::{Error, Result, credentials};
 
 /// The private instance's data, within the database's folder.
 pub(super) const DATA: &str = "data";
@@ -60,15 +60,18 @@ impl UsersServer {
     /// # Errors
     /// One line that never repeats the password.
     pub(super) fn new(url: &str) -> Result<Self> {
-        let shown = secret::keep(Path::new(url)).display().to_string();
+        let shown = credentials::register(Path::new(url)).display().to_string();
         let schemes = ["mysql://", "mariadb://"];
         let rest = schemes.iter().find_map(|scheme| shown.strip_prefix(scheme));
         let rest = rest.ok_or_else(|| refused("it begins with mysql://"))?;
         let unread = || refused(&format!("'{shown}' cannot be read"));
         let address = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| unread())?;
         let schema = address.get_db_name().unwrap_or(SCHEMA).to_owned();
-        let (mut escaped, mut file) = (secret::of(&shown), None);
-        for option in secret::options_of(&shown).unwrap_or_default().split('&') {
+        let (mut escaped, mut file) = (credentials::password_of(&shown), None);
+        for option in credentials::secret_options_of(&shown)
+            .unwrap_or_default()
+            .split('&')
+        {
             match option.split_once('=') {
                 Some(("password", text)) => escaped = Some(text.to_owned()),
                 Some(("password_file", path)) => {

@@ -196,7 +196,7 @@ impl Session for MariaDbSession<'_> {
         }
     }
 
-    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+    fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         match self.open {
             // A statement by itself is a transaction: one round trip.
             None => self.look_up(0, key, visitor),

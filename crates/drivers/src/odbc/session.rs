@@ -343,7 +343,7 @@ impl Session for OdbcSession<'_> {
         })
     }
 
-    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+    fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         if self.open.is_some() {
             return Err(refuse::already_open());
         }

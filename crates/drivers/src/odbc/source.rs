@@ -2,7 +2,7 @@
 
 use super::manager::{Manager, Said};
 use std::path::Path;
-use trueput_engine::{Dialect, Error, Result, secret};
+use trueput_engine::{Dialect, Error, Result, credentials};
 
 /// The form of a connection string, for messages.
 const FORM: &str =
@@ -39,7 +39,7 @@ impl Source {
     /// # Errors
     /// One line that never repeats a password.
     pub(super) fn new(text: &str) -> Result<Self> {
-        let shown = secret::keep(Path::new(text)).display().to_string();
+        let shown = credentials::register(Path::new(text)).display().to_string();
         let mut source = Self {
             shown,
             dialect: None,
@@ -70,12 +70,12 @@ impl Source {
 
     /// The connection string to connect with; `more` is added where it is not empty.
     pub(super) fn whole(&self, more: &str) -> String {
-        let secrets = secret::of(&self.shown).unwrap_or_default();
+        let secrets = credentials::password_of(&self.shown).unwrap_or_default();
         let is_ours = |attribute: &&str| {
             let (name, _) = attribute.split_once('=').unwrap_or((attribute, ""));
             name.trim().eq_ignore_ascii_case(DIALECT)
         };
-        let theirs = secret::attributes(&self.shown).filter(|attribute| !is_ours(attribute));
+        let theirs = credentials::attributes(&self.shown).filter(|attribute| !is_ours(attribute));
         let theirs = theirs.collect::<Vec<_>>().join(";");
         let parts = [theirs.trim_end_matches(';'), &secrets, more];
         let some: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -84,7 +84,7 @@ impl Source {
 
     /// The value of an attribute, without braces; its name is in whatever case.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        secret::attributes(&self.shown).find_map(|attribute| {
+        credentials::attributes(&self.shown).find_map(|attribute| {
             let (key, value) = attribute.split_once('=')?;
             let is_it = key.trim().eq_ignore_ascii_case(name);
             is_it.then(|| value.trim().trim_start_matches('{').trim_end_matches('}'))
@@ -93,8 +93,8 @@ impl Source {
 
     /// A message without the passwords that were given, should a driver repeat them.
     pub(super) fn without_secrets(&self, text: String) -> String {
-        let secrets = secret::of(&self.shown).unwrap_or_default();
-        secret::attributes(&secrets).fold(text, |text, attribute| {
+        let secrets = credentials::password_of(&self.shown).unwrap_or_default();
+        credentials::attributes(&secrets).fold(text, |text, attribute| {
             let value = attribute.split_once('=').map_or("", |(_, value)| value);
             let value = value.trim().trim_start_matches('{').trim_end_matches('}');
             match value.is_empty() || !text.contains(value) {

@@ -4,7 +4,7 @@ use super::passfile;
 use crate::library;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use trueput_engine::{Error, Result, secret};
+use trueput_engine::{Error, Result, credentials};
 
 /// The port that servers have where nobody says another.
 const PORT: u16 = 5432;
@@ -85,7 +85,7 @@ impl Address {
         };
         let (host, port) = split_port(host).ok_or_else(|| wrong("has an invalid port"))?;
         let mut host = plain(host).ok_or_else(|| wrong("has a broken % escape"))?;
-        let secret = secret::options_of(url).unwrap_or_default();
+        let secret = credentials::secret_options_of(url).unwrap_or_default();
         let options = options.split('&').chain(secret.split('&'));
         if let Some(folder) = folder_of(options).map_err(|why| wrong(&why))? {
             host = folder;
@@ -120,8 +120,8 @@ impl Address {
     /// # Errors
     /// One line, where a file that is to hold it cannot be read, or others can read it, too.
     pub fn password(&self) -> Result<Option<String>> {
-        let given = secret::of(&self.shown).and_then(|password| plain(&password));
-        let options = secret::options_of(&self.shown).unwrap_or_default();
+        let given = credentials::password_of(&self.shown).and_then(|password| plain(&password));
+        let options = credentials::secret_options_of(&self.shown).unwrap_or_default();
         let option = |name: &str| {
             let mut options = options.split('&');
             options.find_map(|option| plain(option.strip_prefix(name)?.strip_prefix('=')?))
@@ -243,15 +243,15 @@ mod tests {
 
     #[test]
     fn the_password_of_an_address_is_found_again() {
-        let shown = secret::keep(Path::new("postgres://it:s%20p@host/addressed"));
+        let shown = credentials::register(Path::new("postgres://it:s%20p@host/addressed"));
         let address = parsed(shown.to_str().unwrap());
         assert_eq!(address.password().unwrap().as_deref(), Some("s p"));
         assert_eq!(address.to_string(), "postgres://it@host/addressed");
-        let shown = secret::keep(Path::new("postgres://it@host/option?password=hu%20sh"));
+        let shown = credentials::register(Path::new("postgres://it@host/option?password=hu%20sh"));
         let address = parsed(shown.to_str().unwrap());
         assert_eq!(address.password().unwrap().as_deref(), Some("hu sh"));
         assert_eq!(address.to_string(), "postgres://it@host/option");
-        let shown = secret::keep(Path::new("postgres://it@host/unknown?sslpassword=hush"));
+        let shown = credentials::register(Path::new("postgres://it@host/unknown?sslpassword=hush"));
         let refused = Address::parse(shown.to_str().unwrap()).unwrap_err();
         let why = refused.to_string();
         assert!(

@@ -2,26 +2,26 @@
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use trueput_engine::Happening;
+use trueput_engine::EngineEvent;
 
 /// The checkpoints of which this log tells since then; `None` where there is no log. Its times are
 /// in UTC, as the driver has it.
-pub(super) fn since(log: &Path, since: SystemTime) -> Option<Vec<Happening>> {
+pub(super) fn since(log: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let text = std::fs::read(log).ok()?;
     let text = String::from_utf8_lossy(&text);
     let told = text.lines().filter_map(checkpoint);
-    Some(told.filter(|happening| happening.at >= since).collect())
+    Some(told.filter(|event| event.at >= since).collect())
 }
 
 /// A line such as `2026-11-22 04:35:53.123 UTC [1407] LOG:  checkpoint starting: wal`.
-fn checkpoint(line: &str) -> Option<Happening> {
+fn checkpoint(line: &str) -> Option<EngineEvent> {
     let (prefix, message) = line.split_once("LOG:  checkpoint ")?;
     let (kind, detail) = match message.split_once(": ")? {
-        ("starting", reason) => (Happening::CHECKPOINT, reason),
-        ("complete", figures) => (Happening::CHECKPOINT_ENDED, figures),
+        ("starting", reason) => (EngineEvent::CHECKPOINT, reason),
+        ("complete", figures) => (EngineEvent::CHECKPOINT_ENDED, figures),
         _ => return None,
     };
-    Some(Happening {
+    Some(EngineEvent {
         at: moment(prefix)?,
         kind,
         detail: detail.to_owned(),
@@ -72,13 +72,13 @@ mod tests {
         let begun = checkpoint(BEGUN).unwrap();
         assert_eq!(
             (begun.kind, begun.detail.as_str()),
-            (Happening::CHECKPOINT, "wal")
+            (EngineEvent::CHECKPOINT, "wal")
         );
         let since_epoch = begun.at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         // date -u -d '2026-11-22 04:35:53' +%s
         assert_eq!(since_epoch.as_millis(), 1_795_322_153_123);
         let ended = checkpoint(ENDED).unwrap();
-        assert_eq!(ended.kind, Happening::CHECKPOINT_ENDED);
+        assert_eq!(ended.kind, EngineEvent::CHECKPOINT_ENDED);
         assert!(ended.detail.starts_with("wrote 77 buffers"));
     }
 

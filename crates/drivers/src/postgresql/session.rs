@@ -243,7 +243,7 @@ impl Session for PostgresqlSession {
         self.value_of(GET_LOCKED, key, visitor)
     }
 
-    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+    fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         if self.state != State::Idle {
             return Err(refuse::already_open());
         }
@@ -319,7 +319,7 @@ impl Session for PostgresqlSession {
         }
     }
 
-    fn tell_counts(&mut self) -> Result<()> {
+    fn flush_counters(&mut self) -> Result<()> {
         if !tells_counts(&self.connection) {
             return Ok(());
         }

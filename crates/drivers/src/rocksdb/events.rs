@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use trueput_engine::Happening;
+use trueput_engine::EngineEvent;
 
 /// What stands before the JSON of an event.
 const MARK: &str = "EVENT_LOG_v1 ";
 
 /// Flushes and compactions of a database in this folder since then, from `LOG` and from the `LOG.old.…`
 /// that each opening leaves; `None` where there is no such file.
-pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<Happening>> {
+pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<EngineEvent>> {
     let entries = std::fs::read_dir(directory).ok()?;
     let logs = entries.flatten().filter(|entry| {
         let name = entry.file_name();
@@ -26,20 +26,20 @@ pub(crate) fn since(directory: &Path, since: SystemTime) -> Option<Vec<Happening
             String::from_utf8_lossy(&text)
                 .lines()
                 .filter_map(event)
-                .filter(|happening| happening.at >= since),
+                .filter(|event| event.at >= since),
         );
     }
     found
 }
 
 /// The event of a line, where it has one that is told.
-fn event(line: &str) -> Option<Happening> {
+fn event(line: &str) -> Option<EngineEvent> {
     let (_, json) = line.split_once(MARK)?;
     let kind = match text(json, "event")? {
-        "flush_started" => Happening::FLUSH,
-        "flush_finished" => Happening::FLUSH_ENDED,
-        "compaction_started" => Happening::COMPACTION,
-        "compaction_finished" => Happening::COMPACTION_ENDED,
+        "flush_started" => EngineEvent::FLUSH,
+        "flush_finished" => EngineEvent::FLUSH_ENDED,
+        "compaction_started" => EngineEvent::COMPACTION,
+        "compaction_finished" => EngineEvent::COMPACTION_ENDED,
         _ => return None,
     };
     let time_us: u64 = number(json, "time_micros")?.parse().ok()?;
@@ -47,7 +47,7 @@ fn event(line: &str) -> Option<Happening> {
     let detail = detail.iter().find_map(|name| text(json, name));
     let job = number(json, "job").map(|job| format!("job {job}"));
     let words: Vec<String> = job.into_iter().chain(detail.map(str::to_owned)).collect();
-    Some(Happening {
+    Some(EngineEvent {
         at: SystemTime::UNIX_EPOCH + Duration::from_micros(time_us),
         kind,
         detail: words.join(", "),
@@ -83,12 +83,12 @@ mod tests {
     #[test]
     fn flushes_and_compactions_are_told_with_time_job_and_reason() {
         let told = event(FLUSH).unwrap();
-        assert_eq!(told.kind, Happening::FLUSH);
+        assert_eq!(told.kind, EngineEvent::FLUSH);
         assert_eq!(told.detail, "job 2, Write Buffer Full");
         let since_epoch = told.at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(since_epoch.as_micros(), 1_795_300_553_123_456);
         let ended = FLUSH.replace("flush_started", "compaction_finished");
-        assert_eq!(event(&ended).unwrap().kind, Happening::COMPACTION_ENDED);
+        assert_eq!(event(&ended).unwrap().kind, EngineEvent::COMPACTION_ENDED);
     }
 
     #[test]

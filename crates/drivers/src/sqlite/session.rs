@@ -261,7 +261,7 @@ impl Session for SqliteSession<'_> {
         }
     }
 
-    fn tell_counts(&mut self) -> Result<()> {
+    fn flush_counters(&mut self) -> Result<()> {
         self.count.tell(&self.connection, &self.database.cache);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::crash::{CRASH_COMMITS, crash};
 use crate::support::{self, deadlock, keeps_the_contract, observe, open, overlap, read, write};
 use trueput_drivers::BerkeleyDb;
-use trueput_engine::{Durability, Engine, Error, Happening, Isolation, Mode, Value, parameter};
+use trueput_engine::{Durability, Engine, EngineEvent, Error, Isolation, Mode, Value, parameter};
 
 static ENGINE: BerkeleyDb = BerkeleyDb::new();
 const LEVELS: [Durability; 4] = [
@@ -233,7 +233,7 @@ fn another_engines_library_is_refused_in_one_line() {
         return;
     }
     let library = std::env::current_exe().unwrap();
-    let error = ENGINE.at(&library).err().unwrap().to_string();
+    let error = ENGINE.with_library(&library).err().unwrap().to_string();
     assert!(!error.contains('\n'), "{error}");
 }
 
@@ -276,7 +276,7 @@ fn checkpoints_and_log_switches_are_seen_from_outside() {
             ("log_buffer", Value::Integer(256 << 10)),
         ];
         let [written, ..] = observe::seen(&ENGINE, Durability::Async, &small, 300);
-        assert_eq!(written, [Happening::LOG_SWITCH], "{place}");
+        assert_eq!(written, [EngineEvent::LOG_SWITCH], "{place}");
     }
 }
 

@@ -26,7 +26,7 @@ fn die_in_child() {
     let mut engines = trueput_drivers::registry().iter();
     let engine = *engines.find(|engine| engine.info().name == name).unwrap();
     let library = std::env::var_os(LIBRARY_VARIABLE);
-    let build = library.map(|library| engine.at(Path::new(&library)).unwrap());
+    let build = library.map(|library| engine.with_library(Path::new(&library)).unwrap());
     let engine = build.as_deref().unwrap_or(engine);
     let given: Vec<_> = knobs
         .lines()

@@ -136,7 +136,7 @@ fn the_table_of_isolation_has_every_engine_with_what_it_states() {
         .collect();
     let engines = trueput_drivers::registry().iter();
     // What is behind a data source is known only where one is named.
-    let engines = engines.filter(|engine| !engine.must_be_named());
+    let engines = engines.filter(|engine| !engine.requires_address());
     let expected: Vec<_> = engines.flat_map(|engine| isolation_rows(*engine)).collect();
     let missing: Vec<_> = expected.iter().filter(|row| !found.contains(row)).collect();
     assert!(missing.is_empty(), "not in docs/ISOLATION.md: {missing:#?}");

@@ -14,7 +14,10 @@ fn builds() -> Vec<Box<dyn Engine>> {
     if found.is_empty() {
         eprintln!("skipped: no LevelDB on this machine; `make engines` installs one");
     }
-    found.iter().map(|path| LEVELDB.at(path).unwrap()).collect()
+    found
+        .iter()
+        .map(|path| LEVELDB.with_library(path).unwrap())
+        .collect()
 }
 
 #[test]
@@ -83,7 +86,9 @@ fn the_installed_build_comes_first_and_has_no_assertions() {
     assert_eq!(build.library.as_deref(), Some(found[0].as_path()));
     assert_ne!(build.assertions, Some(true));
     // The control: Debian's build, which stays to be named, has them.
-    let others = found[1..].iter().map(|path| LEVELDB.at(path).unwrap());
+    let others = found[1..]
+        .iter()
+        .map(|path| LEVELDB.with_library(path).unwrap());
     for build in others.map(|engine| engine.build().unwrap()) {
         let library = build.library.unwrap();
         assert!(build.assertions != Some(true) || names_assertions(&library));
@@ -151,7 +156,7 @@ fn another_engines_library_is_refused_in_one_line() {
         eprintln!("skipped: this machine has no libm.so.6");
         return;
     };
-    let text = LEVELDB.at(path).err().unwrap().to_string();
+    let text = LEVELDB.with_library(path).err().unwrap().to_string();
     assert!(
         text.contains("lacks leveldb_open: it is no LevelDB"),
         "{text}"

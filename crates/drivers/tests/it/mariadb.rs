@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::SystemTime;
 use trueput_drivers::MariaDb;
 use trueput_engine::{
-    Datum, Dialect, Direction, Durability, Engine, Happening, KeyRange, Mode, OpenSpec, Value,
+    Datum, Dialect, Direction, Durability, Engine, EngineEvent, KeyRange, Mode, OpenSpec, Value,
     conformance, parameter,
 };
 
@@ -316,7 +316,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     let at = |who: &str, schema: &str| {
         let socket = socket.display();
         let url = format!("mysql://{who}@localhost/{schema}?socket={socket}");
-        MARIADB.at(Path::new(&url))
+        MARIADB.with_library(Path::new(&url))
     };
     let engine = at("me:s3cret", "trueput_mine").unwrap();
     let build = engine.build().unwrap();
@@ -388,7 +388,7 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
         "mysql://clerk:pass@localhost/trueput_only?socket={}",
         socket.display()
     );
-    let engine = MARIADB.at(Path::new(&url)).unwrap();
+    let engine = MARIADB.with_library(Path::new(&url)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let knobs = parameter::resolve("mariadb", engine.knobs(), &settings(&[])).unwrap();
     let checks = conformance::run(&*engine, folder.path(), Durability::Sync, &knobs);
@@ -412,12 +412,15 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
 
 #[test]
 fn what_is_no_server_is_refused() {
-    let missing = MARIADB.at(Path::new("/nowhere/mariadbd")).err().unwrap();
+    let missing = MARIADB
+        .with_library(Path::new("/nowhere/mariadbd"))
+        .err()
+        .unwrap();
     assert!(
         missing.to_string().contains("/nowhere/mariadbd"),
         "{missing}"
     );
-    let other = MARIADB.at(Path::new("/bin/true")).err().unwrap();
+    let other = MARIADB.with_library(Path::new("/bin/true")).err().unwrap();
     assert!(other.to_string().contains("no MariaDB server"), "{other}");
 }
 
@@ -432,7 +435,7 @@ fn innodbs_checkpoints_are_seen_from_outside() {
     }
     let small = [("innodb_log_file_size", Value::Integer(16 << 20))];
     let [written, ..] = observe::seen(&MARIADB, Durability::Async, &small, 4_000);
-    assert_eq!(written, [Happening::CHECKPOINT, Happening::LOG_SWITCH]);
+    assert_eq!(written, [EngineEvent::CHECKPOINT, EngineEvent::LOG_SWITCH]);
 }
 
 #[test]
@@ -459,9 +462,9 @@ fn myrocks_tells_of_its_flushes_in_its_log_and_innodb_of_nothing() {
         assert_eq!(MARIADB.events(&spec, before), Some(Vec::new()));
         database.checkpoint().unwrap();
         let told = MARIADB.events(&spec, before).unwrap();
-        let kinds: Vec<_> = told.iter().map(|happening| happening.kind).collect();
-        assert!(kinds.contains(&Happening::FLUSH), "{kinds:?}");
-        assert!(MARIADB.observer(&spec).is_none());
+        let kinds: Vec<_> = told.iter().map(|event| event.kind).collect();
+        assert!(kinds.contains(&EngineEvent::FLUSH), "{kinds:?}");
+        assert!(MARIADB.event_watcher(&spec).is_none());
     }
 }
 

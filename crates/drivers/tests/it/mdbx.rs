@@ -317,7 +317,7 @@ fn another_library_is_refused_in_one_line() {
         eprintln!("skipped: this machine has no {}", other.display());
         return;
     }
-    let text = MDBX.at(other).err().unwrap().to_string();
+    let text = MDBX.with_library(other).err().unwrap().to_string();
     assert!(
         text.contains("it is no libmdbx") && !text.contains('\n'),
         "{text}"

@@ -11,8 +11,8 @@ use crate::support::{
 use std::path::Path;
 use trueput_drivers::Odbc;
 use trueput_engine::{
-    Datum, Dialect, Durability, Engine, Mode, ParameterValues, Value, conformance, isolation,
-    parameter, secret,
+    Datum, Dialect, Durability, Engine, Mode, ParameterValues, Value, conformance, credentials,
+    isolation, parameter,
 };
 
 static ODBC: Odbc = Odbc::new();
@@ -49,7 +49,7 @@ const SQLITE: Sample = Sample {
 
 /// The contract at every level that the data source promises, with this isolation, which holds.
 fn keeps_the_contract(origin: &Origin, isolation: &str) {
-    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
     let given = settings(&[("isolation", isolation.into())]);
     let knobs = parameter::resolve("odbc", engine.knobs(), &given).unwrap();
     let mut levels = 0;
@@ -82,7 +82,7 @@ fn is_isolated_as_stated(engine: &dyn Engine, level: Durability, knobs: &Paramet
 }
 
 fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
-    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
     assert_eq!(engine.dialect(), Some(dialect));
     let folder = tempfile::tempdir().unwrap();
     let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
@@ -94,7 +94,7 @@ fn speaks_sql(origin: &Origin, dialect: Dialect, sample: &Sample) {
 
 /// What was written for a folder is there for that folder, and gone for another.
 fn holds_one_database(origin: &Origin) {
-    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
     let version = engine.build().unwrap().version;
     assert!(version.contains(" by "), "{version}");
     assert!(engine.service().is_none());
@@ -114,7 +114,7 @@ fn holds_one_database(origin: &Origin) {
 
 /// A commit after an error is refused, and the session goes on.
 fn goes_on_after_an_error(origin: &Origin) {
-    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let database = open(&*engine, folder.path(), Durability::Sync, &[]).unwrap();
     let mut session = database.session().unwrap();
@@ -169,7 +169,7 @@ fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
         return;
     };
     let foreign = origin.sqlite_with("CREATE TABLE thesis (years INTEGER)");
-    let engine = ODBC.at(Path::new(&foreign)).unwrap();
+    let engine = ODBC.with_library(Path::new(&foreign)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let refusals = [
         engine.build().map(drop),
@@ -191,7 +191,7 @@ fn a_schema_of_anothers_is_refused_and_left_alone() {
         return;
     };
     origin.as_owner("CREATE SCHEMA trueput; CREATE TABLE trueput.thesis (years int)");
-    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let refused = open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
     let why = refused.unwrap_err().to_string();
@@ -219,7 +219,7 @@ fn is_held_against_all(origin: Option<Origin>) {
     let Some(origin) = origin else {
         return;
     };
-    let odbc = ODBC.at(Path::new(origin.source())).unwrap();
+    let odbc = ODBC.with_library(Path::new(origin.source())).unwrap();
     let native = origin.native();
     is_held(&*odbc, &*odbc);
     is_held(&*odbc, &*native);
@@ -247,7 +247,7 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
          CREATE EVENT TRIGGER cut ON ddl_command_end WHEN TAG IN ('COMMENT') \
          EXECUTE FUNCTION public.cut()",
     );
-    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let at = || open(&*engine, folder.path(), Durability::Sync, &[]).map(drop);
     let why = at().unwrap_err().to_string();
@@ -264,7 +264,7 @@ fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
     };
     let named = |dialect: &str| {
         let source = format!("{};TRUEPUT_DIALECT={dialect}", origin.source());
-        ODBC.at(Path::new(&source)).unwrap()
+        ODBC.with_library(Path::new(&source)).unwrap()
     };
     let informix = named("informix");
     assert_eq!(informix.dialect(), Some(Dialect::Informix));
@@ -290,7 +290,7 @@ fn a_level_that_the_server_is_not_set_for_is_refused() {
     let Some(origin) = Origin::mariadb() else {
         return;
     };
-    let engine = ODBC.at(Path::new(origin.source())).unwrap();
+    let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let refused = open(&*engine, folder.path(), Durability::Buffered, &[]).map(drop);
     let why = refused.unwrap_err().to_string();
@@ -308,9 +308,14 @@ fn a_wrong_password_is_one_line_without_it() {
     };
     origin.as_owner("CREATE USER me@localhost IDENTIFIED BY 's3cret'");
     let source = origin.source().replace("UID=root", "UID=me;PWD={s3crets}");
-    let shown = secret::keep(Path::new(&source));
+    let shown = credentials::register(Path::new(&source));
     assert!(!shown.display().to_string().contains("s3crets"));
-    let refused = ODBC.at(&shown).unwrap().build().unwrap_err().to_string();
+    let refused = ODBC
+        .with_library(&shown)
+        .unwrap()
+        .build()
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("Access denied for user 'me'"), "{refused}");
     assert!(
         !refused.contains("s3crets") && !refused.contains('\n'),
@@ -318,7 +323,7 @@ fn a_wrong_password_is_one_line_without_it() {
     );
     let nowhere = "Driver={MariaDB Unicode};Server=127.0.0.1;Port=1;UID=me;PWD=s3crets";
     let refused = ODBC
-        .at(Path::new(nowhere))
+        .with_library(Path::new(nowhere))
         .unwrap()
         .build()
         .unwrap_err()
@@ -336,7 +341,9 @@ fn a_wrong_password_is_one_line_without_it() {
 #[test]
 fn what_is_missing_is_named_with_what_has_it() {
     let said = |source: &str| {
-        let built = ODBC.at(Path::new(source)).and_then(|engine| engine.build());
+        let built = ODBC
+            .with_library(Path::new(source))
+            .and_then(|engine| engine.build());
         built.unwrap_err().to_string()
     };
     let no_driver = said("Server=somewhere;UID=me");
@@ -381,7 +388,7 @@ fn a_deadlock_is_told_as_one_over_odbc_too() {
         .into_iter()
         .flatten()
     {
-        let engine = ODBC.at(Path::new(origin.source())).unwrap();
+        let engine = ODBC.with_library(Path::new(origin.source())).unwrap();
         let folder = tempfile::tempdir().unwrap();
         deadlock::is_told_apart(&*engine, folder.path(), &[]);
     }

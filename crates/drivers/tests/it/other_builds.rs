@@ -23,7 +23,10 @@ fn others(engine: &dyn Engine) -> Vec<Box<dyn Engine>> {
         let title = engine.info().title;
         eprintln!("skipped: the system has no {title} of its own; `make engines` installs one");
     }
-    found.iter().map(|path| engine.at(path).unwrap()).collect()
+    found
+        .iter()
+        .map(|path| engine.with_library(path).unwrap())
+        .collect()
 }
 
 fn levels(engine: &dyn Engine) -> impl Iterator<Item = Durability> {
@@ -160,7 +163,7 @@ fn another_engines_library_is_refused_in_one_line() {
         eprintln!("skipped: the system has no LMDB or SQLite of its own");
     }
     for (engine, library, symbol) in wrong {
-        let text = engine.at(&library).err().unwrap().to_string();
+        let text = engine.with_library(&library).err().unwrap().to_string();
         let title = engine.info().title;
         let expected = format!("lacks {symbol}: it is no {title}");
         assert!(text.contains(&expected), "{text}");
@@ -171,7 +174,10 @@ fn another_engines_library_is_refused_in_one_line() {
 #[test]
 fn a_missing_library_is_named() {
     for engine in engines() {
-        let error = engine.at(Path::new("/nowhere/lib.so")).err().unwrap();
+        let error = engine
+            .with_library(Path::new("/nowhere/lib.so"))
+            .err()
+            .unwrap();
         let text = error.to_string();
         assert!(text.contains("cannot read /nowhere/lib.so"), "{text}");
     }

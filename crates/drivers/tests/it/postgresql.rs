@@ -8,8 +8,8 @@ use crate::support::{
 use std::path::Path;
 use trueput_drivers::Postgresql;
 use trueput_engine::{
-    Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance, parameter,
-    secret,
+    Database, Datum, Dialect, Durability, Engine, Error, Mode, Value, conformance, credentials,
+    parameter,
 };
 
 static ENGINE: Postgresql = Postgresql::new();
@@ -307,7 +307,7 @@ fn shop(place: &Place) -> (Box<dyn Database>, Box<dyn Engine>) {
     let owner = open(&ENGINE, place.path(), Durability::Sync, &[]).unwrap();
     as_owner(&*owner, "CREATE DATABASE shop");
     let users = ENGINE
-        .at(Path::new(&address(place.path(), "postgres", "shop")))
+        .with_library(Path::new(&address(place.path(), "postgres", "shop")))
         .unwrap();
     (owner, users)
 }
@@ -382,7 +382,7 @@ fn a_user_with_rights_on_his_database_alone_is_served() {
     as_owner(&*owner, "CREATE ROLE clerk LOGIN");
     as_owner(&*owner, "CREATE DATABASE shop OWNER clerk");
     let users = ENGINE
-        .at(Path::new(&address(place.path(), "clerk", "shop")))
+        .with_library(Path::new(&address(place.path(), "clerk", "shop")))
         .unwrap();
     assert!(users.build().is_ok());
     let folder = tempfile::tempdir().unwrap();
@@ -402,7 +402,7 @@ fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
     as_owner(&*owner, "CREATE TABLE thesis (years int)");
     // The private server's own schema has the name, and not the mark.
     let users = ENGINE
-        .at(Path::new(&address(place.path(), "postgres", "postgres")))
+        .with_library(Path::new(&address(place.path(), "postgres", "postgres")))
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let refusals = [
@@ -440,9 +440,9 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
             "postgres://clerk:{password}@/shop?host={}",
             folder.display()
         );
-        let shown = secret::keep(Path::new(&url));
+        let shown = credentials::register(Path::new(&url));
         assert!(!shown.display().to_string().contains(password));
-        ENGINE.at(&shown).unwrap().build()
+        ENGINE.with_library(&shown).unwrap().build()
     };
     // What the server has read of its rules shows a moment after it was told to.
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
@@ -464,7 +464,7 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
     assert!(with("right").is_ok());
     let nowhere = "postgres://clerk@/shop?host=/no/such/folder";
     let why = ENGINE
-        .at(Path::new(nowhere))
+        .with_library(Path::new(nowhere))
         .unwrap()
         .build()
         .unwrap_err()
@@ -480,7 +480,7 @@ fn a_program_that_is_no_postgresql_is_refused() {
         ("mysql://host/db", "another kind of server"),
     ] {
         let refused = ENGINE
-            .at(Path::new(path))
+            .with_library(Path::new(path))
             .map(drop)
             .unwrap_err()
             .to_string();

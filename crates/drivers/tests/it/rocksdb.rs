@@ -183,13 +183,13 @@ fn a_second_opening_is_refused_in_words() {
 #[test]
 fn libraries_that_are_no_rocksdb_are_refused_in_one_line() {
     let missing = ROCKSDB
-        .at(Path::new("/nowhere/librocksdb.so"))
+        .with_library(Path::new("/nowhere/librocksdb.so"))
         .err()
         .unwrap()
         .to_string();
     assert!(missing.contains("/nowhere/librocksdb.so"), "{missing}");
     let program = std::env::current_exe().unwrap();
-    let wrong = ROCKSDB.at(&program).err().unwrap().to_string();
+    let wrong = ROCKSDB.with_library(&program).err().unwrap().to_string();
     assert!(
         !wrong.contains('\n') && wrong.contains(program.to_str().unwrap()),
         "{wrong}"
@@ -197,7 +197,7 @@ fn libraries_that_are_no_rocksdb_are_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("librocksdb.so");
     std::fs::write(&text, "no ELF file").unwrap();
-    let text = ROCKSDB.at(&text).err().unwrap().to_string();
+    let text = ROCKSDB.with_library(&text).err().unwrap().to_string();
     assert!(text.contains("is not a shared library"), "{text}");
 }
 
@@ -209,7 +209,7 @@ fn one_build_in_child() {
     let Some(path) = std::env::var_os(BUILD_VARIABLE) else {
         return;
     };
-    let engine = ROCKSDB.at(Path::new(&path)).unwrap();
+    let engine = ROCKSDB.with_library(Path::new(&path)).unwrap();
     let build = engine.build().unwrap();
     assert_eq!(build.library.as_deref(), Some(Path::new(&path)));
     for kind in ["pessimistic", "optimistic", "batch"] {
@@ -230,7 +230,7 @@ fn one_build_in_child() {
         .filter(|other| other.as_path() != Path::new(&path))
     {
         let folder = tempfile::tempdir().unwrap();
-        let other = ROCKSDB.at(other).unwrap();
+        let other = ROCKSDB.with_library(other).unwrap();
         assert!(other.build().unwrap().version != build.version);
         let refused = open(other.as_ref(), folder.path(), Durability::Async, &[]).err();
         assert!(matches!(refused, Some(Error::Unsupported(_))));

@@ -5,7 +5,7 @@ use crate::support::{self, get, observe, open, read, write};
 use std::time::{Duration, Instant};
 use trueput_drivers::Sqlite;
 use trueput_engine::{
-    Database, Durability, Engine, Error, Happening, Mode, OpenSpec, Value, parameter,
+    Database, Durability, Engine, EngineEvent, Error, Mode, OpenSpec, Value, parameter,
 };
 
 static SQLITE: Sqlite = Sqlite::new();
@@ -313,7 +313,7 @@ fn checkpoints_and_logs_that_begin_anew_are_seen_from_outside() {
     observe::a_checkpoint_is_seen(&SQLITE, Durability::Sync, &[never]);
     let often = ("wal_autocheckpoint", Value::Integer(10));
     let [written, ..] = observe::seen(&SQLITE, Durability::Async, &[often], 100);
-    assert_eq!(written, [Happening::CHECKPOINT, Happening::LOG_SWITCH]);
+    assert_eq!(written, [EngineEvent::CHECKPOINT, EngineEvent::LOG_SWITCH]);
     // A rollback journal has neither.
     let folder = tempfile::tempdir().unwrap();
     let given = support::settings(&[("journal_mode", "delete".into())]);
@@ -324,5 +324,5 @@ fn checkpoints_and_logs_that_begin_anew_are_seen_from_outside() {
         knobs: &knobs,
         sessions: 1,
     };
-    assert!(SQLITE.observer(&spec).is_none());
+    assert!(SQLITE.event_watcher(&spec).is_none());
 }

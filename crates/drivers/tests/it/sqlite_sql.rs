@@ -39,7 +39,7 @@ fn every_build_on_this_machine_speaks_sql() {
         eprintln!("skipped: no other SQLite is here");
     }
     for library in found {
-        speaks(&*SQLITE.at(&library).unwrap());
+        speaks(&*SQLITE.with_library(&library).unwrap());
     }
 }
 

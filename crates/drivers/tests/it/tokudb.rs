@@ -137,7 +137,7 @@ fn another_engines_library_is_refused_in_one_line() {
         return;
     }
     let library = std::env::current_exe().unwrap();
-    let error = ENGINE.at(&library).err().unwrap().to_string();
+    let error = ENGINE.with_library(&library).err().unwrap().to_string();
     assert!(!error.contains('\n'), "{error}");
 }
 

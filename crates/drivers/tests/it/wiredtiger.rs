@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use trueput_drivers::WiredTiger;
 use trueput_engine::{
-    Database, Direction, Durability, Engine, Error, Happening, KeyRange, Mode, Value,
+    Database, Direction, Durability, Engine, EngineEvent, Error, KeyRange, Mode, Value,
 };
 
 static WIREDTIGER: WiredTiger = WiredTiger::new();
@@ -16,7 +16,7 @@ const TABLES: [&str; 2] = ["btree", "lsm"];
 fn builds() -> Vec<Box<dyn Engine>> {
     let mut builds = Vec::new();
     for path in WIREDTIGER.found() {
-        match WIREDTIGER.at(&path) {
+        match WIREDTIGER.with_library(&path) {
             Ok(engine) => builds.push(engine),
             Err(error) => eprintln!("skipped: {error}"),
         }
@@ -222,7 +222,7 @@ fn a_library_of_another_engine_is_refused() {
         eprintln!("skipped: no libm.so.6 where it is looked for");
         return;
     };
-    let text = WIREDTIGER.at(path).err().unwrap().to_string();
+    let text = WIREDTIGER.with_library(path).err().unwrap().to_string();
     assert!(
         text.contains("lacks wiredtiger_open: it is no WiredTiger"),
         "{text}"
@@ -239,7 +239,9 @@ fn die_in_child() {
         return;
     };
     let told = |name| std::env::var(name).unwrap();
-    let engine = WIREDTIGER.at(Path::new(&told(LIBRARY_VARIABLE))).unwrap();
+    let engine = WIREDTIGER
+        .with_library(Path::new(&told(LIBRARY_VARIABLE)))
+        .unwrap();
     let given = small_chunks(&told(TABLE_VARIABLE), &told(KEPT_BY_VARIABLE));
     let level = told(LEVEL_VARIABLE).parse().unwrap();
     let database = open(engine.as_ref(), Path::new(&directory), level, &given).unwrap();
@@ -429,7 +431,7 @@ fn checkpoints_and_log_switches_are_seen_from_outside() {
             given.push(("log_directory", kind.into()));
             observe::a_checkpoint_is_seen(engine.as_ref(), Durability::Async, &given);
             let [written, ..] = observe::seen(engine.as_ref(), Durability::Async, &given, 300);
-            assert_eq!(written, [Happening::LOG_SWITCH], "{kind}");
+            assert_eq!(written, [EngineEvent::LOG_SWITCH], "{kind}");
         }
     }
 }

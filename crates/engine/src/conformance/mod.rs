@@ -17,7 +17,7 @@ mod transactions;
 use crate::{Capabilities, Database, Durability, Engine, OpenSpec, ParameterValues};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use support::{At, Fault, Outcome, RETRY_LIMIT, guarded};
+use support::{Fault, Outcome, RETRY_LIMIT, StepContext, guarded};
 use trueput_record::measurement::Check;
 
 /// The most sessions that any check has at once.
@@ -124,7 +124,7 @@ impl Subject<'_> {
 
 /// What an engine must claim for a check to apply.
 #[derive(Clone, Copy)]
-enum Needs {
+enum Requirement {
     /// Nothing: every engine.
     Nothing,
     /// It keeps what it is given.
@@ -135,7 +135,7 @@ enum Needs {
     Snapshots,
 }
 
-impl Needs {
+impl Requirement {
     fn met_by(self, capabilities: Capabilities) -> bool {
         let data = capabilities.retains_data;
         match self {
@@ -150,11 +150,15 @@ impl Needs {
 /// One check: the claim that it tests, and how.
 struct Entry {
     claim: &'static str,
-    needs: Needs,
+    needs: Requirement,
     check: fn(&Subject<'_>) -> Outcome,
 }
 
-const fn entry(claim: &'static str, needs: Needs, check: fn(&Subject<'_>) -> Outcome) -> Entry {
+const fn entry(
+    claim: &'static str,
+    needs: Requirement,
+    check: fn(&Subject<'_>) -> Outcome,
+) -> Entry {
     Entry {
         claim,
         needs,
@@ -165,136 +169,156 @@ const fn entry(claim: &'static str, needs: Needs, check: fn(&Subject<'_>) -> Out
 const DESCRIBED: &str = "the promise names its level, settings and source";
 
 const ENTRIES: &[Entry] = &[
-    entry(DESCRIBED, Needs::Nothing, protocol::promise),
+    entry(DESCRIBED, Requirement::Nothing, protocol::promise),
     entry(
         "a level without a promise is refused",
-        Needs::Nothing,
+        Requirement::Nothing,
         protocol::levels_refused,
     ),
     entry(
         "calls without a transaction are refused",
-        Needs::Nothing,
+        Requirement::Nothing,
         protocol::no_transaction,
     ),
     entry(
         "a second begin is refused",
-        Needs::Nothing,
+        Requirement::Nothing,
         protocol::second_begin,
     ),
     entry(
         "a write in a read transaction is refused",
-        Needs::Nothing,
+        Requirement::Nothing,
         protocol::read_only,
     ),
     entry(
         "settings, counters and checkpoints work",
-        Needs::Nothing,
+        Requirement::Nothing,
         protocol::housekeeping,
     ),
-    entry("what is put can be got", Needs::Data, records::round_trip),
+    entry(
+        "what is put can be got",
+        Requirement::Data,
+        records::round_trip,
+    ),
     entry(
         "a later put replaces an earlier one",
-        Needs::Data,
+        Requirement::Data,
         records::overwrite,
     ),
-    entry("a missing key is absent", Needs::Data, records::missing),
+    entry(
+        "a missing key is absent",
+        Requirement::Data,
+        records::missing,
+    ),
     entry(
         "a look-up by itself shows what is committed",
-        Needs::Data,
-        records::look,
+        Requirement::Data,
+        records::point_read,
     ),
-    entry("what is deleted is gone", Needs::Data, records::delete),
+    entry(
+        "what is deleted is gone",
+        Requirement::Data,
+        records::delete,
+    ),
     entry(
         "deleting what is not there is no error",
-        Needs::Data,
+        Requirement::Data,
         records::delete_missing,
     ),
-    entry("an empty value is kept", Needs::Data, records::empty_value),
+    entry(
+        "an empty value is kept",
+        Requirement::Data,
+        records::empty_value,
+    ),
     entry(
         "an empty key is kept or refused",
-        Needs::Data,
+        Requirement::Data,
         records::empty_key,
     ),
     entry(
         "keys of maximal length are kept",
-        Needs::Data,
+        Requirement::Data,
         records::longest_key,
     ),
     entry(
         "a value of maximal length is kept",
-        Needs::Data,
+        Requirement::Data,
         records::longest_value,
     ),
     entry(
         "a key or value too long is refused",
-        Needs::Data,
+        Requirement::Data,
         records::too_long,
     ),
-    entry("keys are in unsigned byte order", Needs::Data, scans::order),
-    entry("a scan keeps its bounds", Needs::Data, scans::bounds),
+    entry(
+        "keys are in unsigned byte order",
+        Requirement::Data,
+        scans::order,
+    ),
+    entry("a scan keeps its bounds", Requirement::Data, scans::bounds),
     entry(
         "a scan ends where its visitor breaks",
-        Needs::Data,
+        Requirement::Data,
         scans::breaks,
     ),
     entry(
         "a scan sees its transaction's own writes",
-        Needs::Data,
+        Requirement::Data,
         scans::own_writes,
     ),
     entry(
         "a transaction sees its own writes",
-        Needs::Data,
+        Requirement::Data,
         transactions::own_writes,
     ),
     entry(
         "an abort undoes everything",
-        Needs::Atomicity,
+        Requirement::Atomicity,
         transactions::abort,
     ),
     entry(
         "a large transaction is atomic",
-        Needs::Atomicity,
+        Requirement::Atomicity,
         transactions::large,
     ),
     entry(
         "a dropped session abandons its transaction",
-        Needs::Atomicity,
+        Requirement::Atomicity,
         transactions::dropped,
     ),
     entry(
         "a reopened database holds what was committed",
-        Needs::Data,
+        Requirement::Data,
         transactions::reopen,
     ),
     entry(
         "random operations agree with a model",
-        Needs::Data,
+        Requirement::Data,
         transactions::random,
     ),
     entry(
         "an uncommitted write is invisible to others",
-        Needs::Atomicity,
+        Requirement::Atomicity,
         sessions::uncommitted,
     ),
     entry(
         "a read transaction keeps its snapshot",
-        Needs::Snapshots,
+        Requirement::Snapshots,
         sessions::snapshot,
     ),
     entry(
         "of two overlapping updates none is lost",
-        Needs::Atomicity,
+        Requirement::Atomicity,
         sessions::two_updates,
     ),
     entry(
         "no update of a shared counter is lost",
-        Needs::Atomicity,
+        Requirement::Atomicity,
         sessions::counter,
     ),
     entry(
         "two sessions work in two threads",
-        Needs::Data,
+        Requirement::Data,
         sessions::two_threads,
     ),
 ];

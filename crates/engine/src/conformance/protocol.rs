@@ -1,6 +1,6 @@
 //! Calls out of turn are refused and do no harm; an engine says what it is.
 
-use super::support::{At, Fault, Outcome, ensure, get, read, same_value, store, write};
+use super::support::{Fault, Outcome, StepContext, ensure, get, read, same_value, store, write};
 use super::{SESSIONS, Subject};
 use crate::{Direction, Durability, Error, KeyRange, Mode, OpenSpec, Session};
 use std::ops::ControlFlow;

@@ -2,8 +2,8 @@
 
 use super::Subject;
 use super::support::{
-    At, Fault, Outcome, Record, ensure, get, read, retried, same_records, same_value, scan, store,
-    write,
+    Fault, Outcome, Record, StepContext, ensure, get, read, retried, same_records, same_value,
+    scan, store, write,
 };
 use crate::{Direction, Error, KeyRange, Mode, Session};
 
@@ -70,7 +70,7 @@ fn shows(
     let mut found = None;
     let there = retried(|| {
         found = None;
-        session.look(key, &mut |value| found = Some(value.to_vec()))
+        session.point_read(key, &mut |value| found = Some(value.to_vec()))
     })
     .at(what)?;
     ensure(there == found.is_some(), || {
@@ -82,7 +82,7 @@ fn shows(
     same_value(what, expected, found.as_deref())
 }
 
-pub fn look(subject: &Subject<'_>) -> Outcome {
+pub fn point_read(subject: &Subject<'_>) -> Outcome {
     let database = subject.open()?;
     let mut writer = database.session().at("session")?;
     let mut reader = database.session().at("another session")?;
@@ -93,7 +93,7 @@ pub fn look(subject: &Subject<'_>) -> Outcome {
         shows(reader.as_mut(), "a key that is not there", b"kex", None)?;
     }
     reader.begin(Mode::Read).at("begin")?;
-    let within = reader.look(b"key", &mut |_| ());
+    let within = reader.point_read(b"key", &mut |_| ());
     reader.abort().at("abort")?;
     ensure(within.is_err(), || {
         "a look-up by itself within a transaction should be refused, and was not".to_owned()

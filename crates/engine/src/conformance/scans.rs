@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::support::{
-    At, Outcome, Random, Record, read, same_records, scan, scan_until, shown, store, write,
+    Outcome, Random, Record, StepContext, read, same_records, scan, scan_until, shown, store, write,
 };
 use crate::{Direction, KeyRange, Session};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::support::{
-    At, Fault, Outcome, Record, beside, count, ensure, get, guarded, read, same_records,
+    Fault, Outcome, Record, StepContext, beside, count, ensure, get, guarded, read, same_records,
     same_value, scan, store, write,
 };
 use crate::{Database, Direction, KeyRange, Mode, Session};

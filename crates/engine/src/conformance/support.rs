@@ -24,11 +24,11 @@ pub type Outcome<T = String> = Result<T, Fault>;
 pub type Record = (Vec<u8>, Vec<u8>);
 
 /// Says at which step the engine gave an error that it should not give.
-pub trait At<T> {
+pub trait StepContext<T> {
     fn at(self, step: &str) -> Outcome<T>;
 }
 
-impl<T> At<T> for crate::Result<T> {
+impl<T> StepContext<T> for crate::Result<T> {
     fn at(self, step: &str) -> Outcome<T> {
         self.map_err(|error| Fault(format!("{step}: {error}{}", error.conflict_hint())))
     }

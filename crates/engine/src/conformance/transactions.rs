@@ -3,13 +3,13 @@
 use super::Subject;
 use super::scans::{expected, range_text};
 use super::support::{
-    At, Fault, Outcome, Random, Record, beside, count, ensure, get, read, same_records, same_value,
-    scan, store, write,
+    Fault, Outcome, Random, Record, StepContext, beside, count, ensure, get, read, same_records,
+    same_value, scan, store, write,
 };
 use crate::{Direction, KeyRange, Mode, Session};
 use std::collections::BTreeMap;
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+type RecordMap = BTreeMap<Vec<u8>, Vec<u8>>;
 
 pub fn own_writes(subject: &Subject<'_>) -> Outcome {
     let database = subject.open()?;
@@ -144,7 +144,7 @@ pub fn random(subject: &Subject<'_>) -> Outcome {
     let mut random = Random(2);
     let longest = subject.capabilities.max_key_bytes.min(12);
     let keys: Vec<Vec<u8>> = (0..150).map(|_| random.key(longest)).collect();
-    let mut committed = Model::new();
+    let mut committed = RecordMap::new();
     for transaction in 0..TRANSACTIONS {
         let mut model = committed.clone();
         session.begin(Mode::Write).at("begin")?;
@@ -173,7 +173,7 @@ fn step(
     session: &mut dyn Session,
     random: &mut Random,
     keys: &[Vec<u8>],
-    model: &mut Model,
+    model: &mut RecordMap,
 ) -> Outcome<()> {
     let pick = |random: &mut Random| &keys[random.below(keys.len() as u64) as usize];
     let key = pick(random);

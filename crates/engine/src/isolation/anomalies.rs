@@ -2,10 +2,10 @@
 //! they ended and what they left. When a step was done plays no part, so that a slow machine may hide
 //! an anomaly but never makes one up.
 
-use super::schedule::{By, History, Key, Step};
+use super::schedule::{History, Key, ReadMethod, Step};
 use crate::Mode;
-use By::{Get, Scan};
 use Key::{P, Q, X, Y};
+use ReadMethod::{Get, Scan};
 use Step::{Abort, Begin, Commit, Put, Read, Search};
 use trueput_record::Phenomenon;
 
@@ -21,7 +21,7 @@ pub struct Anomaly {
 }
 
 /// A reading transaction's mode, how it reads, and what that is called.
-const READERS: [(Mode, By, &str); 4] = [
+const READERS: [(Mode, ReadMethod, &str); 4] = [
     (Mode::Read, Get, "read transaction, by key"),
     (Mode::Read, Scan, "read transaction, in a scan"),
     (Mode::Write, Get, "write transaction, by key"),
@@ -73,7 +73,7 @@ fn dirty_write() -> Anomaly {
 }
 
 /// The second reads what the first wrote and then takes back.
-fn aborted_read(mode: Mode, by: By, variant: &'static str) -> Anomaly {
+fn aborted_read(mode: Mode, by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::AbortedRead,
         variant,
@@ -90,7 +90,7 @@ fn aborted_read(mode: Mode, by: By, variant: &'static str) -> Anomaly {
 }
 
 /// The second reads what the first overwrites before it commits.
-fn intermediate_read(mode: Mode, by: By, variant: &'static str) -> Anomaly {
+fn intermediate_read(mode: Mode, by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::IntermediateRead,
         variant,
@@ -130,7 +130,7 @@ fn circular_flow() -> Anomaly {
 }
 
 /// Both read a record as it was, and write it.
-fn lost_update(by: By, variant: &'static str) -> Anomaly {
+fn lost_update(by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::LostUpdate,
         variant,
@@ -149,7 +149,7 @@ fn lost_insert() -> Anomaly {
     }
 }
 
-fn update_of_both(key: Key, by: By) -> Vec<(usize, Step)> {
+fn update_of_both(key: Key, by: ReadMethod) -> Vec<(usize, Step)> {
     vec![
         (1, BEGIN),
         (2, BEGIN),
@@ -168,7 +168,7 @@ fn is_lost(history: &History, key: Key) -> bool {
 }
 
 /// The first reads x before, and y after, the second wrote both.
-fn read_skew(mode: Mode, by: By, variant: &'static str) -> Anomaly {
+fn read_skew(mode: Mode, by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::ReadSkew,
         variant,
@@ -190,7 +190,7 @@ fn read_skew(mode: Mode, by: By, variant: &'static str) -> Anomaly {
 }
 
 /// The first reads x before and after the second wrote it.
-fn fuzzy_read(mode: Mode, by: By, _: &'static str) -> Anomaly {
+fn fuzzy_read(mode: Mode, by: ReadMethod, _: &'static str) -> Anomaly {
     let variant = match (mode, by) {
         (Mode::Read, Get) => "one record twice; read transaction, by key",
         (Mode::Read, Scan) => "one record twice; read transaction, in a scan",
@@ -217,7 +217,7 @@ fn fuzzy_read(mode: Mode, by: By, _: &'static str) -> Anomaly {
 }
 
 /// Each reads both records as they were, and writes one of them.
-fn write_skew(by: By, variant: &'static str) -> Anomaly {
+fn write_skew(by: ReadMethod, variant: &'static str) -> Anomaly {
     Anomaly {
         phenomenon: Phenomenon::WriteSkew,
         variant,

@@ -9,12 +9,12 @@
 mod anomalies;
 mod schedule;
 
-use crate::conformance::support::{At, Fault, Outcome, Record, guarded, read, store};
+use crate::conformance::support::{Fault, Outcome, Record, StepContext, guarded, read, store};
 use crate::{
     Database, Durability, Engine, Isolation, Kind, OpenSpec, ParameterValues, Phenomenon, Value,
 };
 use anomalies::Anomaly;
-use schedule::{By, Key, Scheduler, TRANSACTIONS};
+use schedule::{Key, ReadMethod, Scheduler, TRANSACTIONS};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,12 +38,12 @@ pub struct Observation {
     /// What distinguishes it from other schedules of the same phenomenon.
     pub variant: &'static str,
     /// What came of it.
-    pub result: Observed,
+    pub result: ScheduleResult,
 }
 
 /// What came of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Observed {
+pub enum ScheduleResult {
     /// A transaction waited for another one to end.
     Waited,
     /// A transaction was refused with a conflict.
@@ -56,7 +56,7 @@ pub enum Observed {
     Failed(String),
 }
 
-impl fmt::Display for Observed {
+impl fmt::Display for ScheduleResult {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             Self::Waited => "prevented: a transaction waited",
@@ -73,7 +73,7 @@ impl Report {
     #[must_use]
     pub fn shows(&self, phenomenon: Phenomenon) -> bool {
         self.of(phenomenon)
-            .any(|observation| observation.result == Observed::Occurred)
+            .any(|observation| observation.result == ScheduleResult::Occurred)
     }
 
     /// The observations of one phenomenon.
@@ -107,24 +107,25 @@ impl Report {
             } = observation;
             let refutes = |level: Isolation| level.proscribes(*phenomenon);
             let (passed, detail) = match (result, self.stated) {
-                (Observed::Failed(_), _) => (false, result.to_string()),
-                (Observed::Occurred, Some(level)) if refutes(level) => (
+                (ScheduleResult::Failed(_), _) => (false, result.to_string()),
+                (ScheduleResult::Occurred, Some(level)) if refutes(level) => (
                     false,
                     format!("occurred; {level}, as stated, proscribes it"),
                 ),
-                (Observed::Occurred, Some(level)) => {
+                (ScheduleResult::Occurred, Some(level)) => {
                     (true, format!("occurred; {level}, as stated, permits it"))
                 }
-                (Observed::Occurred, None) if Isolation::ALL.into_iter().all(refutes) => (
+                (ScheduleResult::Occurred, None) if Isolation::ALL.into_iter().all(refutes) => (
                     false,
                     "occurred; every level of isolation proscribes it".to_owned(),
                 ),
-                (Observed::Occurred, None) => {
+                (ScheduleResult::Occurred, None) => {
                     (true, "occurred; the driver states no isolation".to_owned())
                 }
-                (Observed::Waited | Observed::Refused | Observed::Separate, _) => {
-                    (true, result.to_string())
-                }
+                (
+                    ScheduleResult::Waited | ScheduleResult::Refused | ScheduleResult::Separate,
+                    _,
+                ) => (true, result.to_string()),
             };
             Check::new(&format!("{phenomenon}: {variant}"), passed, detail)
         };
@@ -193,7 +194,7 @@ pub fn observe(
     let longest = engine.capabilities().max_value_bytes;
     let anomalies = anomalies::all();
     let results = run_all(engine, &spec, &anomalies, longest);
-    let observation = |(anomaly, result): (&Anomaly, Observed)| Observation {
+    let observation = |(anomaly, result): (&Anomaly, ScheduleResult)| Observation {
         phenomenon: anomaly.phenomenon,
         variant: anomaly.variant,
         result,
@@ -211,7 +212,7 @@ fn run_all(
     spec: &OpenSpec<'_>,
     anomalies: &[Anomaly],
     longest: usize,
-) -> Vec<Observed> {
+) -> Vec<ScheduleResult> {
     let mut results = Vec::new();
     let ran = guarded(|| {
         let database: Arc<dyn Database> = Arc::from(engine.open(spec).at("open")?);
@@ -223,9 +224,9 @@ fn run_all(
         Ok(())
     });
     if let Err(Fault(text)) = ran {
-        results.push(Observed::Failed(text));
+        results.push(ScheduleResult::Failed(text));
     }
-    let not_run = || Observed::Failed("not run: the one before it failed".to_owned());
+    let not_run = || ScheduleResult::Failed("not run: the one before it failed".to_owned());
     results.resize_with(anomalies.len(), not_run);
     results
 }
@@ -235,24 +236,24 @@ fn run_one(
     scheduler: &mut Scheduler,
     number: usize,
     anomaly: &Anomaly,
-) -> Outcome<Observed> {
+) -> Outcome<ScheduleResult> {
     let mut history = scheduler.run(number, &anomaly.steps)?;
     let mut session = database.session().at("session")?;
     history.left = read(session.as_mut(), |session| {
         let mut left = [None; 4];
         for (left, key) in left.iter_mut().zip(Key::ALL) {
-            *left = schedule::read(session, number, key, By::Get)?;
+            *left = schedule::read(session, number, key, ReadMethod::Get)?;
         }
         Ok(left)
     })?;
     Ok(if (anomaly.occurred)(&history) {
-        Observed::Occurred
+        ScheduleResult::Occurred
     } else if history.has_refused() {
-        Observed::Refused
+        ScheduleResult::Refused
     } else if history.has_waited {
-        Observed::Waited
+        ScheduleResult::Waited
     } else {
-        Observed::Separate
+        ScheduleResult::Separate
     })
 }
 

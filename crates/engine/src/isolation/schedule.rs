@@ -5,7 +5,7 @@
 //! the waiting transaction would do next is done when it is let through. So an engine that locks and
 //! one that takes its writers in turn come to an end like any other.
 
-use crate::conformance::support::{At, Fault, Outcome, get, guarded, scan};
+use crate::conformance::support::{Fault, Outcome, StepContext, get, guarded, scan};
 use crate::{Database, Direction, Error, KeyRange, Mode, Session};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -62,7 +62,7 @@ impl Key {
 
 /// How a transaction reads one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum ReadMethod {
     Get,
     /// A scan of a range that holds this key and no other.
     Scan,
@@ -72,7 +72,7 @@ pub enum By {
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
     Begin(Mode),
-    Read(Key, By),
+    Read(Key, ReadMethod),
     /// Scans the two ranges of [`Key::P`] and [`Key::Q`].
     Search,
     Put(Key, u8),
@@ -81,11 +81,11 @@ pub enum Step {
 }
 
 /// A value that was read; `None` where the record was not there.
-pub type Seen = Option<u8>;
+pub type ReadValue = Option<u8>;
 
 /// How a transaction ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum TransactionEnd {
     Committed,
     /// As its schedule has it.
     Aborted,
@@ -96,50 +96,51 @@ pub enum End {
 /// What came of a schedule.
 #[derive(Debug, Default)]
 pub struct History {
-    ends: [Option<End>; TRANSACTIONS],
-    reads: Vec<(usize, Key, Seen)>,
+    ends: [Option<TransactionEnd>; TRANSACTIONS],
+    reads: Vec<(usize, Key, ReadValue)>,
     /// Whether a step was made to wait.
     pub has_waited: bool,
     /// The values afterwards, in the order of [`Key::ALL`].
-    pub left: [Seen; 4],
+    pub left: [ReadValue; 4],
 }
 
 impl History {
     /// Whether the transactions of these numbers, from 1, committed.
     pub fn committed(&self, numbers: &[usize]) -> bool {
-        let is_committed = |number: &usize| self.ends[number - 1] == Some(End::Committed);
+        let is_committed =
+            |number: &usize| self.ends[number - 1] == Some(TransactionEnd::Committed);
         numbers.iter().all(is_committed)
     }
 
     /// Whether the engine gave a transaction up.
     pub fn has_refused(&self) -> bool {
-        self.ends.contains(&Some(End::Refused))
+        self.ends.contains(&Some(TransactionEnd::Refused))
     }
 
     /// What the transaction of this number read of a key, in turn.
-    pub fn reads(&self, number: usize, key: Key) -> Vec<Seen> {
-        let of = |(reader, read, seen): &(usize, Key, Seen)| {
+    pub fn reads(&self, number: usize, key: Key) -> Vec<ReadValue> {
+        let of = |(reader, read, seen): &(usize, Key, ReadValue)| {
             (*reader == number && *read == key).then_some(*seen)
         };
         self.reads.iter().filter_map(of).collect()
     }
 
     /// What the transaction of this number read of a key first; `None` where it came to no read.
-    pub fn first(&self, number: usize, key: Key) -> Option<Seen> {
+    pub fn first(&self, number: usize, key: Key) -> Option<ReadValue> {
         self.reads(number, key).first().copied()
     }
 
     /// What is left of a key.
-    pub fn last(&self, key: Key) -> Seen {
+    pub fn last(&self, key: Key) -> ReadValue {
         self.left[key as usize]
     }
 }
 
 /// What a session's thread answers to one step.
-enum Answer {
+enum StepReply {
     /// It was done; these are the values that it read.
-    Done(Vec<(Key, Seen)>),
-    Ended(End),
+    Done(Vec<(Key, ReadValue)>),
+    Ended(TransactionEnd),
     Failed(String),
 }
 
@@ -148,7 +149,7 @@ struct Worker {
     /// None once it is to end.
     steps: Option<Sender<(usize, Step)>>,
     thread: JoinHandle<()>,
-    answers: Receiver<Answer>,
+    answers: Receiver<StepReply>,
     is_busy: bool,
     /// What it does when it is not made to wait any more.
     backlog: VecDeque<Step>,
@@ -170,7 +171,7 @@ impl Scheduler {
                 let served = guarded(|| serve(&*database, &orders, &replies));
                 if let Err(Fault(text)) = served {
                     // Where nobody listens any more, the suite has given up.
-                    let _ = replies.send(Answer::Failed(text));
+                    let _ = replies.send(StepReply::Failed(text));
                 }
             });
             Worker {
@@ -244,12 +245,12 @@ impl Scheduler {
             patience = wait;
         }
         match worker.answers.recv_timeout(patience) {
-            Ok(Answer::Done(seen)) => {
+            Ok(StepReply::Done(seen)) => {
                 let reads = seen.into_iter().map(|(key, seen)| (index + 1, key, seen));
                 history.reads.extend(reads);
             }
-            Ok(Answer::Ended(end)) => history.ends[index] = Some(end),
-            Ok(Answer::Failed(text)) => return Err(Fault(text)),
+            Ok(StepReply::Ended(end)) => history.ends[index] = Some(end),
+            Ok(StepReply::Failed(text)) => return Err(Fault(text)),
             Err(RecvTimeoutError::Timeout) => {
                 history.has_waited = true;
                 return Ok(false);
@@ -287,7 +288,7 @@ fn thread_ended() -> String {
 fn serve(
     database: &dyn Database,
     orders: &Receiver<(usize, Step)>,
-    replies: &Sender<Answer>,
+    replies: &Sender<StepReply>,
 ) -> Outcome<()> {
     let mut session = database.session().at("session")?;
     for (schedule, step) in orders {
@@ -299,8 +300,8 @@ fn serve(
                     let _ = session.abort();
                 }
                 match error.is_conflict() {
-                    true => Answer::Ended(End::Refused),
-                    false => Answer::Failed(format!("{step:?}: {error}")),
+                    true => StepReply::Ended(TransactionEnd::Refused),
+                    false => StepReply::Failed(format!("{step:?}: {error}")),
                 }
             }
         };
@@ -311,12 +312,12 @@ fn serve(
     Ok(())
 }
 
-fn act(session: &mut dyn Session, schedule: usize, step: Step) -> crate::Result<Answer> {
+fn act(session: &mut dyn Session, schedule: usize, step: Step) -> crate::Result<StepReply> {
     match step {
         Step::Begin(mode) => session.begin(mode)?,
         Step::Put(key, value) => session.put(&key.bytes(schedule), &[value])?,
         Step::Read(key, by) => {
-            return read(session, schedule, key, by).map(|seen| Answer::Done(vec![(key, seen)]));
+            return read(session, schedule, key, by).map(|seen| StepReply::Done(vec![(key, seen)]));
         }
         Step::Search => {
             let seen = [Key::P, Key::Q].map(|key| {
@@ -325,26 +326,31 @@ fn act(session: &mut dyn Session, schedule: usize, step: Step) -> crate::Result<
                 Ok((key, found.pop().map(|(_, value)| number(&value))))
             });
             let seen: crate::Result<Vec<_>> = seen.into_iter().collect();
-            return seen.map(Answer::Done);
+            return seen.map(StepReply::Done);
         }
         Step::Commit => {
             session.commit()?;
-            return Ok(Answer::Ended(End::Committed));
+            return Ok(StepReply::Ended(TransactionEnd::Committed));
         }
         Step::Abort => {
             session.abort()?;
-            return Ok(Answer::Ended(End::Aborted));
+            return Ok(StepReply::Ended(TransactionEnd::Aborted));
         }
     }
-    Ok(Answer::Done(Vec::new()))
+    Ok(StepReply::Done(Vec::new()))
 }
 
 /// What a transaction sees of a key.
-pub fn read(session: &mut dyn Session, schedule: usize, key: Key, by: By) -> Result<Seen, Error> {
+pub fn read(
+    session: &mut dyn Session,
+    schedule: usize,
+    key: Key,
+    by: ReadMethod,
+) -> Result<ReadValue, Error> {
     let bytes = key.bytes(schedule);
     let value = match by {
-        By::Get => get(session, &bytes)?,
-        By::Scan => {
+        ReadMethod::Get => get(session, &bytes)?,
+        ReadMethod::Scan => {
             let mut found = scan(session, including(&bytes, &bytes), Direction::Forward)?;
             found.pop().map(|(_, value)| value)
         }

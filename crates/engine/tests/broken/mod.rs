@@ -318,7 +318,7 @@ impl Session for BrokenSession<'_> {
         self.inner.get(key, visitor)
     }
 
-    fn look(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+    fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.begin(Mode::Read)?;
         let mut found = None;
         let read = self.get(key, &mut |value| found = Some(value.to_vec()));

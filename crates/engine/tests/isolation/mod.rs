@@ -2,7 +2,7 @@
 
 use crate::broken::weak::{Weak, Weakness};
 use crate::broken::{Broken, Fault};
-use trueput_engine::isolation::{Observed, Report, observe};
+use trueput_engine::isolation::{Report, ScheduleResult, observe};
 use trueput_engine::reference::Reference;
 use trueput_engine::{Durability, Engine, Isolation, Null, ParameterValues, Phenomenon};
 
@@ -36,9 +36,9 @@ fn the_reference_engine_shows_no_phenomenon_and_its_writers_wait() {
     assert_eq!(shown(&report), []);
     assert_eq!(report.strongest(), Some(Isolation::Serializable));
     let mut skews = report.of(Phenomenon::WriteSkew);
-    assert!(skews.any(|skew| skew.result == Observed::Waited));
+    assert!(skews.any(|skew| skew.result == ScheduleResult::Waited));
     let mut skews = report.of(Phenomenon::ReadSkew);
-    assert!(skews.any(|skew| skew.result == Observed::Separate));
+    assert!(skews.any(|skew| skew.result == ScheduleResult::Separate));
 }
 
 #[test]

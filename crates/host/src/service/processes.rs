@@ -38,13 +38,13 @@ impl ServerProcesses {
         // One that has not been waited for keeps its number, and is told of when it has ended, too.
         let root = (root, process::began(root).unwrap_or_default());
         let known = Arc::new(Mutex::new(HashSet::new()));
-        look(root, &known);
+        collect_family(root, &known);
         let (end, ended) = channel::<()>();
         let of_thread = Arc::clone(&known);
         let thread = std::thread::Builder::new().name("family".to_owned());
         let thread = thread.spawn(move || {
             while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                look(root, &of_thread);
+                collect_family(root, &of_thread);
             }
         });
         Self {
@@ -57,7 +57,7 @@ impl ServerProcesses {
 
     /// Remembers those that there are now.
     pub fn remember(&self) {
-        look(self.root, &self.known);
+        collect_family(self.root, &self.known);
     }
 
     /// Those that live still, the server itself aside.
@@ -87,7 +87,7 @@ impl Drop for ServerProcesses {
 }
 
 /// Adds who descends from `root`, unless its number is another process's by now, and from those that are known, and forgets those that have ended.
-fn look(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>) {
+fn collect_family(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>) {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     known.retain(|&(pid, began)| process::lives(pid) && process::began(pid) == Some(began));
     let mut all = match process::began(root.0) == Some(root.1) {

@@ -1,7 +1,7 @@
 //! Which cells of a plan take turns, and which cannot.
 
 use crate::time_slicing::{round_key, rounds};
-use trueput_engine::secret;
+use trueput_engine::credentials;
 use trueput_record::TrialSpec;
 
 /// A trial that has nobody to take turns with runs by itself.
@@ -19,7 +19,9 @@ pub(super) fn share_a_server(cells: &[TrialSpec]) -> bool {
     let rounds = rounds(&cells.iter().collect::<Vec<_>>());
     rounds.iter().any(|round| {
         let servers = round.iter().filter_map(|spec| spec.build.as_deref());
-        let servers: Vec<_> = servers.filter(|build| secret::is_address(build)).collect();
+        let servers: Vec<_> = servers
+            .filter(|build| credentials::is_address(build))
+            .collect();
         (1..servers.len()).any(|index| servers[..index].contains(&servers[index]))
     })
 }

@@ -213,7 +213,7 @@ impl WorkerContext<'_> {
         let made = self.bound.job.make_ready(&task);
         let made = made.and_then(|()| self.bound.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
-        tell_counts(&mut *session)?;
+        flush_counters(&mut *session)?;
         let _ = words.send(WorkerMessage::Ready(None));
         if self.gate.wait() {
             meter.begin();
@@ -230,7 +230,7 @@ impl WorkerContext<'_> {
                 Err(JobError::Stopped) => trueput_workloads::Findings::new(),
                 Err(error) => return Err(error.to_string()),
             };
-            tell_counts(&mut *session)?;
+            flush_counters(&mut *session)?;
         }
         share.counts = lane.counts(kinds);
         share.times_ns = lane.times_ns(kinds);
@@ -329,8 +329,8 @@ impl WorkerContext<'_> {
     }
 }
 
-fn tell_counts(session: &mut dyn Session) -> Result<(), String> {
-    let told = session.tell_counts();
+fn flush_counters(session: &mut dyn Session) -> Result<(), String> {
+    let told = session.flush_counters();
     told.map_err(|error| format!("asking the engine to record its counters: {error}"))
 }
 

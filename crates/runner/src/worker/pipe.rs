@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trueput_engine::secret;
+use trueput_engine::credentials;
 
 /// Sends reports over what was standard output when the process began.
 pub(super) struct Reporter(Mutex<File>);
@@ -144,7 +144,7 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), Stri
             .read_line(&mut line)
             .map_err(|error| format!("reading standard input: {error}"))?;
         match serde_json::from_str(&line) {
-            Ok(Instruction::Learn { handed }) => secret::learn(&handed),
+            Ok(Instruction::Learn { handed }) => credentials::import(&handed),
             Ok(Instruction::Assign(assignment)) => break assignment,
             _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
         }

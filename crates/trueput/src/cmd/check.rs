@@ -11,7 +11,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use subject::Subject;
-use trueput_engine::{Durability, Engine, conformance, isolation, panics, secret};
+use trueput_engine::{Durability, Engine, conformance, credentials, isolation, panics};
 use trueput_record::measurement::Check;
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
@@ -241,9 +241,9 @@ fn named(text: &str, registry: &Registry) -> Result<(&'static str, &'static dyn 
     let Some(build) = contender.build else {
         return Ok((name, engine));
     };
-    let build = secret::keep(&build);
+    let build = credentials::register(&build);
     let loaded = engine
-        .at(&build)
+        .with_library(&build)
         .map_err(|error| format!("{name}: {error}"))?;
     // They are needed as long as this program runs.
     let named = String::leak(format!("{name}@{}", build.display()));

@@ -93,7 +93,7 @@ struct Found {
 impl Listed {
     fn of(engine: &'static dyn Engine) -> Self {
         let found = |path: PathBuf| {
-            let build = engine.at(&path).and_then(|engine| engine.build());
+            let build = engine.with_library(&path).and_then(|engine| engine.build());
             Found {
                 build: build.map_err(|error| error.to_string()),
                 library: Some(path),

@@ -8,7 +8,7 @@ use super::scan;
 use super::stream::{Operation, Step, Stream};
 use super::tally::{Tally, names};
 use super::track::{Fault, Knowledge, Seen, Table, Ticket, Tracker, Trial};
-use super::transaction::{look, transact};
+use super::transaction::{point_read, transact};
 use crate::generate::key::Buffer;
 use crate::generate::value::Values;
 use crate::{Error, Findings, Task};
@@ -139,7 +139,7 @@ impl<'w> Worker<'w> {
         let (values, verifies) = (&self.values, self.verifies);
         let mut seen = Seen::Absent;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        let there = look(session, meter, key, &mut |value| {
+        let there = point_read(session, meter, key, &mut |value| {
             if verifies {
                 seen = values
                     .read(item, value)
@@ -163,7 +163,7 @@ impl<'w> Worker<'w> {
         self.missing[..key.len()].copy_from_slice(key);
         let missing = &self.missing;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        let there = look(session, meter, missing, &mut |value| {
+        let there = point_read(session, meter, missing, &mut |value| {
             black_box(value.first().copied());
         })?;
         if self.verifies {

@@ -25,13 +25,13 @@ pub(super) fn transact(
 /// # Errors
 /// As [`transact`].
 #[inline]
-pub(super) fn look(
+pub(super) fn point_read(
     session: &mut dyn Session,
     meter: &mut dyn Meter,
     key: &[u8],
     visitor: &mut ValueVisitor<'_>,
 ) -> Result<bool, Error> {
-    retried(meter, "reading", |_| session.look(key, visitor))
+    retried(meter, "reading", |_| session.point_read(key, visitor))
 }
 
 #[inline]

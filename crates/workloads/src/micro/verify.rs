@@ -175,7 +175,7 @@ fn survey(
             survey = Survey::default();
             let mut next = 0;
             let visit = &mut |key: &[u8], value: &[u8]| {
-                surveyor.look(&mut survey, &mut next, key, value);
+                surveyor.check_record(&mut survey, &mut next, key, value);
                 if survey.found.is_multiple_of(PROGRESS_STEP) {
                     (target.progress)(survey.found as f64 / problem.records as f64);
                 }
@@ -209,7 +209,7 @@ struct Surveyor<'s> {
 
 impl Surveyor<'_> {
     /// Looks at the next record of the scan; `next` is its number where none is missing.
-    fn look(&self, survey: &mut Survey, next: &mut u64, key: &[u8], value: &[u8]) {
+    fn check_record(&self, survey: &mut Survey, next: &mut u64, key: &[u8], value: &[u8]) {
         survey.found += 1;
         let Some(item) = self.problem.format.read(key) else {
             survey

@@ -144,7 +144,7 @@ impl Survey {
         };
         let mut left = BATCH;
         let shown = session.scan(range, Direction::Forward, &mut |key, record| {
-            self.look(key, record);
+            self.point_read(key, record);
             left -= 1;
             match left {
                 0 => ControlFlow::Break(()),
@@ -158,7 +158,7 @@ impl Survey {
         Ok(left == 0)
     }
 
-    fn look(&mut self, key: &[u8], record: &[u8]) {
+    fn point_read(&mut self, key: &[u8], record: &[u8]) {
         self.records += 1;
         let last = self.last.get_or_insert_default();
         let in_order = self.records == 1 || key > last.as_slice();

@@ -155,7 +155,7 @@ impl<'a, 't> Worker<'a, 't> {
         let field = self.wanted_field();
         let fewest = self.shared.ledger.fewest(item);
         self.retried("reading", item, |worker| {
-            let look: Get = |session, key, visitor| session.look(key, visitor);
+            let look: Get = |session, key, visitor| session.point_read(key, visitor);
             worker.look_up(look, item, field, fewest).map(drop)
         })
     }

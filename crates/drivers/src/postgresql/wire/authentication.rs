@@ -110,7 +110,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
     use std::path::Path;
-    use trueput_engine::secret;
+    use trueput_engine::credentials;
 
     /// Logs in at a peer that asks for the password in plain text and then lets anybody in. What came
     /// of it, and what the peer was sent after the beginning.
@@ -130,7 +130,7 @@ mod tests {
             sent
         });
         let url = "postgres://me:hush@far-away/db";
-        let shown = secret::keep(Path::new(url));
+        let shown = credentials::register(Path::new(url));
         let address = Address::parse(&shown.display().to_string()).unwrap();
         let opened = Connection::over(Stream::Unix(ours), is_exposed, &address, &[]);
         let outcome = opened.map(drop);

@@ -1,7 +1,7 @@
 //! What an engine does by itself is seen from outside, and nothing where it does nothing.
 
 use crate::support::{Place, settings, write};
-use trueput_engine::{Durability, Engine, Happening, OpenSpec, Value, parameter};
+use trueput_engine::{Durability, Engine, EngineEvent, OpenSpec, Value, parameter};
 
 /// Bytes of each record that is written.
 const BYTES: usize = 10_000;
@@ -25,10 +25,10 @@ pub fn seen(
     let database = engine.open(&spec).unwrap();
     write(&*database, b"first", b"value");
     database.checkpoint().unwrap();
-    let mut observer = engine.observer(&spec).unwrap();
+    let mut observer = engine.event_watcher(&spec).unwrap();
     let mut look = || -> Vec<_> {
-        let seen = observer.look().into_iter();
-        seen.map(|happening| happening.kind).collect()
+        let seen = observer.poll().into_iter();
+        seen.map(|event| event.kind).collect()
     };
     for number in 0..records {
         write(&*database, &number.to_be_bytes(), &vec![7; BYTES]);
@@ -44,8 +44,8 @@ pub fn seen(
 pub fn a_checkpoint_is_seen(engine: &dyn Engine, level: Durability, given: &[(&str, Value)]) {
     let name = engine.info().name;
     let [written, asked, nothing] = seen(engine, level, given, 1);
-    let is_checkpoint = |kind: &&str| kind.starts_with(Happening::CHECKPOINT);
+    let is_checkpoint = |kind: &&str| kind.starts_with(EngineEvent::CHECKPOINT);
     assert!(!written.iter().any(is_checkpoint), "{name}: {written:?}");
-    assert_eq!(asked, [Happening::CHECKPOINT], "{name}");
-    assert_eq!(nothing, [Happening::CHECKPOINT_ENDED], "{name}");
+    assert_eq!(asked, [EngineEvent::CHECKPOINT], "{name}");
+    assert_eq!(nothing, [EngineEvent::CHECKPOINT_ENDED], "{name}");
 }

@@ -18,13 +18,16 @@ pub struct Origin {
 
 /// Whether this machine has a driver manager.
 pub fn has_manager() -> bool {
-    let said = ODBC.at("DSN=of_nowhere".as_ref()).unwrap().build();
+    let said = ODBC
+        .with_library("DSN=of_nowhere".as_ref())
+        .unwrap()
+        .build();
     !said.unwrap_err().to_string().contains("package unixodbc")
 }
 
 /// The data source, unless its driver or its server is missing; then it says why.
 fn found(source: String, origin: impl FnOnce(String) -> Origin) -> Option<Origin> {
-    let built = ODBC.at(source.as_ref()).unwrap().build();
+    let built = ODBC.with_library(source.as_ref()).unwrap().build();
     match built {
         Ok(_) => Some(origin(source)),
         Err(why) if why.to_string().contains("install") => {
@@ -106,7 +109,7 @@ impl Origin {
             "mariadb" => format!("mysql://root@localhost/trueput?socket={data}/server.sock"),
             _ => format!("postgres://postgres@/postgres?host={data}"),
         };
-        engine.at(address.as_ref()).unwrap()
+        engine.with_library(address.as_ref()).unwrap()
     }
 
     /// Whether the server is set for a level that it has.

@@ -62,7 +62,7 @@ fn missing(database: &dyn Database, numbers: std::ops::Range<u64>) -> Result<u64
     let mut session = database.session()?;
     let mut lost = 0;
     for number in numbers {
-        lost += u64::from(!session.look(&key(number), &mut |_| {})?);
+        lost += u64::from(!session.point_read(&key(number), &mut |_| {})?);
     }
     Ok(lost)
 }

@@ -15,7 +15,7 @@ use trueput_record::measurement::{
     WorkerReport,
 };
 use trueput_record::placement::{AllocatorReport, Placement};
-use trueput_record::recovery::{EngineEvent, Recovery};
+use trueput_record::recovery::{EventRecord, Recovery};
 use trueput_record::{
     Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise, TrialRecord, TrialSpec,
     Value, VerifyLevel, Window, WorkerKind,
@@ -322,7 +322,7 @@ fn measurement() -> Measurement {
             server_s: Some(1.25),
             first_commit_s: Some(1.75),
         }),
-        events: Some(vec![EngineEvent {
+        events: Some(vec![EventRecord {
             at_s: 0.25,
             kind: "checkpoint".to_owned(),
             detail: "time".to_owned(),

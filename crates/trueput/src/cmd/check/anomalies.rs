@@ -1,6 +1,6 @@
 //! What the anomaly suite showed, for people.
 
-use trueput_engine::isolation::{Observed, Report};
+use trueput_engine::isolation::{Report, ScheduleResult};
 use trueput_record::trial::Settings;
 use trueput_record::{Isolation, Phenomenon};
 
@@ -87,20 +87,21 @@ pub fn table_row(engine: &str, version: &str, settings: &Settings, report: &Repo
 /// where the anomaly occurred, in how many of them.
 fn cell(report: &Report, phenomenon: Phenomenon) -> String {
     let results: Vec<_> = report.of(phenomenon).map(|one| &one.result).collect();
-    let count = |wanted: &Observed| results.iter().filter(|result| ***result == *wanted).count();
-    let failed = |result: &&&Observed| matches!(result, Observed::Failed(_));
+    let count =
+        |wanted: &ScheduleResult| results.iter().filter(|result| ***result == *wanted).count();
+    let failed = |result: &&&ScheduleResult| matches!(result, ScheduleResult::Failed(_));
     if results.iter().any(|result| failed(&result)) {
         return "error".to_owned();
     }
     if results.is_empty() {
         return "-".to_owned();
     }
-    match count(&Observed::Occurred) {
+    match count(&ScheduleResult::Occurred) {
         0 => {
             let ways = [
-                ("w", Observed::Waited),
-                ("r", Observed::Refused),
-                ("s", Observed::Separate),
+                ("w", ScheduleResult::Waited),
+                ("r", ScheduleResult::Refused),
+                ("s", ScheduleResult::Separate),
             ];
             let ways = ways.iter().filter(|(_, way)| count(way) > 0);
             ways.map(|(letter, _)| *letter)

@@ -36,7 +36,7 @@ fn started(name: &str, folder: &Path) -> Option<Server> {
 /// Load, run, conditions, atomicity and isolation over a data source, unless its driver is missing;
 /// then it says why.
 fn passes_on(source: &str) {
-    let odbc = engine("odbc").at(source.as_ref()).unwrap();
+    let odbc = engine("odbc").with_library(source.as_ref()).unwrap();
     match odbc.build() {
         Ok(_) => {}
         Err(why) if why.to_string().contains("install") => {

@@ -1,33 +1,33 @@
-//! What an engine does by itself, beside what it is asked for.
+//! Background activity of an engine: checkpoints, flushes, compactions, stalls.
 
 use std::time::SystemTime;
 
-/// Something that an engine's log or counters tell of: a checkpoint, a compaction.
+/// Background activity that an engine's log or counters report, such as a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Happening {
-    /// When.
+pub struct EngineEvent {
+    /// Time of the event.
     pub at: SystemTime,
-    /// What: one of the constants of this type, with ` ended` behind it for an end.
+    /// One of the constants of this type; those of an end have the suffix ` ended`.
     pub kind: &'static str,
-    /// The engine's own words, or a few of them.
+    /// An excerpt of the engine's own message; may be empty.
     pub detail: String,
 }
 
-impl Happening {
-    /// Everything committed is brought from the log to its place, or that begins.
+impl EngineEvent {
+    /// A checkpoint begins: committed changes move from the log to the database files.
     pub const CHECKPOINT: &'static str = "checkpoint";
     /// A checkpoint has ended.
     pub const CHECKPOINT_ENDED: &'static str = "checkpoint ended";
-    /// A table in memory is written to a file, or that begins.
+    /// A flush begins: a table in memory is written to a file.
     pub const FLUSH: &'static str = "flush";
     /// A flush has ended.
     pub const FLUSH_ENDED: &'static str = "flush ended";
-    /// Files are merged, or that begins.
+    /// A compaction begins: files are merged.
     pub const COMPACTION: &'static str = "compaction";
     /// A compaction has ended.
     pub const COMPACTION_ENDED: &'static str = "compaction ended";
-    /// The log goes on in another file.
+    /// The log continues in another file.
     pub const LOG_SWITCH: &'static str = "log switch";
-    /// Writers are held up.
+    /// The engine delays writers.
     pub const STALL: &'static str = "stall";
 }

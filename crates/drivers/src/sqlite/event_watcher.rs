@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use trueput_engine::observe::Progress;
+use trueput_engine::event_watcher::Progress;
 
 /// Where the index has what, bytes from its beginning.
 const FRAMES: usize = 16;

@@ -1,39 +1,38 @@
-//! What can be seen of an engine's doings in its files while it works, where it keeps no record of
-//! them that could be read afterwards: how far its checkpoints and its log have come.
+//! Watches an engine's files during a measurement for checkpoints and log switches, for engines that
+//! keep no record of them that could be read afterwards.
 
-use crate::Happening;
+use crate::EngineEvent;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Looks from outside, now and then while workers are measured, at what an engine's files tell of its
-/// doings, where the engine keeps no record of them that could be read afterwards.
+/// Derives events from an engine's files while workers are measured.
 ///
-/// Its first look, as it is made, notes where things stand.
-pub trait Observer: Send {
-    /// What has happened since the last look, at the moment of this one. It reads what little the
-    /// files tell, and asks the engine nothing.
-    fn look(&mut self) -> Vec<Happening>;
+/// It reads the starting state when it is made.
+pub trait EventWatcher: Send {
+    /// Returns the events since the last poll, with the time of this one. It reads files only and
+    /// does not call the engine.
+    fn poll(&mut self) -> Vec<EngineEvent>;
 }
 
-/// How far an engine has come.
+/// Positions of an engine's checkpoints and log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Changes with each checkpoint.
+    /// A number that changes with each checkpoint.
     pub checkpoint: u64,
-    /// Grows by one where the log goes on in another file, or begins anew; 0 where that is not known.
+    /// A number that grows by one when the log continues in another file or starts again; 0 if unknown.
     pub log: u64,
 }
 
-/// Makes marks of the difference between one look and the next. A checkpoint that is seen at looks
-/// one after the other is one, from the first of them on; it ends at the first look that sees none.
+/// Turns changes of [`Progress`] between polls into events. A checkpoint that several polls in a row
+/// see is one event; it ends at the first poll that sees none.
 #[derive(Debug)]
-pub struct Marks<R> {
+pub struct EventProgress<R> {
     read: R,
     last: Option<Progress>,
     is_in_checkpoint: bool,
 }
 
-impl<R: FnMut() -> Option<Progress> + Send> Marks<R> {
+impl<R: FnMut() -> Option<Progress> + Send> EventProgress<R> {
     /// Looks for the first time, by `read`, which says how far the engine has come; `None` where its
     /// files do not tell at the moment.
     pub fn new(mut read: R) -> Self {
@@ -46,8 +45,8 @@ impl<R: FnMut() -> Option<Progress> + Send> Marks<R> {
     }
 }
 
-impl<R: FnMut() -> Option<Progress> + Send> Observer for Marks<R> {
-    fn look(&mut self) -> Vec<Happening> {
+impl<R: FnMut() -> Option<Progress> + Send> EventWatcher for EventProgress<R> {
+    fn poll(&mut self) -> Vec<EngineEvent> {
         let mut seen = Vec::new();
         let Some(now) = (self.read)() else {
             return seen;
@@ -56,12 +55,12 @@ impl<R: FnMut() -> Option<Progress> + Send> Observer for Marks<R> {
             return seen;
         };
         let at = SystemTime::now();
-        let mut mark = |kind, detail: String| seen.push(Happening { at, kind, detail });
+        let mut mark = |kind, detail: String| seen.push(EngineEvent { at, kind, detail });
         let is_in_checkpoint = now.checkpoint != last.checkpoint;
         match (self.is_in_checkpoint, is_in_checkpoint) {
-            (false, true) => mark(Happening::CHECKPOINT, "since the last look".to_owned()),
+            (false, true) => mark(EngineEvent::CHECKPOINT, "since the last look".to_owned()),
             (true, false) => mark(
-                Happening::CHECKPOINT_ENDED,
+                EngineEvent::CHECKPOINT_ENDED,
                 "none since the last look".to_owned(),
             ),
             _ => {}
@@ -69,9 +68,9 @@ impl<R: FnMut() -> Option<Progress> + Send> Observer for Marks<R> {
         self.is_in_checkpoint = is_in_checkpoint;
         match now.log.wrapping_sub(last.log) {
             0 => {}
-            1 => mark(Happening::LOG_SWITCH, String::new()),
+            1 => mark(EngineEvent::LOG_SWITCH, String::new()),
             times => mark(
-                Happening::LOG_SWITCH,
+                EngineEvent::LOG_SWITCH,
                 format!("{times} since the last look"),
             ),
         }
@@ -97,11 +96,11 @@ mod tests {
 
     fn kinds(steps: &[Option<(u64, u64)>]) -> Vec<Vec<&'static str>> {
         let mut steps = steps.iter();
-        let mut marks = Marks::new(move || {
+        let mut marks = EventProgress::new(move || {
             let step = steps.next().copied().flatten();
             step.map(|(checkpoint, log)| Progress { checkpoint, log })
         });
-        let looks = (0..4).map(|_| marks.look());
+        let looks = (0..4).map(|_| marks.poll());
         looks
             .map(|seen| seen.into_iter().map(|one| one.kind).collect())
             .collect()
@@ -114,9 +113,9 @@ mod tests {
         assert_eq!(
             kinds(&steps),
             [
-                vec![Happening::CHECKPOINT],
+                vec![EngineEvent::CHECKPOINT],
                 none.clone(),
-                vec![Happening::CHECKPOINT_ENDED],
+                vec![EngineEvent::CHECKPOINT_ENDED],
                 none
             ]
         );
@@ -132,7 +131,7 @@ mod tests {
             Some((1, 10)),
         ];
         let none: Vec<&str> = Vec::new();
-        let switch = vec![Happening::LOG_SWITCH];
+        let switch = vec![EngineEvent::LOG_SWITCH];
         assert_eq!(kinds(&steps), [switch.clone(), none.clone(), none, switch]);
     }
 

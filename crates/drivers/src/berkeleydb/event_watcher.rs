@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use trueput_engine::observe::{Progress, highest};
+use trueput_engine::event_watcher::{Progress, highest};
 
 const PREFIX: &str = "log.";
 /// Bytes before a record's data.

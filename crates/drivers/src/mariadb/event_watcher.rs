@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use trueput_engine::observe::Progress;
+use trueput_engine::event_watcher::Progress;
 
 const FILE: &str = "ib_logfile0";
 /// How the file begins in the format that is read.

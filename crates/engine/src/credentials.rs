@@ -63,7 +63,7 @@ fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
 
 /// The build as it may be shown: of an address the password is taken out and remembered.
 #[must_use]
-pub fn keep(build: &Path) -> PathBuf {
+pub fn register(build: &Path) -> PathBuf {
     let Some(text) = build.to_str() else {
         return build.to_owned();
     };
@@ -84,7 +84,7 @@ pub fn keep(build: &Path) -> PathBuf {
 /// The password of an address that was given without it, as its address had it: with `%` escapes, or
 /// with the names of its attributes.
 #[must_use]
-pub fn of(address: &str) -> Option<String> {
+pub fn password_of(address: &str) -> Option<String> {
     let password = known(address)?.password;
     (!password.is_empty()).then_some(password)
 }
@@ -92,7 +92,7 @@ pub fn of(address: &str) -> Option<String> {
 /// The secret options of a URL that was given without them, `NAME=VALUE` each, with `&` between them
 /// and with `%` escapes; `None` where it had none.
 #[must_use]
-pub fn options_of(address: &str) -> Option<String> {
+pub fn secret_options_of(address: &str) -> Option<String> {
     let options = known(address)?.options;
     (!options.is_empty()).then_some(options)
 }
@@ -102,17 +102,17 @@ fn known(address: &str) -> Option<Secret> {
     known.get(address).cloned()
 }
 
-/// Remembers what [`for_workers`] gave in another process.
-pub fn learn(handed: &str) {
+/// Remembers what [`export`] gave in another process.
+pub fn import(handed: &str) {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known.extend(handed.lines().map(read_line));
 }
 
-/// What worker processes are to [`learn`]: a line for each address, a tab, its password as the address
+/// What worker processes are to [`import`]: a line for each address, a tab, its password as the address
 /// had it and, where there are any, a tab and its options that are secret. `None` where there is
 /// nothing to know.
 #[must_use]
-pub fn for_workers() -> Option<String> {
+pub fn export() -> Option<String> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let lines = known.iter().map(|(address, secret)| {
         let Secret { password, options } = secret;
@@ -163,24 +163,24 @@ fn unescaped(text: &str) -> String {
 
 /// A word that may be a wrong address, as it may be shown.
 #[must_use]
-pub fn shown(word: &str) -> String {
-    let hidden = hidden(word);
+pub fn redact_word(word: &str) -> String {
+    let hidden = redact(word);
     masked(&hidden).unwrap_or(hidden)
 }
 
 /// A message without the passwords that words of the command line hold, should it repeat one.
 #[must_use]
-pub fn scrubbed(message: &str, words: &[String]) -> String {
+pub fn redact_message(message: &str, words: &[String]) -> String {
     let behind = |text: &'_ str, sign| text.find(sign).map_or(0, |at| at + 1);
     let mut pairs = Vec::new();
-    for word in words.iter().filter(|word| hidden(word) != **word) {
-        pairs.push((word.as_str(), hidden(word)));
+    for word in words.iter().filter(|word| redact(word) != **word) {
+        pairs.push((word.as_str(), redact(word)));
         // A message may have a part of the word: that between commas, behind an equals sign or an @.
-        for part in list(word) {
+        for part in split_list(word) {
             let value = &part[behind(part, '=')..];
             let builds = [&part[behind(part, '@')..], &value[behind(value, '@')..]];
             let wholes = [part, value].into_iter().chain(builds);
-            pairs.extend(wholes.map(|whole| (whole, shown(whole))));
+            pairs.extend(wholes.map(|whole| (whole, redact_word(whole))));
         }
     }
     // The longest first: what is replaced within a longer one would no longer be found as that.
@@ -197,7 +197,7 @@ pub fn scrubbed(message: &str, words: &[String]) -> String {
 
 /// A word of a command line as it may be recorded.
 #[must_use]
-pub fn hidden(word: &str) -> String {
+pub fn redact(word: &str) -> String {
     // A list of engines is one word, and an address stands behind its engine's name.
     let shown = |part: &str| {
         let name = part.split_once('@').map(|(name, _)| name);
@@ -223,7 +223,7 @@ pub fn hidden(word: &str) -> String {
             None => shown,
         }
     };
-    list(word)
+    split_list(word)
         .into_iter()
         .map(shown)
         .collect::<Vec<_>>()
@@ -233,7 +233,7 @@ pub fn hidden(word: &str) -> String {
 /// A list of engines, each perhaps with its build; a comma in the braces of a connection string
 /// separates nothing.
 #[must_use]
-pub fn list(text: &str) -> Vec<&str> {
+pub fn split_list(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let mut start = 0;
     let mut end = 0;
@@ -437,11 +437,14 @@ mod tests {
     #[test]
     fn a_password_is_kept_and_not_shown() {
         let given = Path::new("postgres://me:p%40ss@host:7/db");
-        let shown = keep(given);
+        let shown = register(given);
         assert_eq!(shown, Path::new("postgres://me@host:7/db"));
-        assert_eq!(of("postgres://me@host:7/db").as_deref(), Some("p%40ss"));
-        assert_eq!(of("postgres://you@host:7/db"), None);
-        let handed = for_workers().unwrap();
+        assert_eq!(
+            password_of("postgres://me@host:7/db").as_deref(),
+            Some("p%40ss")
+        );
+        assert_eq!(password_of("postgres://you@host:7/db"), None);
+        let handed = export().unwrap();
         assert!(
             handed
                 .lines()
@@ -457,9 +460,9 @@ mod tests {
                 format!("odbc@Driver={{PG}};Server=db;{name}=SECRET"),
             ] {
                 assert!(
-                    !hidden(&text).contains("SECRET"),
+                    !redact(&text).contains("SECRET"),
                     "{text}: {}",
-                    hidden(&text)
+                    redact(&text)
                 );
             }
         }
@@ -472,19 +475,19 @@ mod tests {
             "postgres://host/db",
             "postgres://me@host/a:b@c",
         ] {
-            assert_eq!(keep(Path::new(text)), Path::new(text));
-            assert_eq!(hidden(text), text);
+            assert_eq!(register(Path::new(text)), Path::new(text));
+            assert_eq!(redact(text), text);
         }
     }
 
     #[test]
     fn a_command_line_is_recorded_without_passwords() {
         let word = "lmdb,postgresql@postgres://me:secret@host/db";
-        assert_eq!(hidden(word), "lmdb,postgresql@postgres://me@host/db");
-        assert_eq!(hidden("--engine"), "--engine");
-        assert_eq!(hidden("mysql://me:a/b@host/db"), "mysql://me@host/db");
+        assert_eq!(redact(word), "lmdb,postgresql@postgres://me@host/db");
+        assert_eq!(redact("--engine"), "--engine");
+        assert_eq!(redact("mysql://me:a/b@host/db"), "mysql://me@host/db");
         assert_eq!(
-            hidden("--engine=postgresql@postgres://me:se@cret@host"),
+            redact("--engine=postgresql@postgres://me:se@cret@host"),
             "--engine=postgresql@postgres://me@host"
         );
     }
@@ -493,30 +496,30 @@ mod tests {
     fn options_that_are_secret_are_kept_and_not_shown() {
         let given = "mysql://me@host/trueput_q?Password=hush&socket=/run/s&api_token=t&passwd=a&b";
         let shown = "mysql://me@host/trueput_q?socket=/run/s";
-        assert_eq!(keep(Path::new(given)), Path::new(shown));
-        assert_eq!(of(shown), None);
+        assert_eq!(register(Path::new(given)), Path::new(shown));
+        assert_eq!(password_of(shown), None);
         let kept = "Password=hush&api_token=t&passwd=a&b";
-        assert_eq!(options_of(shown).as_deref(), Some(kept));
+        assert_eq!(secret_options_of(shown).as_deref(), Some(kept));
         let line = format!("{shown}\t\t{kept}");
-        assert!(for_workers().unwrap().lines().any(|one| one == line));
+        assert!(export().unwrap().lines().any(|one| one == line));
         assert_eq!(
-            hidden(&format!("--engine=mariadb@{given}")),
+            redact(&format!("--engine=mariadb@{given}")),
             format!("--engine=mariadb@{shown}")
         );
-        assert_eq!(hidden("mysql://me:a@h/d?sslpassword=b"), "mysql://me@h/d");
+        assert_eq!(redact("mysql://me:a@h/d?sslpassword=b"), "mysql://me@h/d");
         let plain = "postgres://me@host/db?sslmode=disable";
-        assert_eq!(keep(Path::new(plain)), Path::new(plain));
+        assert_eq!(register(Path::new(plain)), Path::new(plain));
     }
 
     #[test]
     fn a_password_of_any_letters_is_kept_and_not_shown() {
         let given = "postgres://me:two words\tand \\n\n@odd/db";
         let shown = "postgres://me@odd/db";
-        assert_eq!(keep(Path::new(given)), Path::new(shown));
-        assert_eq!(hidden(given), shown);
+        assert_eq!(register(Path::new(given)), Path::new(shown));
+        assert_eq!(redact(given), shown);
         let password = "two words\tand \\n\n";
-        assert_eq!(of(shown).as_deref(), Some(password));
-        let handed = for_workers().unwrap();
+        assert_eq!(password_of(shown).as_deref(), Some(password));
+        let handed = export().unwrap();
         let mut lines = handed.lines().map(read_line);
         let (_, secret) = lines.find(|(known, _)| known == shown).unwrap();
         assert_eq!(secret.password, password);
@@ -524,18 +527,21 @@ mod tests {
 
     #[test]
     fn what_was_handed_over_is_known_and_nothing_else() {
-        learn("postgres://me@there/db\tp%40ss\npostgres://me@else/db\t\tpassword=b\n");
-        assert_eq!(of("postgres://me@there/db").as_deref(), Some("p%40ss"));
-        let option = options_of("postgres://me@else/db");
+        import("postgres://me@there/db\tp%40ss\npostgres://me@else/db\t\tpassword=b\n");
+        assert_eq!(
+            password_of("postgres://me@there/db").as_deref(),
+            Some("p%40ss")
+        );
+        let option = secret_options_of("postgres://me@else/db");
         assert_eq!(option.as_deref(), Some("password=b"));
-        assert_eq!(of("postgres://me@nowhere/db"), None);
+        assert_eq!(password_of("postgres://me@nowhere/db"), None);
     }
 
     #[test]
     fn an_address_that_is_torn_within_its_password_is_not_shown_whole() {
-        assert_eq!(hidden("postgres://me:hush"), "postgres://me");
+        assert_eq!(redact("postgres://me:hush"), "postgres://me");
         assert_eq!(
-            hidden("postgresql@postgres://me:hush/x"),
+            redact("postgresql@postgres://me:hush/x"),
             "postgresql@postgres://me"
         );
         for whole in [
@@ -543,7 +549,7 @@ mod tests {
             "postgres://[::1]:5432",
             "postgres://host",
         ] {
-            assert_eq!(hidden(whole), whole);
+            assert_eq!(redact(whole), whole);
         }
     }
 
@@ -561,43 +567,43 @@ mod tests {
             ("postgres://u:hush", "postgres://u"),
             ("u:hush", "u:…"),
         ] {
-            assert_eq!(keep(Path::new(given)), Path::new(expected), "{given}");
-            assert_eq!(shown(given), expected);
+            assert_eq!(register(Path::new(given)), Path::new(expected), "{given}");
+            assert_eq!(redact_word(given), expected);
         }
         for plain in ["/opt/a:b/librocksdb.so", "libs/a:b.so", "ext4", "host:5432"] {
-            assert_eq!(keep(Path::new(plain)), Path::new(plain));
+            assert_eq!(register(Path::new(plain)), Path::new(plain));
         }
         for recorded in ["--filesystem=ext4:mkfs=-O", "folder:/mnt/x", "--set=a:b"] {
-            assert_eq!(hidden(recorded), recorded);
+            assert_eq!(redact(recorded), recorded);
         }
         let words = ["postgresql@postgres:/u:hush@h".to_owned()];
         let message = "cannot read postgres:/u:hush@h or postgresql@postgres:/u:hush@h";
-        assert!(!scrubbed(message, &words).contains("hush"));
+        assert!(!redact_message(message, &words).contains("hush"));
     }
 
     #[test]
     fn a_list_may_begin_with_commas() {
-        assert_eq!(list(",,lmdb,"), ["", "", "lmdb", ""]);
-        assert_eq!(list(""), [""]);
+        assert_eq!(split_list(",,lmdb,"), ["", "", "lmdb", ""]);
+        assert_eq!(split_list(""), [""]);
     }
 
     #[test]
     fn a_comma_in_a_password_does_not_part_an_address() {
         let given = "lmdb,postgresql@postgres://u:hu,sh@host/db,sqlite";
         let expected = ["lmdb", "postgresql@postgres://u:hu,sh@host/db", "sqlite"];
-        assert_eq!(list(given), expected);
-        assert_eq!(list("lmdb,p@postgres://u:hu,sh").len(), 2);
+        assert_eq!(split_list(given), expected);
+        assert_eq!(split_list("lmdb,p@postgres://u:hu,sh").len(), 2);
     }
 
     #[test]
     fn a_connection_string_is_shown_without_what_is_secret_in_it() {
         let given = "Driver={My Driver};Server=h;PWD={a;b=c,d}};e};SSLKeyPassword=x;Database=d";
         let shown = "Driver={My Driver};Server=h;Database=d";
-        assert_eq!(keep(Path::new(given)), Path::new(shown));
-        let kept = of(shown).unwrap();
+        assert_eq!(register(Path::new(given)), Path::new(shown));
+        let kept = password_of(shown).unwrap();
         assert_eq!(kept, "PWD={a;b=c,d}};e};SSLKeyPassword=x");
         assert_eq!(attributes(&kept).count(), 2);
-        let handed = for_workers().unwrap();
+        let handed = export().unwrap();
         assert!(
             handed
                 .lines()
@@ -605,13 +611,13 @@ mod tests {
         );
         let word = format!("--engine=lmdb,odbc@{given},odbc@DSN=x;password=y");
         let expected = format!("--engine=lmdb,odbc@{shown},odbc@DSN=x");
-        assert_eq!(hidden(&word), expected);
+        assert_eq!(redact(&word), expected);
         assert_eq!(
-            list(&format!("lmdb,odbc@{given}"))[1],
+            split_list(&format!("lmdb,odbc@{given}"))[1],
             format!("odbc@{given}")
         );
         for plain in ["DSN=mine", "finish=1000", "lmdb.map_size=1GiB"] {
-            assert_eq!(hidden(plain), plain);
+            assert_eq!(redact(plain), plain);
         }
     }
 
@@ -654,13 +660,13 @@ mod tests {
             let is_torn = FORMS[form].ends_with("://me:{}");
             proptest::prop_assume!(!is_torn || (!password.contains('@') && password.starts_with(['X', 'Y', 'Z'])));
             let address = FORMS[form].replace("{}", &password);
-            let kept = keep(Path::new(&address)).display().to_string();
+            let kept = register(Path::new(&address)).display().to_string();
             proptest::prop_assert!(!tells(&kept, &password), "{address}: keep: {kept}");
-            let said = shown(&address);
+            let said = redact_word(&address);
             proptest::prop_assert!(!tells(&said, &password), "{address}: shown: {said}");
             let word = format!("--engine=lmdb,postgresql@{address}");
             let message = format!("cannot read {address}, of {word}");
-            let said = scrubbed(&message, &[word]);
+            let said = redact_message(&message, &[word]);
             proptest::prop_assert!(!tells(&said, &password), "{address}: {said}");
         }
     }

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use trueput_engine::observe::{Progress, highest};
+use trueput_engine::event_watcher::{Progress, highest};
 
 const TURTLE: &str = "WiredTiger.turtle";
 const LOG: &str = "WiredTigerLog.";

@@ -1,0 +1,74 @@
+//! The bench on which transactional storage is measured.
+//!
+//! [`main_with`] reads the command line and hands to one file per subcommand in `cmd`. A program of
+//! yours may call it with engines and workloads of its own beside those of [`registry`]:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//! use trueput::{Registry, main_with, registry};
+//!
+//! fn main() -> ExitCode {
+//!     let registry = Registry {
+//!         engines: &[&trueput_engine::Null],
+//!         ..registry()
+//!     };
+//!     main_with(registry)
+//! }
+//! ```
+//!
+//! Workers are processes of the calling program, started as `PROGRAM worker`: `main_with` serves them,
+//! too, so it must be all that `main` does.
+
+mod ascii;
+mod bundle;
+mod choices;
+mod cli;
+mod cmd;
+#[cfg(test)]
+mod documented;
+mod execute;
+mod failure;
+mod output;
+mod progress;
+mod published_plan;
+mod ready_plans;
+mod repeats;
+mod screen;
+mod signals;
+mod size_limit;
+mod surroundings;
+mod table;
+mod tip;
+mod trust;
+
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+pub use trueput_runner::Registry;
+
+/// The engines and workloads that come with trueput.
+#[must_use]
+pub fn registry() -> Registry {
+    Registry {
+        engines: trueput_drivers::registry(),
+        workloads: trueput_workloads::registry(),
+    }
+}
+
+/// Runs the command of the process's command line on these engines and workloads, and returns its exit
+/// code: 0, every trial is valid; 1, a trial is invalid or failed; 2, bad input; 130, interrupted.
+#[must_use]
+pub fn main_with(registry: Registry) -> ExitCode {
+    let parsed = match cli::Cli::try_parse() {
+        Ok(parsed) => parsed,
+        Err(error) => return cli::refuse(&error, &registry),
+    };
+    match cmd::dispatch(parsed.command, &registry) {
+        Ok(code) => code,
+        Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&failure.to_string());
+            failure.exit_code()
+        }
+    }
+}

@@ -11,9 +11,9 @@ mod knobs;
 pub(crate) mod session;
 pub(crate) mod shim;
 
+use crate::common_errors;
 use crate::library::{self, Origin, Search, assertions};
 use crate::promise::{self, until};
-use crate::refuse;
 use environment::Environment;
 use knobs::BerkeleyKnobs;
 use shim::{Level, Loaded};
@@ -96,7 +96,7 @@ impl Engine for BerkeleyDb {
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let knobs = BerkeleyKnobs::from(knobs);
         let level = knobs::level(durability, &knobs)
-            .ok_or_else(|| refuse::no_durability("berkeleydb", durability))?;
+            .ok_or_else(|| common_errors::no_durability("berkeleydb", durability))?;
         let (mapped_to, window) = match level {
             Level::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
             Level::WriteNosync => ("DB_TXN_WRITE_NOSYNC=true", Some(unflushed(&knobs))),
@@ -162,7 +162,7 @@ impl Engine for BerkeleyDb {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = BerkeleyKnobs::from(spec.knobs);
         let level = knobs::level(spec.durability, &knobs)
-            .ok_or_else(|| refuse::no_durability("berkeleydb", spec.durability))?;
+            .ok_or_else(|| common_errors::no_durability("berkeleydb", spec.durability))?;
         let (_, engine) = self.library()?;
         Ok(Box::new(Environment::open(
             engine,

@@ -5,8 +5,8 @@
 
 mod session;
 
+use crate::common_errors;
 use crate::promise::{self, until};
-use crate::refuse;
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use ::fjall::{
     CompressionType, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, OptimisticTxDatabase,
@@ -179,7 +179,7 @@ impl Engine for Fjall {
                  #method.manual_journal_persist; JOURNAL_BUFFER_BYTES in src/journal/writer.rs",
             ),
             Durability::Process | Durability::None => {
-                return Err(refuse::no_durability("fjall", durability));
+                return Err(common_errors::no_durability("fjall", durability));
             }
         };
         Ok(Promise {
@@ -217,7 +217,7 @@ impl Engine for Fjall {
             }),
             Durability::Async => Some(PersistMode::Buffer),
             Durability::Buffered => None,
-            other => return Err(refuse::no_durability("fjall", other)),
+            other => return Err(common_errors::no_durability("fjall", other)),
         };
         let options = || keyspace_options(&knobs);
         let handle = match knobs.concurrency {

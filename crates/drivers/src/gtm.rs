@@ -11,9 +11,9 @@ mod process;
 mod scan;
 mod session;
 
+use crate::common_errors;
 use crate::library::{self, assertions};
 use crate::promise;
-use crate::refuse;
 use database::Opened;
 use install::Installation;
 use knobs::{AccessMethod, GtmKnobs, HostLanguage, Shape};
@@ -127,7 +127,7 @@ impl Engine for Gtm {
             Durability::Buffered => ", SET or TSTART ():(serial:transaction=\"BATCH\")",
             Durability::None => "",
             Durability::Async | Durability::Process => {
-                return Err(refuse::no_durability("gtm", durability));
+                return Err(common_errors::no_durability("gtm", durability));
             }
         };
         let knobs = GtmKnobs::from(knobs);

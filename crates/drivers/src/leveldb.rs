@@ -5,9 +5,9 @@
 
 mod knobs;
 
+use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, Origin, PerFile, Search, symbols};
-use crate::lsm::{self, Api, BatchSession, Get, Handle, Limits, Reads, Store, check};
-use crate::refuse;
+use crate::lsm::{self, Api, BatchSession, Get, Handle, Reads, Store, check};
 use knobs::{Compression, LevelDbKnobs};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
@@ -43,7 +43,7 @@ const INSTALLABLE: &[Installable] = &[
 const SOURCE: &str = "https://github.com/google/leveldb/blob/1.23/doc/index.md, Synchronous Writes";
 
 /// The log's record lengths are 32 bits wide, and a batch is one record.
-const LIMITS: Limits = Limits {
+const LIMITS: LengthLimits = LengthLimits {
     key_bytes: 64 << 20,
     value_bytes: 1 << 30,
 };
@@ -194,7 +194,7 @@ impl Engine for LevelDb {
         let sync = match spec.durability {
             Durability::Sync => 1,
             Durability::Async => 0,
-            other => return Err(refuse::no_durability("leveldb", other)),
+            other => return Err(common_errors::no_durability("leveldb", other)),
         };
         let (_, symbols) = self.library()?;
         Ok(Box::new(Opened::open(symbols, spec, sync)?))

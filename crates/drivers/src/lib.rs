@@ -1,6 +1,7 @@
 //! Drivers: each speaks one engine's own public API. A new engine is one file and one row here.
 
 mod berkeleydb;
+mod common_errors;
 mod fjall;
 mod gtm;
 mod leveldb;
@@ -8,14 +9,17 @@ mod library;
 mod lmdb;
 mod log_directory;
 mod lsm;
+mod mapped_session;
 mod mariadb;
 mod mdbx;
 mod odbc;
+mod ordered_cursor;
 mod postgresql;
+mod process_locks;
 mod promise;
 mod redb;
-mod refuse;
 mod rocksdb;
+mod scan_statement;
 #[cfg(test)]
 mod silent;
 mod sqlite;

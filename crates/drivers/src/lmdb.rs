@@ -5,9 +5,9 @@ mod environment;
 mod error;
 mod session;
 
+use crate::common_errors;
 use crate::library::{self, Search};
 use crate::promise;
-use crate::refuse;
 use build::{LmdbBuild, TITLE};
 use environment::Environment;
 use lmdb_master_sys as ffi;
@@ -194,7 +194,9 @@ fn durability_flags(durability: Durability) -> Result<u32> {
         Durability::Sync => Ok(ffi::MDB_NOTLS),
         Durability::Async => Ok(ffi::MDB_NOTLS | ffi::MDB_NOMETASYNC),
         Durability::Process => Ok(ffi::MDB_NOTLS | ffi::MDB_NOSYNC),
-        Durability::Buffered | Durability::None => Err(refuse::no_durability("lmdb", durability)),
+        Durability::Buffered | Durability::None => {
+            Err(common_errors::no_durability("lmdb", durability))
+        }
     }
 }
 
@@ -211,7 +213,7 @@ fn knob_flags(knobs: LmdbKnobs) -> u32 {
 
 impl Database for Environment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(session::LmdbSession::new(self)?))
+        Ok(Box::new(self.new_session()?))
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {

@@ -6,8 +6,8 @@ mod error;
 mod knobs;
 mod session;
 
+use crate::common_errors;
 use crate::library::{self, Origin, Search};
-use crate::refuse;
 use api::{MdbxBuild, TITLE, value};
 use environment::{Environment, Setup};
 use knobs::{AsyncBy, MdbxKnobs};
@@ -92,7 +92,7 @@ impl Engine for Mdbx {
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let usual = self.promise(durability);
-        let mut promise = usual.ok_or_else(|| refuse::no_durability("mdbx", durability))?;
+        let mut promise = usual.ok_or_else(|| common_errors::no_durability("mdbx", durability))?;
         let knobs = MdbxKnobs::from(knobs);
         let async_by = knobs.async_by;
         // Of the knobs' flags this one alone changes how a commit reaches the file.
@@ -166,7 +166,7 @@ fn durability_flags(durability: Durability, async_by: AsyncBy) -> Result<u32> {
         Durability::Async => value::MDBX_NOMETASYNC,
         Durability::Process => value::MDBX_UTTERLY_NOSYNC | value::MDBX_NOMETASYNC,
         Durability::Buffered | Durability::None => {
-            return Err(refuse::no_durability("mdbx", durability));
+            return Err(common_errors::no_durability("mdbx", durability));
         }
     };
     Ok(flags | value::MDBX_NOSTICKYTHREADS)
@@ -219,7 +219,7 @@ fn named<const N: usize>(pairs: [(&str, Value); N]) -> BTreeMap<String, Value> {
 
 impl Database for Environment {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(session::MdbxSession::new(self)?))
+        Ok(Box::new(self.new_session()?))
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {

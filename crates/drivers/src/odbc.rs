@@ -22,7 +22,7 @@ mod source;
 mod sql;
 mod statement;
 
-use crate::{promise, refuse};
+use crate::{common_errors, promise};
 use connection::{Connection, Natives, Told};
 use database::OdbcDatabase;
 use dialect::Manner;
@@ -83,7 +83,7 @@ fn unknown_promise(durability: Durability) -> Result<Promise> {
             "a commit does not wait for its log, by the dialect",
             Some(promise::until("the data source writes and flushes its log")),
         ),
-        _ => return Err(refuse::no_durability(NAME, durability)),
+        _ => return Err(common_errors::no_durability(NAME, durability)),
     };
     Ok(Promise {
         durability,
@@ -167,8 +167,8 @@ impl Engine for Odbc {
             return unknown_promise(durability);
         };
         check_dialect(&knobs.into(), manner)?;
-        let keeping =
-            (manner.keeping)(durability).ok_or_else(|| refuse::no_durability(NAME, durability))?;
+        let keeping = (manner.keeping)(durability)
+            .ok_or_else(|| common_errors::no_durability(NAME, durability))?;
         Ok(Promise {
             durability,
             mapped_to: keeping.text.to_owned(),

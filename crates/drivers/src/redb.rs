@@ -5,8 +5,8 @@
 
 mod session;
 
+use crate::common_errors;
 use crate::promise::{self, until};
-use crate::refuse;
 use ::redb::{
     Builder, Database as RedbDatabase, Durability as RedbDurability, ReadableDatabase,
     ReadableTableMetadata, TableDefinition, TableError, WriteTransaction,
@@ -113,7 +113,7 @@ impl Engine for Redb {
                 )
             }
             Durability::Async | Durability::Process | Durability::None => {
-                return Err(refuse::no_durability("redb", durability));
+                return Err(common_errors::no_durability("redb", durability));
             }
         };
         Ok(Promise {
@@ -143,7 +143,7 @@ impl Engine for Redb {
         let commits_per_sync = match spec.durability {
             Durability::Sync => 1,
             Durability::Buffered => knobs.commits_per_sync,
-            other => return Err(refuse::no_durability("redb", other)),
+            other => return Err(common_errors::no_durability("redb", other)),
         };
         let path = spec.directory.join(FILE_NAME);
         let cache_size = usize::try_from(knobs.cache_size)

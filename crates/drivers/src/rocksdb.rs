@@ -7,10 +7,10 @@ mod session;
 mod settings;
 mod symbols;
 
+use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, Origin, Search, assertions};
-use crate::lsm::{self, Limits};
+use crate::lsm;
 use crate::promise::{self, until};
-use crate::refuse;
 use database::Opened;
 use knobs::{BufferedWal, RocksDbKnobs, Transactions};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ const SOURCE: &str = "https://github.com/facebook/rocksdb/wiki/WAL-Performance; 
                       kPointInTimeRecovery, the default";
 
 /// RocksDB's own limits: the FAQ in its wiki.
-const LIMITS: Limits = Limits {
+const LIMITS: LengthLimits = LengthLimits {
     key_bytes: 8 << 20,
     value_bytes: 3 << 30,
 };
@@ -125,7 +125,7 @@ impl Engine for RocksDb {
                 }),
             ),
             Durability::Process | Durability::None => {
-                return Err(refuse::no_durability("rocksdb", durability));
+                return Err(common_errors::no_durability("rocksdb", durability));
             }
         };
         Ok(Promise {

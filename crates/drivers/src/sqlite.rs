@@ -9,8 +9,8 @@ mod session;
 mod setup;
 mod sql;
 
+use crate::common_errors;
 use crate::library::{self, Search};
-use crate::refuse;
 use build::{SqliteBuild, TITLE};
 use cache::Told;
 use connection::Connection;
@@ -224,7 +224,8 @@ impl Engine for Sqlite {
         let knobs = SqliteKnobs::from(knobs);
         let (journal_mode, synchronous) = setup::journal(durability, knobs.journal_mode)?;
         let usual = self.promise(durability);
-        let mut promise = usual.ok_or_else(|| refuse::no_durability("sqlite", durability))?;
+        let mut promise =
+            usual.ok_or_else(|| common_errors::no_durability("sqlite", durability))?;
         let synchronous = synchronous.name();
         promise.mapped_to = format!("journal_mode={journal_mode}, synchronous={synchronous}");
         if let Some(window) = &mut promise.window {

@@ -8,9 +8,9 @@ mod folder;
 mod knobs;
 
 use crate::berkeleydb::session::BerkeleySession;
+use crate::common_errors;
 use crate::library::{self, Origin, Search, assertions};
 use crate::promise;
-use crate::refuse;
 use environment::{Environment, Loaded};
 use knobs::TokuKnobs;
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ impl Engine for TokuDb {
             Durability::Sync => ("DB_TXN_NOSYNC=false", None),
             Durability::Buffered => ("DB_TXN_NOSYNC=true", Some(unwritten(&knobs.into()))),
             Durability::Async | Durability::Process | Durability::None => {
-                return Err(refuse::no_durability("tokudb", durability));
+                return Err(common_errors::no_durability("tokudb", durability));
             }
         };
         Ok(Promise {

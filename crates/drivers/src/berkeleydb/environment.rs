@@ -4,13 +4,12 @@ use super::company::Company;
 use super::knobs::{self, BerkeleyKnobs, LOG_FOLDER, ReadIsolation, Writers};
 use super::session::Store;
 use super::shim::{Api, Handle, Handles, Level, Loaded, NONE, Settings};
-use std::collections::BTreeSet;
+use crate::process_locks::OpenFolders;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trueput_engine::{Error, Result};
@@ -24,13 +23,8 @@ const CHECKPOINT_PAUSE: Duration = Duration::from_millis(500);
 /// How long making the database is tried again where it met others at the same.
 const OPENING_LIMIT: Duration = Duration::from_secs(30);
 
-/// `DB_REGISTER` knows processes, not handles: one environment is opened once in a process. So the
-/// folders that are open are remembered.
-static OPEN_FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-fn open_folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    OPEN_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// `DB_REGISTER` knows processes, not handles: one environment is opened once in a process.
+static OPEN_FOLDERS: OpenFolders = OpenFolders::new("berkeleydb");
 
 /// An open environment and its database.
 pub(super) struct Environment {
@@ -53,14 +47,7 @@ impl Environment {
         let api = &engine.api;
         let folder = directory.canonicalize().map_err(Error::engine)?;
         let settings = knobs::settings(knobs, level)?;
-        // Held throughout, so that an opening never meets a closing of this process.
-        let mut folders = open_folders();
-        if folders.contains(&folder) {
-            let folder = folder.display();
-            return Err(Error::Unsupported(format!(
-                "berkeleydb opens a database once per process, and {folder} is open in this one"
-            )));
-        }
+        let mut folders = OPEN_FOLDERS.lock_to_open(&folder)?;
         if !settings.log_directory.is_null() {
             let log = folder.join(LOG_FOLDER.to_string_lossy().as_ref());
             std::fs::create_dir_all(&log).map_err(Error::engine)?;
@@ -181,7 +168,7 @@ impl Drop for Environment {
     /// The last process to leave takes the environment's shared memory away, so that the next one
     /// makes it with its own settings, and not one that was made with others.
     fn drop(&mut self) {
-        let mut folders = open_folders();
+        let mut folders = OPEN_FOLDERS.lock();
         self.checkpoints = None;
         let Handles { api, env, db } = self.store.handles;
         let leaving = self.company.pass();

@@ -2,10 +2,10 @@
 
 use super::guard::LockedKeys;
 use super::shim::{Buffer, Class, Handle, Handles, Move, NONE};
-use crate::refuse;
+use crate::common_errors;
+use crate::ordered_cursor::{OrderedCursor, SeekingCursor, scan, scan_iterator, seek_range_by_key};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::ops::Bound;
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
@@ -56,7 +56,7 @@ impl<'e> BerkeleySession<'e> {
     #[inline]
     fn need_open(&self) -> Result<()> {
         if self.open.is_null() {
-            Err(refuse::no_transaction())
+            Err(common_errors::no_transaction())
         } else {
             Ok(())
         }
@@ -67,7 +67,7 @@ impl<'e> BerkeleySession<'e> {
         self.need_open()?;
         match self.mode {
             Mode::Write => Ok(()),
-            Mode::Read => Err(refuse::write_in_read()),
+            Mode::Read => Err(common_errors::write_in_read()),
         }
     }
 
@@ -128,8 +128,8 @@ impl<'e> BerkeleySession<'e> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        let mut cursor = Cursor::new(self.store.handles, self.open)?;
-        let shown = cursor.walk(range, direction, &mut self.value, visitor);
+        let mut cursor = Cursor::new(self.store.handles, self.open, &mut self.value)?;
+        let shown = scan(&mut cursor, range, direction, visitor);
         let closed = cursor.close();
         shown.and_then(|shown| closed.map(|()| shown))
     }
@@ -148,16 +148,9 @@ impl<'e> BerkeleySession<'e> {
             }
             std::ops::ControlFlow::Continue(())
         })?;
-        let mut shown = 0;
-        let mut show = |(key, value): (&Vec<u8>, &Vec<u8>)| {
-            shown += 1;
-            visitor(key, value).is_break()
-        };
-        match direction {
-            Direction::Forward => records.iter().any(&mut show),
-            Direction::Backward => records.iter().rev().any(&mut show),
-        };
-        Ok(shown)
+        scan_iterator(records.iter(), direction, |(key, value)| {
+            Ok(visitor(key, value))
+        })
     }
 }
 
@@ -165,7 +158,7 @@ impl Session for BerkeleySession<'_> {
     #[inline]
     fn begin(&mut self, mode: Mode) -> Result<()> {
         if !self.open.is_null() {
-            return Err(refuse::already_open());
+            return Err(common_errors::already_open());
         }
         let Handles { api, env, .. } = self.store.handles;
         let is_snapshot = mode == Mode::Read && self.store.has_snapshots;
@@ -296,15 +289,16 @@ fn size(bytes: &[u8], most: u32, what: &str) -> Result<u32> {
 }
 
 /// A cursor of an open transaction, closed before it ends.
-struct Cursor {
+struct Cursor<'b> {
     handles: Handles,
     /// Null once it is closed.
     handle: Handle,
     key: Buffer,
+    value: &'b mut Buffer,
 }
 
-impl Cursor {
-    fn new(handles: Handles, transaction: Handle) -> Result<Self> {
+impl<'b> Cursor<'b> {
+    fn new(handles: Handles, transaction: Handle, value: &'b mut Buffer) -> Result<Self> {
         let Handles { api, db, .. } = handles;
         let mut handle = NONE;
         // SAFETY: the transaction is open; `handle` can be written.
@@ -315,49 +309,19 @@ impl Cursor {
             handles,
             handle,
             key,
+            value,
         })
     }
 
-    /// Shows the records of `range` until the visitor breaks, and says how many.
-    fn walk(
-        &mut self,
-        range: &KeyRange<'_>,
-        direction: Direction,
-        value: &mut Buffer,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> Result<u64> {
-        let mut shown = 0;
-        let (mut found, step) = match direction {
-            Direction::Forward => (self.seek_lowest(range, value)?, Move::Next),
-            Direction::Backward => (self.seek_highest(range, value)?, Move::Previous),
-        };
-        while found {
-            let key = self.key.bytes();
-            let inside = match direction {
-                Direction::Forward => range.admits_from_above(key),
-                Direction::Backward => range.admits_from_below(key),
-            };
-            if !inside {
-                break;
-            }
-            shown += 1;
-            if visitor(key, value.bytes()).is_break() {
-                break;
-            }
-            found = self.go(step, b"", value)?;
-        }
-        Ok(shown)
-    }
-
     /// Moves, to `sought` or relatively; false where there is no such record.
-    fn go(&mut self, step: Move, sought: &[u8], value: &mut Buffer) -> Result<bool> {
+    fn go(&mut self, step: Move, sought: &[u8]) -> Result<bool> {
         let api = self.handles.api;
         loop {
             if step == Move::Seek {
                 // Each time: a call that found its buffers too small may have written there.
                 self.key.fill(sought);
             }
-            let (mut key_target, mut value_target) = (self.key.target(), value.target());
+            let (mut key_target, mut value_target) = (self.key.target(), self.value.target());
             // SAFETY: the cursor is open; both buffers live and are as large as they say.
             let code = unsafe {
                 let (key, value) = (&raw mut key_target, &raw mut value_target);
@@ -373,43 +337,13 @@ impl Cursor {
                 Some(Class::Other) => return Err(api.error(code)),
                 None | Some(Class::BufferSmall) => {
                     self.key.received(key_target.size);
-                    value.received(value_target.size);
+                    self.value.received(value_target.size);
                 }
             }
             if class.is_none() {
                 return Ok(true);
             }
         }
-    }
-
-    /// Moves to the lowest record within the low end of `range`.
-    fn seek_lowest(&mut self, range: &KeyRange<'_>, value: &mut Buffer) -> Result<bool> {
-        match range.lower {
-            Bound::Unbounded => self.go(Move::First, b"", value),
-            Bound::Included(key) => self.go(Move::Seek, key, value),
-            Bound::Excluded(key) => {
-                let found = self.go(Move::Seek, key, value)?;
-                if found && self.key.bytes() == key {
-                    self.go(Move::Next, b"", value)
-                } else {
-                    Ok(found)
-                }
-            }
-        }
-    }
-
-    /// Moves to the highest record within the high end of `range`.
-    fn seek_highest(&mut self, range: &KeyRange<'_>, value: &mut Buffer) -> Result<bool> {
-        let (Bound::Included(key) | Bound::Excluded(key)) = range.upper else {
-            return self.go(Move::Last, b"", value);
-        };
-        if !self.go(Move::Seek, key, value)? {
-            return self.go(Move::Last, b"", value);
-        }
-        if self.key.bytes() == key && matches!(range.upper, Bound::Included(_)) {
-            return Ok(true);
-        }
-        self.go(Move::Previous, b"", value)
     }
 
     fn close(&mut self) -> Result<()> {
@@ -420,7 +354,43 @@ impl Cursor {
     }
 }
 
-impl Drop for Cursor {
+impl OrderedCursor for Cursor<'_> {
+    fn seek_range(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<bool> {
+        seek_range_by_key(self, range, direction)
+    }
+
+    fn step(&mut self, direction: Direction) -> Result<bool> {
+        let step = match direction {
+            Direction::Forward => Move::Next,
+            Direction::Backward => Move::Previous,
+        };
+        self.go(step, b"")
+    }
+
+    fn record(&self) -> Result<(&[u8], &[u8])> {
+        Ok((self.key.bytes(), self.value.bytes()))
+    }
+}
+
+impl SeekingCursor for Cursor<'_> {
+    fn seek_end(&mut self, direction: Direction) -> Result<bool> {
+        let end = match direction {
+            Direction::Forward => Move::First,
+            Direction::Backward => Move::Last,
+        };
+        self.go(end, b"")
+    }
+
+    fn seek_key(&mut self, key: &[u8]) -> Result<bool> {
+        self.go(Move::Seek, key)
+    }
+
+    fn key(&self) -> &[u8] {
+        self.key.bytes()
+    }
+}
+
+impl Drop for Cursor<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
             // An error was met before, and is the one to tell.

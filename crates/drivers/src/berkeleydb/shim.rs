@@ -1,5 +1,6 @@
 //! Berkeley DB's functions: four of its library, the rest through `shim/berkeleydb.c`.
 
+use crate::common_errors;
 use crate::library::{self, Library, PerFile, Search, symbols};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
@@ -250,7 +251,9 @@ impl Api {
                 code: i64::from(code),
                 text: format!("{text}; every process must close the database and open it again"),
             },
-            _ if is_no_space(code) => Error::Full(format!("{text} (code {code})")),
+            _ if common_errors::is_no_space(code) || is_out_of_memory(code) => {
+                Error::Full(format!("{text} (code {code})"))
+            }
             _ => Error::Engine {
                 code: i64::from(code),
                 text,
@@ -348,11 +351,10 @@ fn outdated(error: &Error, flavour: &Flavour) -> Error {
     Error::engine(format!("{error}; `{installed_by}` compiles it anew"))
 }
 
-/// Whether the disk or the environment's shared memory is full.
-fn is_no_space(code: c_int) -> bool {
-    use std::io::ErrorKind::{FileTooLarge, OutOfMemory, QuotaExceeded, StorageFull};
-    let full = [StorageFull, QuotaExceeded, FileTooLarge, OutOfMemory];
-    code > 0 && full.contains(&std::io::Error::from_raw_os_error(code).kind())
+/// Whether the environment's shared memory is full.
+fn is_out_of_memory(code: c_int) -> bool {
+    use std::io::{Error, ErrorKind};
+    code > 0 && Error::from_raw_os_error(code).kind() == ErrorKind::OutOfMemory
 }
 
 /// Memory that a key or value is received in; it grows as needed and is kept.

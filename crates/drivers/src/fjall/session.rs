@@ -1,7 +1,8 @@
 //! Sessions on an open fjall database.
 
 use super::{Handle, MAX_KEY_BYTES, MAX_VALUE_BYTES, Opened, convert};
-use crate::refuse;
+use crate::common_errors;
+use crate::ordered_cursor::scan_iterator;
 use ::fjall::{
     Keyspace, OptimisticTxKeyspace, OptimisticWriteTx, Readable, SingleWriterTxKeyspace,
     SingleWriterWriteTx, Snapshot,
@@ -78,8 +79,8 @@ impl<'db> FjallSession<'db> {
     fn writing(&mut self) -> Result<&mut Writing<'db>> {
         match &mut self.transaction {
             Some(Transaction::Write(writing)) => Ok(writing),
-            Some(Transaction::Read(_)) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
+            Some(Transaction::Read(_)) => Err(common_errors::write_in_read()),
+            None => Err(common_errors::no_transaction()),
         }
     }
 }
@@ -87,7 +88,7 @@ impl<'db> FjallSession<'db> {
 impl Session for FjallSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         if self.transaction.is_some() {
-            return Err(refuse::already_open());
+            return Err(common_errors::already_open());
         }
         self.transaction = Some(match mode {
             Mode::Read => Transaction::Read(self.database.engine().snapshot()),
@@ -101,7 +102,7 @@ impl Session for FjallSession<'_> {
         // A key that is too long cannot be there, and fjall panics on it.
         let can_be_there = key.len() <= MAX_KEY_BYTES;
         let found = match &self.transaction {
-            None => return Err(refuse::no_transaction()),
+            None => return Err(common_errors::no_transaction()),
             Some(_) if !can_be_there => return Ok(false),
             Some(Transaction::Read(snapshot)) => snapshot.get(records, key),
             Some(Transaction::Write(Writing::SingleWriter(reader, _))) => reader.get(records, key),
@@ -138,7 +139,7 @@ impl Session for FjallSession<'_> {
     ) -> Result<u64> {
         let records = self.database.records();
         match &self.transaction {
-            None => Err(refuse::no_transaction()),
+            None => Err(common_errors::no_transaction()),
             // fjall panics where the bounds are reversed.
             Some(_) if range.is_empty() => Ok(0),
             Some(Transaction::Read(snapshot)) => {
@@ -157,7 +158,7 @@ impl Session for FjallSession<'_> {
         match self.transaction.take() {
             Some(Transaction::Write(writing)) => writing.commit(),
             Some(Transaction::Read(_)) => Ok(()),
-            None => Err(refuse::no_transaction()),
+            None => Err(common_errors::no_transaction()),
         }
     }
 
@@ -166,7 +167,7 @@ impl Session for FjallSession<'_> {
         self.transaction
             .take()
             .map(drop)
-            .ok_or_else(refuse::no_transaction)
+            .ok_or_else(common_errors::no_transaction)
     }
 }
 
@@ -216,20 +217,9 @@ fn show_records(
     visitor: &mut RecordVisitor<'_>,
 ) -> Result<u64> {
     let bounds = (lower_within(range.lower), upper_within(range.upper));
-    let mut found = reader.range::<&[u8], _>(records, bounds);
-    let mut shown = 0;
-    loop {
-        let record = match direction {
-            Direction::Forward => found.next(),
-            Direction::Backward => found.next_back(),
-        };
-        let Some(record) = record else {
-            return Ok(shown);
-        };
+    let found = reader.range::<&[u8], _>(records, bounds);
+    scan_iterator(found, direction, |record| {
         let (key, value) = record.into_inner().map_err(convert)?;
-        shown += 1;
-        if visitor(&key, &value).is_break() {
-            return Ok(shown);
-        }
-    }
+        Ok(visitor(&key, &value))
+    })
 }

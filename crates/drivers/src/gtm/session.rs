@@ -6,8 +6,8 @@ use super::facts::{Op, Script};
 use super::process::{Place, Process, Turn};
 use super::scan::{Pages, Step};
 use super::{LONGEST_KEY, LONGEST_VALUE};
+use crate::common_errors::{self, LengthLimits};
 use crate::lsm::Overlay;
-use crate::refuse;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use trueput_engine::{
@@ -17,6 +17,11 @@ use trueput_engine::{
 /// Every subscript begins with it: a subscript that could be read as a number would sort among the
 /// numbers.
 pub(super) const PREFIX: u8 = b'k';
+
+const LIMITS: LengthLimits = LengthLimits {
+    key_bytes: LONGEST_KEY,
+    value_bytes: LONGEST_VALUE,
+};
 
 pub(super) struct GtmSession {
     process: &'static Process,
@@ -63,22 +68,8 @@ impl GtmSession {
     }
 
     fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
-        match self.mode {
-            Some(Mode::Write) => {}
-            Some(Mode::Read) => return Err(refuse::write_in_read()),
-            None => return Err(refuse::no_transaction()),
-        }
-        let value_bytes = value.map_or(0, <[u8]>::len);
-        for (what, length, most) in [
-            ("key", key.len(), LONGEST_KEY),
-            ("value", value_bytes, LONGEST_VALUE),
-        ] {
-            if length > most {
-                return Err(Error::Unsupported(format!(
-                    "a {what} of {length} bytes; {most} is the most"
-                )));
-            }
-        }
+        common_errors::require_write(self.mode)?;
+        LIMITS.check(key, value.unwrap_or_default())?;
         self.own.writes.write(key, value);
         self.own.count += 1;
         Ok(())
@@ -121,7 +112,7 @@ impl GtmSession {
     }
 
     fn end(&mut self) -> Result<Mode> {
-        self.mode.take().ok_or_else(refuse::no_transaction)
+        self.mode.take().ok_or_else(common_errors::no_transaction)
     }
 
     fn forget(&mut self) {
@@ -168,16 +159,14 @@ impl Own {
 
 impl Session for GtmSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.mode.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.mode)?;
         self.mode = Some(mode);
         Ok(())
     }
 
     #[inline]
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        let mode = self.mode.ok_or_else(refuse::no_transaction)?;
+        let mode = common_errors::require_open(self.mode)?;
         if self.own.count > 0
             && let Some(own) = self.own.writes.get(key)
         {
@@ -211,7 +200,7 @@ impl Session for GtmSession {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        let mode = self.mode.ok_or_else(refuse::no_transaction)?;
+        let mode = common_errors::require_open(self.mode)?;
         if range.is_empty() {
             return Ok(0);
         }

@@ -2,16 +2,15 @@
 
 use super::build::{Api, LmdbBuild};
 use super::error::is_opening_race;
+use crate::mapped_session::{MappedSession, MappedTable};
+use crate::process_locks::{OpenFolders, WriterThread};
 use lmdb_master_sys as ffi;
-use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trueput_engine::{Error, Result};
 
@@ -21,12 +20,8 @@ const OPENING_TRIES: u32 = 200;
 const OPENING_PAUSE: Duration = Duration::from_millis(10);
 
 /// LMDB forbids opening one database twice in a process: closing either would drop the locks of
-/// both. So the folders that are open are remembered.
-static OPEN_FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-fn open_folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    OPEN_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// both.
+static OPEN_FOLDERS: OpenFolders = OpenFolders::new("lmdb");
 
 /// An open environment and its main database.
 pub(super) struct Environment {
@@ -37,8 +32,8 @@ pub(super) struct Environment {
     pub(super) dbi: ffi::MDB_dbi,
     /// Reader slots of killed processes that were freed at opening.
     pub(super) stale_readers: u32,
-    /// The thread of this process that has the write transaction, as [`thread_token`]; else 0.
-    writer: AtomicUsize,
+    /// LMDB would have a thread wait for its own write transaction.
+    writer: WriterThread,
 }
 
 // SAFETY: LMDB's environment handle may be used by any thread at any time; only opening and closing
@@ -59,14 +54,7 @@ impl Environment {
         let api = &build.api;
         let folder = folder.canonicalize().map_err(Error::engine)?;
         let path = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;
-        // Held throughout, so that an opening never meets a closing of this process.
-        let mut folders = open_folders();
-        if folders.contains(&folder) {
-            let folder = folder.display();
-            return Err(Error::Unsupported(format!(
-                "lmdb opens a database once per process, and {folder} is open in this one"
-            )));
-        }
+        let mut folders = OPEN_FOLDERS.lock_to_open(&folder)?;
         let handle = open_handle(api, &path, flags, map_bytes, readers)?;
         let prepared = prepare(api, handle).and_then(|prepared| {
             // LMDB flushes its file but not the folder's entry of a file that it has just made.
@@ -87,7 +75,7 @@ impl Environment {
             folder,
             dbi,
             stale_readers,
-            writer: AtomicUsize::new(0),
+            writer: WriterThread::default(),
         })
     }
 
@@ -97,24 +85,15 @@ impl Environment {
         &self.build.api
     }
 
-    /// LMDB's handle, valid as long as this lives.
-    pub(super) fn handle(&self) -> *mut ffi::MDB_env {
-        self.handle
-    }
-
-    /// Whether the calling thread has this database's write transaction: to begin another would
-    /// wait for itself for ever.
-    #[inline]
-    pub(super) fn is_writer(&self) -> bool {
-        self.writer.load(Ordering::Relaxed) == thread_token()
-    }
-
-    /// Notes that the calling thread has the write transaction, or is about to end it. Called only
-    /// while it holds LMDB's writer lock.
-    #[inline]
-    pub(super) fn set_writer(&self, writing: bool) {
-        self.writer
-            .store(if writing { thread_token() } else { 0 }, Ordering::Relaxed);
+    /// A session for the calling thread.
+    pub(super) fn new_session(&self) -> Result<MappedSession<'_, Api>> {
+        let table = MappedTable {
+            api: self.api(),
+            environment: self.handle,
+            table: self.dbi,
+        };
+        // SAFETY: the environment and its table are open as long as this lives.
+        unsafe { MappedSession::new(&table, Some(&self.writer)) }
     }
 
     /// Statistics of the main database.
@@ -165,18 +144,11 @@ impl Environment {
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        let mut folders = open_folders();
+        let mut folders = OPEN_FOLDERS.lock();
         // SAFETY: sessions borrow this, so none is left, and with them went every transaction.
         unsafe { (self.api().mdb_env_close)(self.handle) };
         folders.remove(&self.folder);
     }
-}
-
-/// A number that no other living thread has, and that is not 0.
-#[inline]
-fn thread_token() -> usize {
-    thread_local!(static TOKEN: u8 = const { 0 });
-    TOKEN.with(|token| ptr::from_ref(token).addr())
 }
 
 fn open_handle(

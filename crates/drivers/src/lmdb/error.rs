@@ -1,7 +1,7 @@
 //! LMDB's return codes as the contract's errors.
 
 use super::build::Api;
-use crate::refuse;
+use crate::common_errors;
 use lmdb_master_sys as ffi;
 use std::ffi::{CStr, c_int};
 use std::io::ErrorKind;
@@ -53,7 +53,7 @@ impl Api {
                 "another build of LMDB made this database or has it open, and lays its files out \
                  otherwise",
             ),
-            _ if refuse::is_no_space(code) => Error::Full(format!("{text} (code {code})")),
+            _ if common_errors::is_no_space(code) => Error::Full(format!("{text} (code {code})")),
             _ => Error::Engine {
                 code: i64::from(code),
                 text,

@@ -3,8 +3,10 @@
 use super::api::Handle;
 use super::overlay::Overlay;
 use super::store::{Store, bytes};
+use crate::ordered_cursor::{
+    OrderedCursor, SeekingCursor, is_within_far_end, scan, seek_range_by_key,
+};
 use std::cmp::Ordering;
-use std::ops::Bound;
 use trueput_engine::{Direction, KeyRange, RecordVisitor, Result};
 
 /// An iterator, ours to destroy.
@@ -26,15 +28,7 @@ impl<'s> Cursor<'s> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        let mut shown = 0;
-        self.place(range, direction);
-        while let Some((key, value)) = self.record(range, direction) {
-            shown += 1;
-            if visitor(key, value).is_break() {
-                break;
-            }
-            self.step(direction);
-        }
+        let shown = scan(self, range, direction, visitor)?;
         self.check().map(|()| shown)
     }
 
@@ -48,9 +42,13 @@ impl<'s> Cursor<'s> {
     ) -> Result<u64> {
         let mut shown = 0;
         let mut own = overlay.range(range, direction).peekable();
-        self.place(range, direction);
+        let mut is_found = self.seek_range(range, direction)?;
         loop {
-            let stored = self.record(range, direction);
+            let stored = match is_found {
+                true => Some(self.record()?),
+                false => None,
+            };
+            let stored = stored.filter(|(key, _)| is_within_far_end(range, direction, key));
             let order = match (own.peek(), stored) {
                 (None, None) => break,
                 (None, Some(_)) => Ordering::Greater,
@@ -73,46 +71,34 @@ impl<'s> Cursor<'s> {
                 }
             }
             if order != Ordering::Less {
-                self.step(direction);
+                is_found = self.step(direction)?;
             }
         }
         self.check().map(|()| shown)
     }
 
-    /// Goes to the first record of `range` in this direction.
-    fn place(&mut self, range: &KeyRange<'_>, direction: Direction) {
-        let api = &self.store.api;
-        let bound = match direction {
-            Direction::Forward => range.lower,
-            Direction::Backward => range.upper,
-        };
-        let (Bound::Included(key) | Bound::Excluded(key)) = bound else {
-            // SAFETY: the iterator lives as long as the cursor.
-            return unsafe {
-                match direction {
-                    Direction::Forward => (api.iter_seek_to_first)(self.iterator),
-                    Direction::Backward => (api.iter_seek_to_last)(self.iterator),
-                }
-            };
-        };
-        // SAFETY: as above; the key outlives the call.
-        unsafe { (api.iter_seek)(self.iterator, key.as_ptr(), key.len()) };
-        // It stands on the key, or on the next above it, or nowhere.
-        let on_key = self.key() == Some(key);
-        let admitted = matches!(bound, Bound::Included(_));
-        match direction {
-            Direction::Forward if on_key && !admitted => self.step(direction),
-            Direction::Backward if self.key().is_none() => {
-                // SAFETY: as above.
-                unsafe { (api.iter_seek_to_last)(self.iterator) };
-            }
-            Direction::Backward if !(on_key && admitted) => self.step(direction),
-            _ => {}
-        }
+    /// Whether it stands on a record.
+    #[inline]
+    fn is_valid(&self) -> bool {
+        // SAFETY: the iterator lives as long as the cursor.
+        unsafe { (self.store.api.iter_valid)(self.iterator) != 0 }
+    }
+
+    /// Whether the iterator ended for another reason than that there is no more.
+    fn check(&self) -> Result<()> {
+        // SAFETY: the iterator lives.
+        self.store
+            .call(|error| unsafe { (self.store.api.iter_get_error)(self.iterator, error) })
+    }
+}
+
+impl OrderedCursor for Cursor<'_> {
+    fn seek_range(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<bool> {
+        seek_range_by_key(self, range, direction)
     }
 
     #[inline]
-    fn step(&mut self, direction: Direction) {
+    fn step(&mut self, direction: Direction) -> Result<bool> {
         let api = &self.store.api;
         // SAFETY: the iterator lives, and stands on a record: callers have seen it.
         unsafe {
@@ -121,49 +107,49 @@ impl<'s> Cursor<'s> {
                 Direction::Backward => (api.iter_prev)(self.iterator),
             }
         }
+        Ok(self.is_valid())
     }
 
-    /// The key that it stands on.
     #[inline]
-    fn key(&self) -> Option<&[u8]> {
-        let api = &self.store.api;
-        let mut length = 0;
-        // SAFETY: the iterator lives; its key lies still until it moves, for which `self` must not
-        // be borrowed.
-        unsafe {
-            if (api.iter_valid)(self.iterator) == 0 {
-                return None;
-            }
-            let from = (api.iter_key)(self.iterator, &raw mut length);
-            Some(bytes(from, length))
-        }
-    }
-
-    /// The record that it stands on, where that is within the far end of `range`.
-    #[inline]
-    fn record(&self, range: &KeyRange<'_>, direction: Direction) -> Option<(&[u8], &[u8])> {
-        let key = self.key()?;
-        let inside = match direction {
-            Direction::Forward => range.admits_from_above(key),
-            Direction::Backward => range.admits_from_below(key),
-        };
-        if !inside {
-            return None;
-        }
+    fn record(&self) -> Result<(&[u8], &[u8])> {
         let mut length = 0;
         // SAFETY: it stands on a record; as for the key.
         let value = unsafe {
             let from = (self.store.api.iter_value)(self.iterator, &raw mut length);
             bytes(from, length)
         };
-        Some((key, value))
+        Ok((self.key(), value))
+    }
+}
+
+impl SeekingCursor for Cursor<'_> {
+    fn seek_end(&mut self, direction: Direction) -> Result<bool> {
+        let api = &self.store.api;
+        // SAFETY: the iterator lives as long as the cursor.
+        unsafe {
+            match direction {
+                Direction::Forward => (api.iter_seek_to_first)(self.iterator),
+                Direction::Backward => (api.iter_seek_to_last)(self.iterator),
+            }
+        }
+        Ok(self.is_valid())
     }
 
-    /// Whether the iterator ended for another reason than that there is no more.
-    fn check(&self) -> Result<()> {
-        // SAFETY: the iterator lives.
-        self.store
-            .call(|error| unsafe { (self.store.api.iter_get_error)(self.iterator, error) })
+    fn seek_key(&mut self, key: &[u8]) -> Result<bool> {
+        // SAFETY: as above; the key outlives the call.
+        unsafe { (self.store.api.iter_seek)(self.iterator, key.as_ptr(), key.len()) };
+        Ok(self.is_valid())
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        let mut length = 0;
+        // SAFETY: the iterator stands on a record; its key lies still until it moves, for which
+        // `self` must not be borrowed.
+        unsafe {
+            let from = (self.store.api.iter_key)(self.iterator, &raw mut length);
+            bytes(from, length)
+        }
     }
 }
 

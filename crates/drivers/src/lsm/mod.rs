@@ -14,7 +14,7 @@ pub(crate) use cursor::Cursor;
 pub(crate) use overlay::Overlay;
 pub(crate) use reader::Reader;
 pub(crate) use session::BatchSession;
-pub(crate) use store::{Get, Limits, Store, check, take_text};
+pub(crate) use store::{Get, Store, check, take_text};
 
 /// What [`BatchSession`] does for transactions that the engine has not: see `Engine::workaround`.
 pub(crate) const TURNS_OF_READERS: &str = "write batches replace transactions: a write \

@@ -5,7 +5,7 @@ use super::overlay::Overlay;
 use super::reader::Reader;
 use super::store::Store;
 use super::turns::Turn;
-use crate::refuse;
+use crate::common_errors;
 use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
 
 /// A session over a plain database.
@@ -38,22 +38,11 @@ impl<'db> BatchSession<'db> {
         }
     }
 
-    #[inline]
-    fn need_write(&self) -> Result<()> {
-        match self.open {
-            Some(Mode::Write) => Ok(()),
-            Some(Mode::Read) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-
     /// Before a read: the transaction must not be overtaken, and must see its own writes.
     #[inline]
     fn prepare_to_read(&mut self) -> Result<()> {
-        match self.open {
-            None => return Err(refuse::no_transaction()),
-            Some(Mode::Read) => return Ok(()),
-            Some(Mode::Write) => {}
+        if common_errors::require_open(self.open)? == Mode::Read {
+            return Ok(());
         }
         if self.turn.is_none() {
             self.turn = Some(self.reader.store.turns.take()?);
@@ -95,9 +84,7 @@ impl<'db> BatchSession<'db> {
 impl Session for BatchSession<'_> {
     #[inline]
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         if mode == Mode::Read {
             self.reader.freeze();
         }
@@ -120,17 +107,15 @@ impl Session for BatchSession<'_> {
 
     #[inline]
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         self.reader.get(key, visitor)
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         let store = self.reader.store;
-        store.limits.admit(key, value)?;
+        store.limits.check(key, value)?;
         // SAFETY: the batch is ours; the library copies key and value.
         unsafe {
             (store.api.writebatch_put)(
@@ -149,9 +134,9 @@ impl Session for BatchSession<'_> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         let store = self.reader.store;
-        store.limits.admit(key, &[])?;
+        store.limits.check(key, &[])?;
         // SAFETY: as in `put`.
         unsafe { (store.api.writebatch_delete)(self.batch, key.as_ptr(), key.len()) };
         self.is_dirty = true;
@@ -180,18 +165,14 @@ impl Session for BatchSession<'_> {
 
     #[inline]
     fn commit(&mut self) -> Result<()> {
-        if self.open.is_none() {
-            return Err(refuse::no_transaction());
-        }
+        common_errors::require_open(self.open)?;
         let written = if self.is_dirty { self.write() } else { Ok(()) };
         self.end();
         written
     }
 
     fn abort(&mut self) -> Result<()> {
-        if self.open.is_none() {
-            return Err(refuse::no_transaction());
-        }
+        common_errors::require_open(self.open)?;
         self.end();
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::api::{Api, ErrorText, Handle, Reads};
 use super::turns::Turns;
+use crate::common_errors::LengthLimits;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use trueput_engine::{Error, Result, ValueVisitor};
@@ -19,30 +20,6 @@ pub(crate) enum Get {
     },
 }
 
-/// The longest keys and values, bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Limits {
-    pub(crate) key_bytes: usize,
-    pub(crate) value_bytes: usize,
-}
-
-impl Limits {
-    /// Refuses what is longer.
-    #[inline]
-    pub(crate) fn admit(self, key: &[u8], value: &[u8]) -> Result<()> {
-        if key.len() <= self.key_bytes && value.len() <= self.value_bytes {
-            return Ok(());
-        }
-        Err(Error::Unsupported(format!(
-            "a key of {} bytes with a value of {}; the most are {} and {}",
-            key.len(),
-            value.len(),
-            self.key_bytes,
-            self.value_bytes
-        )))
-    }
-}
-
 /// An open database. Its owner closes it; sessions borrow it.
 pub(crate) struct Store {
     pub(crate) api: Api,
@@ -53,7 +30,7 @@ pub(crate) struct Store {
     pub(crate) write_options: Handle,
     /// Sets what else a reader of this database must ask for.
     pub(crate) set_read_options: Option<unsafe extern "C" fn(Handle, u8)>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LengthLimits,
     pub(crate) turns: Turns,
 }
 
@@ -225,15 +202,5 @@ mod tests {
         assert!(matches!(classify(full.to_owned()), Error::Full(_)));
         let other = classify("Corruption: block checksum mismatch".to_owned());
         assert!(matches!(other, Error::Engine { .. }));
-    }
-
-    #[test]
-    fn a_key_one_byte_too_long_is_refused() {
-        let limits = Limits {
-            key_bytes: 2,
-            value_bytes: 3,
-        };
-        assert!(limits.admit(b"kk", b"vvv").is_ok());
-        assert!(limits.admit(b"kkk", b"").is_err() && limits.admit(b"", b"vvvv").is_err());
     }
 }

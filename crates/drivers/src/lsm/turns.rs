@@ -4,16 +4,15 @@
 //! has the database for itself from its first read to its end. Transactions that only write go
 //! beside one another, so that the engine can commit them as a group.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::process_locks::WriterThread;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
-use trueput_engine::{Error, Result};
+use trueput_engine::Result;
 
 /// Who may write.
 #[derive(Default)]
 pub(crate) struct Turns {
     lock: RwLock<()>,
-    /// The mark of the thread that has the turn; 0 where none has.
-    holder: AtomicUsize,
+    holder: WriterThread,
 }
 
 /// The database is this transaction's alone until it is dropped.
@@ -24,22 +23,16 @@ pub(crate) struct Turn<'t> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.turns.holder.store(0, Ordering::Relaxed);
+        self.turns.holder.clear();
     }
-}
-
-/// A number that no other living thread has.
-fn own_mark() -> usize {
-    thread_local!(static MARK: u8 = const { 0 });
-    MARK.with(|mark| std::ptr::from_ref(mark).addr())
 }
 
 impl Turns {
     /// Waits until the database can be had alone.
     pub(crate) fn take(&self) -> Result<Turn<'_>> {
-        self.refuse_own()?;
+        self.holder.check()?;
         let guard = self.lock.write().unwrap_or_else(PoisonError::into_inner);
-        self.holder.store(own_mark(), Ordering::Relaxed);
+        self.holder.set();
         Ok(Turn {
             turns: self,
             _guard: guard,
@@ -48,18 +41,9 @@ impl Turns {
 
     /// Does `work` beside others that only write.
     pub(crate) fn beside<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.refuse_own()?;
+        self.holder.check()?;
         let _guard = self.lock.read().unwrap_or_else(PoisonError::into_inner);
         work()
-    }
-
-    /// A thread would wait for itself. Only the thread itself writes its mark, so it reads it back.
-    fn refuse_own(&self) -> Result<()> {
-        if self.holder.load(Ordering::Relaxed) == own_mark() {
-            let why = "another session of this thread has the turn to write";
-            return Err(Error::Conflict(why.to_owned()));
-        }
-        Ok(())
     }
 }
 

@@ -192,7 +192,7 @@ pub(super) fn wire(datum: Datum<'_>) -> Result<Wire> {
         Datum::Text(text) => Wire::Bytes(text.as_bytes().to_owned()),
         Datum::Bytes(bytes) => Wire::Bytes(bytes.to_owned()),
         Datum::Timestamp(moment) => date(moment),
-        Datum::Integers(_) => return Err(crate::refuse::no_arrays(super::knobs::NAME)),
+        Datum::Integers(_) => return Err(crate::common_errors::no_arrays(super::knobs::NAME)),
     })
 }
 

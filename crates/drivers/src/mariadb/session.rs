@@ -2,10 +2,11 @@
 
 use super::MariaDbDatabase;
 use super::sql::{Prepared, batch};
-use crate::refuse;
+use crate::common_errors::{self, LengthLimits};
+use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use mysql::Conn;
 use std::collections::HashSet;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use trueput_engine::{
     Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
@@ -14,6 +15,10 @@ use trueput_engine::{
 pub(super) const MAX_KEY_BYTES: usize = 767;
 /// Longest value, bytes: well within a tenth of the smallest redo log, which InnoDB asks for.
 pub(super) const MAX_VALUE_BYTES: usize = 1 << 20;
+const LIMITS: LengthLimits = LengthLimits {
+    key_bytes: MAX_KEY_BYTES,
+    value_bytes: MAX_VALUE_BYTES,
+};
 
 const GET: &str = "SELECT v FROM record WHERE k = ?";
 /// A write transaction locks what it reads: nobody else changes it before the commit.
@@ -26,14 +31,12 @@ const INSERT: &str = "INSERT INTO record (k, v) VALUES (?, ?)";
 const DUPLICATE_KEY: i64 = 1062;
 const DELETE: &str = "DELETE FROM record WHERE k = ?";
 
-/// Records of a scan's first statement, and of a later one at the most: a scan that is broken off
-/// soon does not have the server send the rest of the table.
-const FIRST_BATCH: i64 = 64;
-const LAST_BATCH: i64 = 8192;
+/// The most records of a scan's first statement, of the second, and so on.
+const BATCHES: [usize; 5] = [64, 256, 1024, 4096, 8192];
 
 /// Statements of the key-value table: one look-up each for reading and writing, two puts, a delete,
 /// and scans by mode, direction and two kinds of each end.
-const SCANS: usize = 2 * 2 * 3 * 3;
+const SCANS: usize = 2 * ScanShape::COUNT;
 const OTHERS: [&str; 5] = [GET, GET_LOCKED, PUT, DELETE, INSERT];
 
 /// One worker's way into a database.
@@ -59,14 +62,6 @@ impl<'d> MariaDbSession<'d> {
             scans: std::array::from_fn(|_| None),
             missing: HashSet::new(),
             database,
-        }
-    }
-
-    fn need_write(&self) -> Result<()> {
-        match self.open {
-            Some(Mode::Write) => Ok(()),
-            Some(Mode::Read) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
         }
     }
 
@@ -100,28 +95,25 @@ impl<'d> MariaDbSession<'d> {
     /// puts the last one's key into `last`.
     fn scan_batch(
         &mut self,
-        range: KeyRange<'_>,
+        range: &KeyRange<'_>,
         direction: Direction,
-        most: i64,
+        most: usize,
         last: &mut Vec<u8>,
         visitor: &mut RecordVisitor<'_>,
-    ) -> Result<(u64, bool)> {
+    ) -> Result<(usize, bool)> {
         let is_locking = self.open == Some(Mode::Write);
-        let slot = &mut self.scans[scan_index(&range, direction, is_locking)];
+        let shape = ScanShape::of(range, direction);
+        let slot = &mut self.scans[usize::from(is_locking) * ScanShape::COUNT + shape.index()];
         let prepared = match slot {
             Some(prepared) => prepared,
             None => slot.insert(Prepared::new(
                 &mut self.connection,
-                &scan_sql(&range, direction, is_locking),
+                &scan_sql(shape, is_locking),
             )?),
         };
         let mut parameters = Vec::with_capacity(3);
-        for end in [range.lower, range.upper] {
-            if let Bound::Included(key) | Bound::Excluded(key) = end {
-                parameters.push(Datum::Bytes(key));
-            }
-        }
-        parameters.push(Datum::Integer(most));
+        parameters.extend(end_keys(range).map(Datum::Bytes));
+        parameters.push(Datum::Integer(most as i64));
         let mut is_broken = false;
         let shown = prepared.query(&mut self.connection, &parameters, &mut |row| {
             let [Datum::Bytes(key), Datum::Bytes(value)] = row else {
@@ -133,49 +125,19 @@ impl<'d> MariaDbSession<'d> {
             is_broken = flow.is_break();
             flow
         })?;
-        Ok((shown, is_broken))
+        Ok((usize::try_from(shown).unwrap_or(usize::MAX), is_broken))
     }
 }
 
-fn end_index(end: &Bound<&[u8]>) -> usize {
-    match end {
-        Bound::Unbounded => 0,
-        Bound::Included(_) => 1,
-        Bound::Excluded(_) => 2,
-    }
-}
-
-/// Where a scan's statement is kept.
-fn scan_index(range: &KeyRange<'_>, direction: Direction, is_locking: bool) -> usize {
-    let direction = usize::from(direction == Direction::Backward);
-    let first = usize::from(is_locking) * 2 + direction;
-    (first * 3 + end_index(&range.lower)) * 3 + end_index(&range.upper)
-}
-
-fn scan_sql(range: &KeyRange<'_>, direction: Direction, is_locking: bool) -> String {
-    let lower = ["", "k >= ?", "k > ?"][end_index(&range.lower)];
-    let upper = ["", "k <= ?", "k < ?"][end_index(&range.upper)];
-    let conditions: Vec<_> = [lower, upper]
-        .into_iter()
-        .filter(|end| !end.is_empty())
-        .collect();
-    let restricted = match conditions.as_slice() {
-        [] => String::new(),
-        some => format!(" WHERE {}", some.join(" AND ")),
-    };
-    let order = match direction {
-        Direction::Forward => "",
-        Direction::Backward => " DESC",
-    };
+fn scan_sql(shape: ScanShape, is_locking: bool) -> String {
+    let clauses = shape.clauses("k", |_, _| "?".to_owned());
     let lock = if is_locking { " FOR UPDATE" } else { "" };
-    format!("SELECT k, v FROM record{restricted} ORDER BY k{order} LIMIT ?{lock}")
+    format!("SELECT k, v FROM record {clauses} LIMIT ?{lock}")
 }
 
 impl Session for MariaDbSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         self.missing.clear();
         batch(&mut self.connection, self.database.begin(mode))?;
         self.open = Some(mode);
@@ -184,7 +146,7 @@ impl Session for MariaDbSession<'_> {
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         match self.open {
-            None => Err(refuse::no_transaction()),
+            None => Err(common_errors::no_transaction()),
             Some(Mode::Read) => self.look_up(0, key, visitor),
             Some(Mode::Write) => {
                 let found = self.look_up(1, key, visitor)?;
@@ -200,20 +162,13 @@ impl Session for MariaDbSession<'_> {
         match self.open {
             // A statement by itself is a transaction: one round trip.
             None => self.look_up(0, key, visitor),
-            Some(_) => Err(refuse::already_open()),
+            Some(_) => Err(common_errors::already_open()),
         }
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.need_write()?;
-        if key.len() > MAX_KEY_BYTES || value.len() > MAX_VALUE_BYTES {
-            return Err(Error::Unsupported(format!(
-                "a record of {} + {} bytes; keys have up to {MAX_KEY_BYTES}, values up to \
-                 {MAX_VALUE_BYTES}",
-                key.len(),
-                value.len()
-            )));
-        }
+        common_errors::require_write(self.open)?;
+        LIMITS.check(key, value)?;
         let was_missing = self.missing.remove(key);
         let (prepared, connection) = self.other(if was_missing { 4 } else { 2 })?;
         let put = prepared.execute(connection, &[Datum::Bytes(key), Datum::Bytes(value)]);
@@ -226,7 +181,7 @@ impl Session for MariaDbSession<'_> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         let was_missing = self.missing.contains(key);
         let (prepared, connection) = self.other(3)?;
         let deleted = prepared.execute(connection, &[Datum::Bytes(key)])?;
@@ -244,37 +199,14 @@ impl Session for MariaDbSession<'_> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        if self.open.is_none() {
-            return Err(refuse::no_transaction());
-        }
-        let (mut shown, mut most) = (0, FIRST_BATCH);
-        let (mut after, mut last) = (Vec::new(), Vec::new());
-        let mut rest = range;
-        while !rest.is_empty() {
-            let (of_batch, is_broken) =
-                self.scan_batch(rest, direction, most, &mut last, visitor)?;
-            shown += of_batch;
-            if is_broken || of_batch < most.unsigned_abs() {
-                break;
-            }
-            std::mem::swap(&mut after, &mut last);
-            rest = match direction {
-                Direction::Forward => KeyRange {
-                    lower: Bound::Excluded(&after),
-                    ..range
-                },
-                Direction::Backward => KeyRange {
-                    upper: Bound::Excluded(&after),
-                    ..range
-                },
-            };
-            most = (most * 4).min(LAST_BATCH);
-        }
-        Ok(shown)
+        common_errors::require_open(self.open)?;
+        scan_in_batches(range, direction, &BATCHES, |rest, batch, last| {
+            self.scan_batch(rest, direction, BATCHES[batch], last, visitor)
+        })
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.open.take().ok_or_else(refuse::no_transaction)?;
+        self.open.take().ok_or_else(common_errors::no_transaction)?;
         batch(&mut self.connection, "COMMIT").inspect_err(|_| {
             // The first error is the one to tell.
             let _ = batch(&mut self.connection, "ROLLBACK");
@@ -282,7 +214,7 @@ impl Session for MariaDbSession<'_> {
     }
 
     fn abort(&mut self) -> Result<()> {
-        self.open.take().ok_or_else(refuse::no_transaction)?;
+        self.open.take().ok_or_else(common_errors::no_transaction)?;
         batch(&mut self.connection, "ROLLBACK")
     }
 

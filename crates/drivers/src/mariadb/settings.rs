@@ -1,9 +1,9 @@
 //! What a level and the knobs ask of the server: its variables, its options, and the promise.
 
 use super::knobs::{Compression, Doublewrite, IsolationLevel, MariaDbKnobs, NAME, Storage};
+use crate::common_errors;
 use crate::log_directory::LogDirectory;
 use crate::promise::until;
-use crate::refuse;
 use std::fmt::Display;
 use trueput_engine::{
     Durability, Error, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
@@ -49,7 +49,7 @@ pub(super) fn levels(
                 Sync => "1",
                 Async | Process => "2",
                 Buffered => "0",
-                Durability::None => return Err(refuse::no_durability(NAME, durability)),
+                Durability::None => return Err(common_errors::no_durability(NAME, durability)),
             };
             let doublewrite = doublewrite(durability, knobs.innodb_doublewrite)?;
             Ok(vec![
@@ -63,7 +63,7 @@ pub(super) fn levels(
                 Async => ("2", "0"),
                 Buffered => ("2", "1"),
                 Process | Durability::None => {
-                    let level = refuse::no_durability("mariadb with MyRocks", durability);
+                    let level = common_errors::no_durability("mariadb with MyRocks", durability);
                     return Err(level);
                 }
             };

@@ -2,7 +2,7 @@
 
 use super::connection::{Holds, datum, told, wire};
 use super::session::MariaDbSession;
-use crate::refuse;
+use crate::common_errors;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Value as Wire};
 use trueput_engine::sql::{RowVisitor, Statement};
@@ -28,7 +28,7 @@ impl Prepared {
 
     /// The parameters for the wire.
     fn parameters(&self, given: &[Datum<'_>]) -> Result<Params> {
-        refuse::check_parameters(usize::from(self.statement.num_params()), given)?;
+        common_errors::check_parameters(usize::from(self.statement.num_params()), given)?;
         let wires: Result<Vec<Wire>> = given.iter().map(|datum| wire(*datum)).collect();
         Ok(match wires? {
             none if none.is_empty() => Params::Empty,
@@ -90,7 +90,7 @@ impl MariaDbSession<'_> {
     fn prepared(&mut self, statement: Statement) -> Result<(&Prepared, &mut Conn)> {
         let prepared = self.prepared.get(statement.0);
         Ok((
-            prepared.ok_or_else(refuse::no_statement)?,
+            prepared.ok_or_else(common_errors::no_statement)?,
             &mut self.connection,
         ))
     }
@@ -103,7 +103,7 @@ impl Sql for MariaDbSession<'_> {
 
     fn batch(&mut self, statements: &str) -> Result<()> {
         if self.open == Some(Mode::Read) {
-            return Err(refuse::write_in_read());
+            return Err(common_errors::write_in_read());
         }
         batch(&mut self.connection, statements)
     }

@@ -13,19 +13,19 @@ const LOG_FATAL: c_int = 0;
 
 /// An environment of libmdbx.
 #[repr(C)]
-pub(super) struct Env {
+pub(crate) struct Env {
     _opaque: [u8; 0],
 }
 
 /// A transaction of libmdbx.
 #[repr(C)]
-pub(super) struct Txn {
+pub(crate) struct Txn {
     _opaque: [u8; 0],
 }
 
 /// A cursor of libmdbx.
 #[repr(C)]
-pub(super) struct RawCursor {
+pub(crate) struct RawCursor {
     _opaque: [u8; 0],
 }
 
@@ -35,7 +35,7 @@ pub(super) type Dbi = u32;
 /// `MDBX_val`, which is `struct iovec`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Val {
+pub(crate) struct Val {
     pub(super) base: *mut c_void,
     pub(super) bytes: usize,
 }

@@ -1,6 +1,7 @@
 //! An open environment of libmdbx: one per folder and process, which libmdbx sees to itself.
 
 use super::api::{Api, Dbi, Env, EnvInfo, MdbxBuild, Stat, Txn, value};
+use crate::mapped_session::{MappedSession, MappedTable};
 use std::ffi::{CString, c_int};
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -95,9 +96,16 @@ impl Environment {
         &self.build.options
     }
 
-    /// libmdbx's handle, valid as long as this lives.
-    pub(super) fn handle(&self) -> *mut Env {
-        self.handle
+    /// A session for the calling thread.
+    pub(super) fn new_session(&self) -> Result<MappedSession<'_, Api>> {
+        let table = MappedTable {
+            api: self.api(),
+            environment: self.handle,
+            table: self.dbi,
+        };
+        // SAFETY: the environment and its table are open as long as this lives. libmdbx refuses a
+        // second write transaction of a thread by itself.
+        unsafe { MappedSession::new(&table, None) }
     }
 
     fn set(&self, option: u32, to: u64) -> Result<()> {

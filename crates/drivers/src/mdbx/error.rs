@@ -1,7 +1,7 @@
 //! libmdbx's return codes as the contract's errors.
 
 use super::api::{Api, value};
-use crate::refuse;
+use crate::common_errors;
 use std::ffi::{CStr, c_int};
 use trueput_engine::{Error, Result};
 
@@ -47,7 +47,7 @@ impl Api {
             value::MDBX_VERSION_MISMATCH | value::MDBX_INVALID => {
                 explained("another engine, or another version of it, made this database")
             }
-            _ if refuse::is_no_space(code) => limited(""),
+            _ if common_errors::is_no_space(code) => limited(""),
             _ => Error::Engine {
                 code: i64::from(code),
                 text,

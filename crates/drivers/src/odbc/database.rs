@@ -6,7 +6,7 @@ use super::knobs::{NAME, OdbcKnobs, check_dialect, isolation, isolation_word};
 use super::schema;
 use super::session::OdbcSession;
 use super::source::Source;
-use crate::refuse;
+use crate::common_errors;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{Database, Error, Mode, OpenSpec, Result, Session, Value};
@@ -33,7 +33,7 @@ impl OdbcDatabase {
         let knobs = OdbcKnobs::from(spec.knobs);
         check_dialect(&knobs, manner)?;
         let keeping = (manner.keeping)(spec.durability)
-            .ok_or_else(|| refuse::no_durability(NAME, spec.durability))?;
+            .ok_or_else(|| common_errors::no_durability(NAME, spec.durability))?;
         let isolation = isolation(&knobs, manner, told)?;
         if !told.has_transactions {
             return Err(Error::Unsupported(format!(

@@ -11,7 +11,7 @@ use super::connection::{Natives, Told};
 use super::source::DIALECT;
 use super::statement::{Ways, Written};
 use crate::promise;
-use std::ops::Bound;
+use crate::scan_statement::ScanShape;
 use trueput_engine::{Dialect, Direction, Durability, Error, KeyRange, Result, Window};
 
 /// Bits of ODBC for levels of isolation.
@@ -200,26 +200,17 @@ pub(super) fn was_run(dialect: Dialect) -> bool {
     !matches!(dialect, Dialect::Informix | Dialect::Iris)
 }
 
-fn end(bound: &Bound<&[u8]>) -> usize {
-    match bound {
-        Bound::Unbounded => 0,
-        Bound::Included(_) => 1,
-        Bound::Excluded(_) => 2,
-    }
-}
-
 /// What the statement of a scan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    ends: [usize; 2],
-    direction: Direction,
+    scan: ScanShape,
     batch: usize,
     locks: bool,
 }
 
 impl Shape {
     /// How many there are.
-    pub(super) const COUNT: usize = 2 * 2 * 3 * 3 * BATCHES.len();
+    pub(super) const COUNT: usize = 2 * ScanShape::COUNT * BATCHES.len();
 
     pub(super) fn of(
         range: &KeyRange<'_>,
@@ -228,8 +219,7 @@ impl Shape {
         locks: bool,
     ) -> Self {
         Self {
-            ends: [end(&range.lower), end(&range.upper)],
-            direction,
+            scan: ScanShape::of(range, direction),
             batch,
             locks,
         }
@@ -237,9 +227,8 @@ impl Shape {
 
     /// A number below [`Shape::COUNT`] of its own.
     pub(super) fn number(self) -> usize {
-        let backward = usize::from(self.direction == Direction::Backward);
-        let first = usize::from(self.locks) * 2 + backward;
-        ((first * 3 + self.ends[0]) * 3 + self.ends[1]) * BATCHES.len() + self.batch
+        let first = usize::from(self.locks) * ScanShape::COUNT;
+        (first + self.scan.index()) * BATCHES.len() + self.batch
     }
 }
 
@@ -263,27 +252,14 @@ impl Manner {
     /// The query of a scan: its lower and its upper end, as far as it has them.
     pub(super) fn scan(&self, shape: Shape) -> String {
         let count = BATCHES[shape.batch];
-        let lower = ["", "k >= ?", "k > ?"][shape.ends[0]];
-        let upper = ["", "k <= ?", "k < ?"][shape.ends[1]];
-        let conditions: Vec<_> = [lower, upper]
-            .into_iter()
-            .filter(|end| !end.is_empty())
-            .collect();
-        let condition = match conditions.is_empty() {
-            true => String::new(),
-            false => format!("WHERE {} ", conditions.join(" AND ")),
-        };
-        let order = match shape.direction {
-            Direction::Forward => "",
-            Direction::Backward => " DESC",
-        };
         let (first, last) = match self.keys.paging {
             Paging::Limit => (String::new(), format!(" LIMIT {count}")),
             Paging::First => (format!("FIRST {count} "), String::new()),
             Paging::Top => (format!("TOP {count} "), String::new()),
         };
         let lock = if shape.locks { " FOR UPDATE" } else { "" };
-        format!("SELECT {first}k, v FROM record {condition}ORDER BY k{order}{last}{lock}")
+        let clauses = shape.scan.clauses("k", |_, _| "?".to_owned());
+        format!("SELECT {first}k, v FROM record {clauses}{last}{lock}")
     }
 
     /// The statement that makes the key-value table.

@@ -5,8 +5,9 @@ use super::database::OdbcDatabase;
 use super::dialect::{BATCHES, Manner, Put, Shape};
 use super::hex;
 use super::statement::{Prepared, Written};
-use crate::refuse;
-use std::ops::{Bound, ControlFlow};
+use crate::common_errors;
+use crate::scan_statement::{end_keys, scan_in_batches};
+use std::ops::ControlFlow;
 use trueput_engine::{
     Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
@@ -93,14 +94,6 @@ impl<'d> OdbcSession<'d> {
         done
     }
 
-    fn need_write(&self) -> Result<()> {
-        match self.open {
-            Some(Mode::Write) => Ok(()),
-            Some(Mode::Read) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-
     fn check_key(&self, key: &[u8]) -> Result<()> {
         let longest = self.manner().keys.longest_key;
         match key.len() > longest {
@@ -185,9 +178,8 @@ impl<'d> OdbcSession<'d> {
             Some(prepared) => prepared,
             None => slot.insert(prepare(&self.connection, manner, manner.scan(shape))?),
         };
-        let ends = [range.lower, range.upper].into_iter().filter_map(key_of);
         let (mut keys, mut count) = ([b"".as_slice(); 2], 0);
-        for end in ends {
+        for end in end_keys(range) {
             keys[count] = end;
             count += 1;
         }
@@ -226,30 +218,9 @@ impl<'d> OdbcSession<'d> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        let (mut shown, mut batch) = (0, 0);
-        let (mut after, mut last) = (Vec::new(), Vec::new());
-        let mut rest = range;
-        while !rest.is_empty() {
-            let how = (direction, batch);
-            let (of_batch, broke) = self.scan_batch(&rest, how, &mut last, visitor)?;
-            shown += of_batch as u64;
-            if broke || of_batch < BATCHES[batch] {
-                break;
-            }
-            std::mem::swap(&mut after, &mut last);
-            rest = match direction {
-                Direction::Forward => KeyRange {
-                    lower: Bound::Excluded(&after),
-                    ..range
-                },
-                Direction::Backward => KeyRange {
-                    upper: Bound::Excluded(&after),
-                    ..range
-                },
-            };
-            batch = (batch + 1).min(BATCHES.len() - 1);
-        }
-        Ok(shown)
+        scan_in_batches(range, direction, &BATCHES, |rest, batch, last| {
+            self.scan_batch(rest, (direction, batch), last, visitor)
+        })
     }
 
     fn put_record(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -271,13 +242,6 @@ fn prepare(connection: &Connection, manner: &Manner, text: String) -> Result<Pre
         is_reading: false,
     };
     Prepared::of(connection, &written, manner.ways)
-}
-
-fn key_of(bound: Bound<&[u8]>) -> Option<&[u8]> {
-    match bound {
-        Bound::Included(key) | Bound::Excluded(key) => Some(key),
-        Bound::Unbounded => None,
-    }
 }
 
 /// Keys and values as parameters.
@@ -309,9 +273,7 @@ fn bytes_of<'r>(datum: Option<&Datum<'r>>, room: &'r mut Vec<u8>) -> Result<&'r 
 
 impl Session for OdbcSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         let isolation = self.database.isolation(mode);
         if isolation != self.isolation {
             self.connection.set_isolation(isolation)?;
@@ -331,7 +293,7 @@ impl Session for OdbcSession<'_> {
     }
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        let mode = self.open.ok_or_else(refuse::no_transaction)?;
+        let mode = common_errors::require_open(self.open)?;
         self.check_key(key)?;
         let is_write = mode == Mode::Write;
         let locks = is_write && self.manner().locks();
@@ -344,15 +306,13 @@ impl Session for OdbcSession<'_> {
     }
 
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         self.check_key(key)?;
         self.transacted(|session| session.look_up(Own::Get, key, visitor))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         self.check_key(key)?;
         let longest = self.manner().keys.longest_value;
         if value.len() > longest {
@@ -365,7 +325,7 @@ impl Session for OdbcSession<'_> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         self.check_key(key)?;
         self.transacted(|session| session.run(Own::Delete, &[key]).map(drop))
     }
@@ -376,14 +336,12 @@ impl Session for OdbcSession<'_> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        if self.open.is_none() {
-            return Err(refuse::no_transaction());
-        }
+        common_errors::require_open(self.open)?;
         self.transacted(|session| session.scan_all(range, direction, visitor))
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.open.take().ok_or_else(refuse::no_transaction)?;
+        self.open.take().ok_or_else(common_errors::no_transaction)?;
         if self.has_failed {
             // A server that has given the transaction up would roll it back in silence.
             self.connection.end(false)?;
@@ -398,7 +356,7 @@ impl Session for OdbcSession<'_> {
     }
 
     fn abort(&mut self) -> Result<()> {
-        self.open.take().ok_or_else(refuse::no_transaction)?;
+        self.open.take().ok_or_else(common_errors::no_transaction)?;
         self.connection.end(false)
     }
 

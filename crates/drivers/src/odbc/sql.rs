@@ -3,7 +3,7 @@
 use super::batch;
 use super::session::OdbcSession;
 use super::statement::Prepared;
-use crate::refuse;
+use crate::common_errors;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Mode, Result, Sql};
 
@@ -11,9 +11,9 @@ impl OdbcSession<'_> {
     /// Whether a statement that changes rows may be sent.
     fn check_may_write(&self, statement: Statement) -> Result<()> {
         let prepared = self.prepared.get(statement.0);
-        let prepared = prepared.ok_or_else(refuse::no_statement)?;
+        let prepared = prepared.ok_or_else(common_errors::no_statement)?;
         match self.open == Some(Mode::Read) && !prepared.is_reading {
-            true => Err(refuse::write_in_read()),
+            true => Err(common_errors::write_in_read()),
             false => Ok(()),
         }
     }
@@ -32,7 +32,7 @@ impl Sql for OdbcSession<'_> {
 
     fn batch(&mut self, statements: &str) -> Result<()> {
         match self.open {
-            Some(Mode::Read) => Err(refuse::write_in_read()),
+            Some(Mode::Read) => Err(common_errors::write_in_read()),
             Some(Mode::Write) => self.transacted(|session| session.batch_of(statements)),
             None => {
                 // Each is a transaction: some are refused in one (VACUUM, PRAGMA).

@@ -4,7 +4,7 @@ use super::column::Column;
 use super::connection::{Connection, c_text};
 use super::manager::{self, Handle, Manager, NO_DATA, Return, is_success};
 use super::parameter::Slot;
-use crate::refuse;
+use crate::common_errors;
 use std::ptr::null_mut;
 use trueput_engine::sql::RowVisitor;
 use trueput_engine::{Datum, Error, Result};
@@ -190,13 +190,13 @@ impl Prepared {
 
     /// Puts the parameters into their buffers, and binds those whose buffer is another one now.
     fn bind(&mut self, connection: &Connection, given: &[Datum<'_>]) -> Result<()> {
-        refuse::check_parameters(self.given, given)?;
+        common_errors::check_parameters(self.given, given)?;
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let datum = match &self.order {
                 Some(order) => order.get(index).and_then(|index| given.get(*index)),
                 None => given.get(index),
             };
-            let datum = *datum.ok_or_else(refuse::no_statement)?;
+            let datum = *datum.ok_or_else(common_errors::no_statement)?;
             if !slot.put(datum, self.ways)? {
                 continue;
             }

@@ -1,8 +1,8 @@
 //! The settings of a private server that a plan may turn. A user's server is as its owner set it.
 
 use super::database::Isolation;
+use crate::common_errors;
 use crate::log_directory::LogDirectory;
-use crate::refuse;
 use trueput_engine::{Durability, Error, Parameter, Result, choices, parameters};
 
 parameters! {
@@ -124,7 +124,7 @@ impl Keeping {
             }
             Durability::Sync | Durability::Buffered | Durability::Process => Ok(keeping),
             Durability::Async | Durability::None => {
-                Err(refuse::no_durability("postgresql", durability))
+                Err(common_errors::no_durability("postgresql", durability))
             }
         }
     }

@@ -8,7 +8,7 @@ use super::address::Address;
 use super::database::{quoted, setting};
 use super::knobs::Keeping;
 use super::wire::Connection;
-use crate::refuse;
+use crate::common_errors;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ pub(super) fn keeping(durability: Durability) -> Result<Keeping> {
             full_page_writes: true,
         }),
         Durability::Async | Durability::None => {
-            Err(refuse::no_durability("postgresql", durability))
+            Err(common_errors::no_durability("postgresql", durability))
         }
     }
 }

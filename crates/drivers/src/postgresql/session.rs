@@ -1,11 +1,11 @@
 //! A session: a connection, a table of keys and values, and statements prepared over both.
 
-use super::LONGEST_KEY;
 use super::database::{Isolation, tells_counts};
 use super::value::Columns;
 use super::wire::{Completed, Connection, length};
-use crate::refuse;
-use std::ops::{Bound, ControlFlow};
+use crate::common_errors::{self, LengthLimits};
+use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
+use std::ops::ControlFlow;
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
@@ -23,6 +23,11 @@ const ROLLBACK: &str = "rollback";
 
 /// How many records a scan asks for at first, then, and from then on.
 const BATCHES: [usize; 3] = [16, 128, 1024];
+
+const LIMITS: LengthLimits = LengthLimits {
+    key_bytes: super::LONGEST_KEY,
+    value_bytes: super::LONGEST_VALUE,
+};
 
 /// Where a session stands with its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +56,6 @@ pub(super) struct PostgresqlSession {
     state: State,
     /// Which statements of scans are prepared, a bit for each.
     scans: u64,
-    /// Where a scan goes on.
-    last_key: Vec<u8>,
     /// What the workload has prepared.
     pub(super) statements: Vec<Prepared>,
     /// Room for the arrays of a row, one for each column.
@@ -92,7 +95,6 @@ impl PostgresqlSession {
             isolation,
             state: State::Idle,
             scans: 0,
-            last_key: Vec::new(),
             statements: Vec::new(),
             arrays: Vec::new(),
         })
@@ -146,17 +148,10 @@ impl PostgresqlSession {
         self.connection.finish(on_row)
     }
 
-    fn mode(&self) -> Result<Mode> {
+    fn open(&self) -> Option<Mode> {
         match self.state {
-            State::Idle => Err(refuse::no_transaction()),
-            State::Begun(mode) | State::Open(mode) => Ok(mode),
-        }
-    }
-
-    fn check_write(&self) -> Result<()> {
-        match self.mode()? {
-            Mode::Write => Ok(()),
-            Mode::Read => Err(refuse::write_in_read()),
+            State::Idle => None,
+            State::Begun(mode) | State::Open(mode) => Some(mode),
         }
     }
 
@@ -177,11 +172,12 @@ impl PostgresqlSession {
     }
 
     /// Has the statement of a scan prepared, and gives its name.
-    fn scan_statement(&mut self, shape: &Shape, batch: usize) -> Result<String> {
-        let number = shape.number() * BATCHES.len() + batch;
+    fn scan_statement(&mut self, shape: ScanShape, batch: usize) -> Result<String> {
+        let number = shape.index() * BATCHES.len() + batch;
         let name = format!("scan-{number}");
         if self.scans & (1 << number) == 0 {
-            self.connection.parse(&name, &shape.text(BATCHES[batch]))?;
+            self.connection
+                .parse(&name, &scan_sql(shape, BATCHES[batch]))?;
             self.connection.finish(&mut ignore)?;
             self.scans |= 1 << number;
         }
@@ -191,18 +187,15 @@ impl PostgresqlSession {
     /// Shows one batch of a scan, and says how many records it had and whether the visitor broke.
     fn scan_batch(
         &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        batch: usize,
+        range: &KeyRange<'_>,
+        (direction, batch): (Direction, usize),
+        last_key: &mut Vec<u8>,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<(usize, bool)> {
-        let shape = Shape::of(range, direction);
-        let name = self.scan_statement(&shape, batch)?;
+        let name = self.scan_statement(ScanShape::of(range, direction), batch)?;
         let (mut shown, mut broke) = (0, false);
-        let mut last_key = std::mem::take(&mut self.last_key);
-        let bounds = [range.lower, range.upper];
-        let bounds: Vec<&[u8]> = bounds.into_iter().filter_map(key_of).collect();
-        let done = self.run(&name, &bounds, &mut |row| {
+        let bounds: Vec<&[u8]> = end_keys(range).collect();
+        self.run(&name, &bounds, &mut |row| {
             let mut columns = Columns::of(row)?;
             let key = columns.next_column()?.unwrap_or_default();
             let value = columns.next_column()?.unwrap_or_default();
@@ -214,23 +207,21 @@ impl PostgresqlSession {
             let flow = visitor(key, value);
             broke = flow.is_break();
             Ok(flow)
-        });
-        self.last_key = last_key;
-        done.map(|_| (shown, broke))
+        })?;
+        Ok((shown, broke))
     }
 }
 
 impl Session for PostgresqlSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.state != State::Idle {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open())?;
         self.state = State::Begun(mode);
         Ok(())
     }
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        let locks = self.mode()? == Mode::Write && self.isolation == Isolation::ReadCommitted;
+        let locks = common_errors::require_open(self.open())? == Mode::Write
+            && self.isolation == Isolation::ReadCommitted;
         if !locks {
             return self.value_of(GET, key, visitor);
         }
@@ -244,26 +235,18 @@ impl Session for PostgresqlSession {
     }
 
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        if self.state != State::Idle {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open())?;
         self.value_of(GET, key, visitor)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.check_write()?;
-        if key.len() > LONGEST_KEY || value.len() > super::LONGEST_VALUE {
-            return Err(Error::Unsupported(format!(
-                "a key of {} bytes with a value of {}",
-                key.len(),
-                value.len()
-            )));
-        }
+        common_errors::require_write(self.open())?;
+        LIMITS.check(key, value)?;
         self.run(PUT, &[key, value], &mut ignore).map(drop)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.check_write()?;
+        common_errors::require_write(self.open())?;
         self.run(DELETE, &[key], &mut ignore).map(drop)
     }
 
@@ -273,32 +256,15 @@ impl Session for PostgresqlSession {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        self.mode()?;
-        if range.is_empty() {
-            return Ok(0);
-        }
-        let (mut batch, mut total, mut after) = (0, 0_u64, Vec::new());
-        loop {
-            let mut left = range;
-            if total > 0 {
-                match direction {
-                    Direction::Forward => left.lower = Bound::Excluded(&after),
-                    Direction::Backward => left.upper = Bound::Excluded(&after),
-                }
-            }
-            let (shown, broke) = self.scan_batch(left, direction, batch, visitor)?;
-            total += shown as u64;
-            if broke || shown < BATCHES[batch] {
-                return Ok(total);
-            }
-            std::mem::swap(&mut after, &mut self.last_key);
-            batch = (batch + 1).min(BATCHES.len() - 1);
-        }
+        common_errors::require_open(self.open())?;
+        scan_in_batches(range, direction, &BATCHES, |rest, batch, last| {
+            self.scan_batch(rest, (direction, batch), last, visitor)
+        })
     }
 
     fn commit(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => Err(refuse::no_transaction()),
+            State::Idle => Err(common_errors::no_transaction()),
             State::Begun(_) => Ok(()),
             // A failed transaction would be rolled back in silence.
             State::Open(_) if self.connection.has_failed() => {
@@ -313,7 +279,7 @@ impl Session for PostgresqlSession {
 
     fn abort(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => Err(refuse::no_transaction()),
+            State::Idle => Err(common_errors::no_transaction()),
             State::Begun(_) => Ok(()),
             State::Open(_) => self.run(ROLLBACK, &[], &mut ignore).map(drop),
         }
@@ -342,82 +308,7 @@ pub(super) fn ignore(_: &[u8]) -> Result<ControlFlow<()>> {
     Ok(ControlFlow::Continue(()))
 }
 
-fn key_of(bound: Bound<&[u8]>) -> Option<&[u8]> {
-    match bound {
-        Bound::Included(key) | Bound::Excluded(key) => Some(key),
-        Bound::Unbounded => None,
-    }
-}
-
-/// What the statement of a scan depends on, beside its batch.
-struct Shape {
-    /// For the lower and the upper end: 0 for none, 1 for one that is in the range, 2 for one that
-    /// is not.
-    ends: [usize; 2],
-    direction: Direction,
-}
-
-impl Shape {
-    fn of(range: KeyRange<'_>, direction: Direction) -> Self {
-        let ends = [range.lower, range.upper].map(|end| match end {
-            Bound::Unbounded => 0,
-            Bound::Included(_) => 1,
-            Bound::Excluded(_) => 2,
-        });
-        Self { ends, direction }
-    }
-
-    fn number(&self) -> usize {
-        let backward = usize::from(self.direction == Direction::Backward);
-        (backward * 3 + self.ends[0]) * 3 + self.ends[1]
-    }
-
-    fn text(&self, limit: usize) -> String {
-        let mut conditions = Vec::new();
-        for (end, operators) in self.ends.into_iter().zip([[">=", ">"], ["<=", "<"]]) {
-            if end > 0 {
-                let number = conditions.len() + 1;
-                conditions.push(format!("k {} ${number}", operators[end - 1]));
-            }
-        }
-        let condition = match conditions.is_empty() {
-            true => String::new(),
-            false => format!("WHERE {} ", conditions.join(" AND ")),
-        };
-        let order = match self.direction {
-            Direction::Forward => "",
-            Direction::Backward => " DESC",
-        };
-        format!("SELECT k, v FROM record {condition}ORDER BY k{order} LIMIT {limit}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_shape_of_a_scan_has_a_statement_and_a_number_of_its_own() {
-        let ends = |key| [Bound::Unbounded, Bound::Included(key), Bound::Excluded(key)];
-        let (mut numbers, mut texts) = (Vec::new(), Vec::new());
-        for lower in ends(b"a".as_slice()) {
-            for upper in ends(b"b".as_slice()) {
-                for direction in [Direction::Forward, Direction::Backward] {
-                    let shape = Shape::of(KeyRange { lower, upper }, direction);
-                    numbers.push(shape.number());
-                    texts.push(shape.text(16));
-                }
-            }
-        }
-        assert!(texts.contains(
-            &"SELECT k, v FROM record WHERE k > $1 AND k <= $2 ORDER BY k DESC LIMIT 16".to_owned()
-        ));
-        assert!(texts.contains(&"SELECT k, v FROM record ORDER BY k LIMIT 16".to_owned()));
-        numbers.sort_unstable();
-        texts.sort();
-        texts.dedup();
-        assert_eq!(numbers, (0..18).collect::<Vec<_>>());
-        assert_eq!(texts.len(), 18);
-        assert!(18 * BATCHES.len() <= 64);
-    }
+fn scan_sql(shape: ScanShape, limit: usize) -> String {
+    let clauses = shape.clauses("k", |_, place| format!("${place}"));
+    format!("SELECT k, v FROM record {clauses} LIMIT {limit}")
 }

@@ -3,7 +3,7 @@
 use super::session::{PostgresqlSession, Prepared, ignore};
 use super::value::{self, Columns};
 use super::wire::Completed;
-use crate::refuse;
+use crate::common_errors;
 use std::ops::ControlFlow;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Result, Sql};
@@ -83,9 +83,9 @@ impl PostgresqlSession {
     fn ask(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<()> {
         let asked = self.ask_to_begin().and_then(|()| {
             let prepared = self.statements.get(statement.0);
-            let prepared = prepared.ok_or_else(refuse::no_statement)?;
+            let prepared = prepared.ok_or_else(common_errors::no_statement)?;
             let types = &prepared.parameters;
-            refuse::check_parameters(types.len(), parameters)?;
+            common_errors::check_parameters(types.len(), parameters)?;
             self.connection.execute(&prepared.name, types.len(), |out| {
                 let mut all = parameters.iter().zip(types);
                 all.try_for_each(|(datum, of_type)| value::encode(out, datum, *of_type))

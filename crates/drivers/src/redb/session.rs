@@ -1,7 +1,8 @@
 //! Sessions on an open redb database.
 
 use super::{Bytes, Opened, RECORDS, convert};
-use crate::refuse;
+use crate::common_errors;
+use crate::ordered_cursor::scan_iterator;
 use ::redb::{ReadOnlyTable, ReadableDatabase, ReadableTable, Table, WriteTransaction};
 use self_cell::self_cell;
 use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
@@ -40,8 +41,8 @@ impl<'db> RedbSession<'db> {
     fn writing(&mut self) -> Result<&mut Writing> {
         match &mut self.transaction {
             Some(Transaction::Write(writing)) => Ok(writing),
-            Some(Transaction::Read(_)) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
+            Some(Transaction::Read(_)) => Err(common_errors::write_in_read()),
+            None => Err(common_errors::no_transaction()),
         }
     }
 }
@@ -49,7 +50,7 @@ impl<'db> RedbSession<'db> {
 impl Session for RedbSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         if self.transaction.is_some() {
-            return Err(refuse::already_open());
+            return Err(common_errors::already_open());
         }
         self.transaction = Some(match mode {
             Mode::Read => {
@@ -71,7 +72,7 @@ impl Session for RedbSession<'_> {
             Some(Transaction::Write(writing)) => {
                 writing.with_dependent(|_, table| show_value(table, key, visitor))
             }
-            None => Err(refuse::no_transaction()),
+            None => Err(common_errors::no_transaction()),
         }
     }
 
@@ -100,7 +101,7 @@ impl Session for RedbSession<'_> {
             Some(Transaction::Write(writing)) => {
                 writing.with_dependent(|_, table| show_records(table, range, direction, visitor))
             }
-            None => Err(refuse::no_transaction()),
+            None => Err(common_errors::no_transaction()),
         }
     }
 
@@ -108,7 +109,7 @@ impl Session for RedbSession<'_> {
         match self.transaction.take() {
             Some(Transaction::Write(writing)) => self.database.commit(writing.into_owner()),
             Some(Transaction::Read(_)) => Ok(()),
-            None => Err(refuse::no_transaction()),
+            None => Err(common_errors::no_transaction()),
         }
     }
 
@@ -116,7 +117,7 @@ impl Session for RedbSession<'_> {
         match self.transaction.take() {
             Some(Transaction::Write(writing)) => writing.into_owner().abort().map_err(convert),
             Some(Transaction::Read(_)) => Ok(()),
-            None => Err(refuse::no_transaction()),
+            None => Err(common_errors::no_transaction()),
         }
     }
 }
@@ -142,22 +143,11 @@ fn show_records(
     if range.is_empty() {
         return Ok(0);
     }
-    let mut records = table
+    let records = table
         .range::<&[u8]>((range.lower, range.upper))
         .map_err(convert)?;
-    let mut shown = 0;
-    loop {
-        let record = match direction {
-            Direction::Forward => records.next(),
-            Direction::Backward => records.next_back(),
-        };
-        let Some(record) = record else {
-            return Ok(shown);
-        };
+    scan_iterator(records, direction, |record| {
         let (key, value) = record.map_err(convert)?;
-        shown += 1;
-        if visitor(key.value(), value.value()).is_break() {
-            return Ok(shown);
-        }
-    }
+        Ok(visitor(key.value(), value.value()))
+    })
 }

@@ -1,8 +1,8 @@
 //! A session whose write transactions are RocksDB's own.
 
 use super::symbols::Symbols;
+use crate::common_errors;
 use crate::lsm::{Cursor, Handle, Reader, Store};
-use crate::refuse;
 use std::ptr;
 use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
 
@@ -45,20 +45,6 @@ impl<'db> TransactionSession<'db> {
         }
     }
 
-    #[inline]
-    fn need_write(&self) -> Result<()> {
-        match self.open {
-            Some(Mode::Write) => Ok(()),
-            Some(Mode::Read) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-
-    #[inline]
-    fn need_open(&self) -> Result<Mode> {
-        self.open.ok_or_else(refuse::no_transaction)
-    }
-
     fn roll_back(&self) -> Result<()> {
         let rollback = self.symbols.transactions.rollback;
         // SAFETY: the transaction was begun and not ended.
@@ -71,9 +57,7 @@ impl<'db> TransactionSession<'db> {
 impl Session for TransactionSession<'_> {
     #[inline]
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         match mode {
             Mode::Read => self.reader.freeze(),
             Mode::Write => {
@@ -95,7 +79,7 @@ impl Session for TransactionSession<'_> {
 
     #[inline]
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        if self.need_open()? == Mode::Read {
+        if common_errors::require_open(self.open)? == Mode::Read {
             return self.reader.get(key, visitor);
         }
         let get = self.symbols.transactions.get_pinned_for_update;
@@ -116,17 +100,15 @@ impl Session for TransactionSession<'_> {
 
     #[inline]
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         self.reader.get(key, visitor)
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         let store = self.reader.store;
-        store.limits.admit(key, value)?;
+        store.limits.check(key, value)?;
         let put = self.symbols.transactions.put;
         let (key_bytes, value_bytes) = (key.len(), value.len());
         // SAFETY: the transaction is open; RocksDB copies key and value.
@@ -143,9 +125,9 @@ impl Session for TransactionSession<'_> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         let store = self.reader.store;
-        store.limits.admit(key, &[])?;
+        store.limits.check(key, &[])?;
         let delete = self.symbols.transactions.delete;
         // SAFETY: as in `put`.
         store.call(|error| unsafe { delete(self.transaction, key.as_ptr(), key.len(), error) })
@@ -157,7 +139,7 @@ impl Session for TransactionSession<'_> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        let mode = self.need_open()?;
+        let mode = common_errors::require_open(self.open)?;
         if range.is_empty() {
             return Ok(0);
         }
@@ -176,7 +158,7 @@ impl Session for TransactionSession<'_> {
 
     #[inline]
     fn commit(&mut self) -> Result<()> {
-        let mode = self.need_open()?;
+        let mode = common_errors::require_open(self.open)?;
         self.open = None;
         if mode == Mode::Read {
             self.reader.thaw();
@@ -196,7 +178,7 @@ impl Session for TransactionSession<'_> {
     }
 
     fn abort(&mut self) -> Result<()> {
-        let mode = self.need_open()?;
+        let mode = common_errors::require_open(self.open)?;
         self.open = None;
         if mode == Mode::Read {
             self.reader.thaw();

@@ -3,7 +3,8 @@
 use super::SqliteDatabase;
 use super::cache::Count;
 use super::connection::{Connection, Statement};
-use crate::refuse;
+use crate::common_errors;
+use crate::scan_statement::ScanShape;
 use rusqlite::ffi;
 use std::ops::Bound;
 use trueput_engine::{
@@ -66,24 +67,6 @@ impl<'d> SqliteSession<'d> {
         })
     }
 
-    #[inline]
-    fn need_open(&self) -> Result<()> {
-        if self.open.is_none() {
-            Err(refuse::no_transaction())
-        } else {
-            Ok(())
-        }
-    }
-
-    #[inline]
-    fn need_write(&self) -> Result<()> {
-        match self.open {
-            Some(Mode::Write) => Ok(()),
-            Some(Mode::Read) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-
     /// Ends a write transaction, unless SQLite has rolled it back by itself after an error.
     fn roll_back(&self) -> Result<()> {
         if self.connection.is_autocommit() {
@@ -93,41 +76,18 @@ impl<'d> SqliteSession<'d> {
     }
 
     fn prepare_scan(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<&Statement> {
-        let slot = &mut self.scans[scan_index(range, direction)];
+        let shape = ScanShape::of(range, direction);
+        let slot = &mut self.scans[shape.index()];
         match slot {
             Some(statement) => Ok(statement),
-            None => Ok(slot.insert(self.connection.prepare(&scan_sql(range, direction))?)),
+            None => Ok(slot.insert(self.connection.prepare(&scan_sql(shape))?)),
         }
     }
 }
 
-/// Where a scan's statement is kept.
-fn scan_index(range: &KeyRange<'_>, direction: Direction) -> usize {
-    let end = |bound: &Bound<&[u8]>| match bound {
-        Bound::Unbounded => 0,
-        Bound::Included(_) => 1,
-        Bound::Excluded(_) => 2,
-    };
-    let direction = usize::from(direction == Direction::Backward);
-    (direction * 3 + end(&range.lower)) * 3 + end(&range.upper)
-}
-
-fn scan_sql(range: &KeyRange<'_>, direction: Direction) -> String {
-    let lower = match range.lower {
-        Bound::Unbounded => "1",
-        Bound::Included(_) => "key >= ?1",
-        Bound::Excluded(_) => "key > ?1",
-    };
-    let upper = match range.upper {
-        Bound::Unbounded => "1",
-        Bound::Included(_) => "key <= ?2",
-        Bound::Excluded(_) => "key < ?2",
-    };
-    let order = match direction {
-        Direction::Forward => "ASC",
-        Direction::Backward => "DESC",
-    };
-    format!("SELECT key, value FROM record WHERE {lower} AND {upper} ORDER BY key {order}")
+fn scan_sql(shape: ScanShape) -> String {
+    let clauses = shape.clauses("key", |end, _| format!("?{end}"));
+    format!("SELECT key, value FROM record {clauses}")
 }
 
 /// Shows the rows of a bound scan and says how many, or SQLite's code.
@@ -151,9 +111,7 @@ fn show(statement: &Statement, visitor: &mut RecordVisitor<'_>) -> std::result::
 
 impl Session for SqliteSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        common_errors::require_closed(self.open)?;
         self.count.begin(&self.connection, &self.database.cache);
         match mode {
             Mode::Read => match self.snapshot.step() {
@@ -171,7 +129,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        self.need_open()?;
+        common_errors::require_open(self.open)?;
         // SAFETY: the key outlives this call, and the statement is bound anew before its next step.
         self.connection.check(unsafe { self.get.bind(1, key) })?;
         let code = self.get.step();
@@ -189,7 +147,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         // SAFETY: key and value outlive this call, and the statement is bound anew before its next
         // step.
         unsafe {
@@ -200,7 +158,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.need_write()?;
+        common_errors::require_write(self.open)?;
         // SAFETY: the key outlives this call, and the statement is bound anew before its next step.
         self.connection.check(unsafe { self.delete.bind(1, key) })?;
         self.connection.check(self.delete.run())
@@ -212,7 +170,7 @@ impl Session for SqliteSession<'_> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        self.need_open()?;
+        common_errors::require_open(self.open)?;
         if range.is_empty() {
             return Ok(0);
         }
@@ -235,7 +193,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn commit(&mut self) -> Result<()> {
-        match self.open.take().ok_or_else(refuse::no_transaction)? {
+        match self.open.take().ok_or_else(common_errors::no_transaction)? {
             Mode::Read => {
                 self.snapshot.reset();
                 Ok(())
@@ -252,7 +210,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn abort(&mut self) -> Result<()> {
-        match self.open.take().ok_or_else(refuse::no_transaction)? {
+        match self.open.take().ok_or_else(common_errors::no_transaction)? {
             Mode::Read => {
                 self.snapshot.reset();
                 Ok(())

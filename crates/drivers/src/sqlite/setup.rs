@@ -3,7 +3,7 @@
 use super::build::Api;
 use super::connection::Connection;
 use super::{BusyWait, JournalMode, SqliteKnobs};
-use crate::refuse;
+use crate::common_errors;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ pub(super) fn journal(
     asked: JournalMode,
 ) -> Result<(&'static str, Synchronous)> {
     if durability == Durability::Buffered {
-        return Err(refuse::no_durability("sqlite", durability));
+        return Err(common_errors::no_durability("sqlite", durability));
     }
     let journal_mode = match asked {
         JournalMode::Auto => usual_journal_mode(durability),

@@ -2,7 +2,7 @@
 
 use super::connection::Statement as Prepared;
 use super::session::SqliteSession;
-use crate::refuse;
+use crate::common_errors;
 use rusqlite::ffi;
 use std::ffi::c_int;
 use trueput_engine::sql::{RowVisitor, Statement};
@@ -18,14 +18,14 @@ impl SqliteSession<'_> {
         let prepared = self
             .prepared
             .get(statement.0)
-            .ok_or_else(refuse::no_statement)?;
+            .ok_or_else(common_errors::no_statement)?;
         if self.open == Some(Mode::Read) && !prepared.is_read_only() {
-            return Err(refuse::write_in_read());
+            return Err(common_errors::write_in_read());
         }
-        refuse::check_parameters(prepared.parameters(), parameters)?;
+        common_errors::check_parameters(prepared.parameters(), parameters)?;
         for (index, datum) in (1..).zip(parameters) {
             if matches!(datum, Datum::Integers(_)) {
-                return Err(refuse::no_arrays("sqlite"));
+                return Err(common_errors::no_arrays("sqlite"));
             }
             // SAFETY: the caller's promise.
             let code = unsafe { prepared.bind_datum(index, *datum) };
@@ -66,7 +66,7 @@ impl Sql for SqliteSession<'_> {
 
     fn batch(&mut self, statements: &str) -> Result<()> {
         if self.open == Some(Mode::Read) {
-            return Err(refuse::write_in_read());
+            return Err(common_errors::write_in_read());
         }
         self.connection.execute(statements)
     }

@@ -2,7 +2,8 @@
 
 use super::shim::{Api, Handle, NOT_FOUND};
 use super::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
-use crate::refuse;
+use crate::common_errors::{LengthLimits, require_closed, require_open, require_write};
+use crate::ordered_cursor::{OrderedCursor, scan};
 use std::cmp::Ordering;
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -10,6 +11,11 @@ use std::ops::Bound;
 use std::ptr;
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+};
+
+const LIMITS: LengthLimits = LengthLimits {
+    key_bytes: MAX_KEY_BYTES,
+    value_bytes: MAX_VALUE_BYTES,
 };
 
 /// One worker's way into a database.
@@ -38,23 +44,6 @@ impl<'d> WiredTigerSession<'d> {
     }
 
     #[inline]
-    fn need_open(&self) -> Result<()> {
-        match self.open {
-            Some(_) => Ok(()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-
-    #[inline]
-    fn need_write(&self, key: &[u8]) -> Result<()> {
-        match self.open {
-            Some(Mode::Write) => need_length("key", key.len(), MAX_KEY_BYTES),
-            Some(Mode::Read) => Err(refuse::write_in_read()),
-            None => Err(refuse::no_transaction()),
-        }
-    }
-
-    #[inline]
     fn check(&self, code: c_int) -> Result<()> {
         match code {
             0 => Ok(()),
@@ -71,29 +60,16 @@ impl<'d> WiredTigerSession<'d> {
         }
     }
 
-    #[inline]
-    fn step(&mut self, direction: Direction) -> Result<bool> {
-        let shim = &self.api.shim;
-        // SAFETY: the session is open and this thread's.
-        let code = unsafe {
-            match direction {
-                Direction::Forward => (shim.next)(self.handle),
-                Direction::Backward => (shim.previous)(self.handle),
-            }
-        };
-        self.found(code)
-    }
-
     /// Goes to the first record of all in this direction.
     fn place_at_end(&mut self, direction: Direction) -> Result<bool> {
         // SAFETY: as for `step`. A cursor that stands nowhere steps to the first or last record.
         self.check(unsafe { (self.api.shim.reset)(self.handle) })?;
         self.step(direction)
     }
+}
 
-    /// Goes to the first record of `range` in this direction; false where there is none beyond its
-    /// near end.
-    fn place(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<bool> {
+impl OrderedCursor for WiredTigerSession<'_> {
+    fn seek_range(&mut self, range: &KeyRange<'_>, direction: Direction) -> Result<bool> {
         let bound = match direction {
             Direction::Forward => range.lower,
             Direction::Backward => range.upper,
@@ -128,44 +104,35 @@ impl<'d> WiredTigerSession<'d> {
         }
     }
 
-    /// Shows records from where the cursor stands.
-    fn show(
-        &mut self,
-        range: &KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> Result<u64> {
-        let mut shown = 0;
-        let mut found = self.place(range, direction)?;
-        while found {
-            let mut key = Slice::EMPTY;
-            let mut value = Slice::EMPTY;
-            // SAFETY: as for `step`; the cursor stands on a record, and the rest can be written.
-            self.check(unsafe {
-                (self.api.shim.record)(
-                    self.handle,
-                    &raw mut key.from,
-                    &raw mut key.length,
-                    &raw mut value.from,
-                    &raw mut value.length,
-                )
-            })?;
-            // SAFETY: both lie in the cursor until it moves, which it does after the visitor only.
-            let (key, value) = unsafe { (key.bytes(), value.bytes()) };
-            let inside = match direction {
-                Direction::Forward => range.admits_from_above(key),
-                Direction::Backward => range.admits_from_below(key),
-            };
-            if !inside {
-                break;
+    #[inline]
+    fn step(&mut self, direction: Direction) -> Result<bool> {
+        let shim = &self.api.shim;
+        // SAFETY: the session is open and this thread's.
+        let code = unsafe {
+            match direction {
+                Direction::Forward => (shim.next)(self.handle),
+                Direction::Backward => (shim.previous)(self.handle),
             }
-            shown += 1;
-            if visitor(key, value).is_break() {
-                break;
-            }
-            found = self.step(direction)?;
-        }
-        Ok(shown)
+        };
+        self.found(code)
+    }
+
+    #[inline]
+    fn record(&self) -> Result<(&[u8], &[u8])> {
+        let mut key = Slice::EMPTY;
+        let mut value = Slice::EMPTY;
+        // SAFETY: as for `step`; the cursor stands on a record, and the rest can be written.
+        self.check(unsafe {
+            (self.api.shim.record)(
+                self.handle,
+                &raw mut key.from,
+                &raw mut key.length,
+                &raw mut value.from,
+                &raw mut value.length,
+            )
+        })?;
+        // SAFETY: both lie in the cursor until it moves, for which `self` must not be borrowed.
+        Ok(unsafe { (key.bytes(), value.bytes()) })
     }
 }
 
@@ -193,22 +160,10 @@ impl Slice {
     }
 }
 
-#[inline]
-fn need_length(what: &str, length: usize, most: usize) -> Result<()> {
-    if length <= most {
-        return Ok(());
-    }
-    Err(Error::Unsupported(format!(
-        "a {what} of {length} bytes; {most} is the most"
-    )))
-}
-
 impl Session for WiredTigerSession<'_> {
     #[inline]
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(refuse::already_open());
-        }
+        require_closed(self.open)?;
         // SAFETY: the session is open and this thread's, without a transaction.
         self.check(unsafe { (self.api.shim.begin)(self.handle) })?;
         self.open = Some(mode);
@@ -217,7 +172,7 @@ impl Session for WiredTigerSession<'_> {
 
     #[inline]
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        self.need_open()?;
+        require_open(self.open)?;
         if key.is_empty() {
             return Ok(false);
         }
@@ -243,11 +198,11 @@ impl Session for WiredTigerSession<'_> {
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.need_write(key)?;
+        require_write(self.open)?;
         if key.is_empty() {
             return Err(Error::Unsupported("WiredTiger has no empty key".to_owned()));
         }
-        need_length("value", value.len(), MAX_VALUE_BYTES)?;
+        LIMITS.check(key, value)?;
         let (key_from, value_from) = (key.as_ptr(), value.as_ptr());
         // SAFETY: as for `begin`; WiredTiger copies both.
         self.check(unsafe {
@@ -256,7 +211,8 @@ impl Session for WiredTigerSession<'_> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.need_write(key)?;
+        require_write(self.open)?;
+        LIMITS.check(key, b"")?;
         if key.is_empty() {
             return Ok(());
         }
@@ -271,11 +227,11 @@ impl Session for WiredTigerSession<'_> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        self.need_open()?;
+        require_open(self.open)?;
         if range.is_empty() {
             return Ok(0);
         }
-        let shown = self.show(&range, direction, visitor)?;
+        let shown = scan(self, &range, direction, visitor)?;
         // Where it stands it holds a page in the cache.
         // SAFETY: as for `begin`.
         self.check(unsafe { (self.api.shim.reset)(self.handle) })?;
@@ -286,14 +242,14 @@ impl Session for WiredTigerSession<'_> {
     /// does not commit.
     #[inline]
     fn commit(&mut self) -> Result<()> {
-        self.need_open()?;
+        require_open(self.open)?;
         self.open = None;
         // SAFETY: as for `begin`, with a transaction.
         self.check(unsafe { (self.api.shim.commit)(self.handle) })
     }
 
     fn abort(&mut self) -> Result<()> {
-        self.need_open()?;
+        require_open(self.open)?;
         self.open = None;
         // SAFETY: as for `commit`.
         self.check(unsafe { (self.api.shim.rollback)(self.handle) })

@@ -1,5 +1,6 @@
 //! WiredTiger's functions: three of its library, the rest through `shim/wiredtiger.c`.
 
+use crate::common_errors;
 use crate::library::{self, Library, PerFile, Search, symbols};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -128,7 +129,7 @@ impl Api {
         match code {
             ROLLBACK => Error::Conflict(text),
             CACHE_FULL => Error::Full(format!("{text} (code {code}); cache_size is the limit")),
-            _ if is_no_space(code) => Error::Full(format!("{text} (code {code})")),
+            _ if common_errors::is_no_space(code) => Error::Full(format!("{text} (code {code})")),
             _ => Error::Engine {
                 code: i64::from(code),
                 text,
@@ -199,11 +200,4 @@ fn shim_for(library: &Path, wanted: [c_int; 3], title: &'static str) -> Result<S
         "{library} is {title} {wanted}, and there is no {shim} for that version: `make engines` \
          compiles those for the versions that it installs, docs/ENGINES.md says how for others"
     )))
-}
-
-/// Whether the disk or a quota is full.
-fn is_no_space(code: c_int) -> bool {
-    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    let full = [StorageFull, QuotaExceeded, FileTooLarge];
-    code > 0 && full.contains(&std::io::Error::from_raw_os_error(code).kind())
 }

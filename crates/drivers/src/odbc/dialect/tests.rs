@@ -1,4 +1,5 @@
 use super::*;
+use std::ops::Bound;
 
 fn told_of(dbms: &str) -> Told {
     Told {

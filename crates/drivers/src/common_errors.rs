@@ -1,0 +1,128 @@
+//! Errors that several drivers report in the same words.
+
+use std::ffi::c_int;
+use std::io::ErrorKind;
+use trueput_engine::{Datum, Durability, Error, Mode, Result};
+
+/// The error for a begin while a transaction is open.
+#[cold]
+pub(crate) fn already_open() -> Error {
+    Error::Unsupported("a transaction is open already".to_owned())
+}
+
+/// The error for anything but a begin while no transaction is open.
+#[cold]
+pub(crate) fn no_transaction() -> Error {
+    Error::Unsupported("no transaction is open".to_owned())
+}
+
+/// The error for a put or delete in a read transaction.
+#[cold]
+pub(crate) fn write_in_read() -> Error {
+    Error::Unsupported("a write in a read transaction".to_owned())
+}
+
+/// Refuses a call that needs that no transaction is open.
+#[inline]
+pub(crate) fn require_closed(open: Option<Mode>) -> Result<()> {
+    match open {
+        None => Ok(()),
+        Some(_) => Err(already_open()),
+    }
+}
+
+/// Refuses a call that needs an open transaction; returns the mode of the one that is open.
+#[inline]
+pub(crate) fn require_open(open: Option<Mode>) -> Result<Mode> {
+    open.ok_or_else(no_transaction)
+}
+
+/// Refuses a call that needs an open write transaction.
+#[inline]
+pub(crate) fn require_write(open: Option<Mode>) -> Result<()> {
+    match open {
+        Some(Mode::Write) => Ok(()),
+        Some(Mode::Read) => Err(write_in_read()),
+        None => Err(no_transaction()),
+    }
+}
+
+/// The error for a statement that the session has not prepared.
+pub(crate) fn no_statement() -> Error {
+    Error::Unsupported("this session has not prepared that statement".to_owned())
+}
+
+/// The error for an array as a parameter, where `engine` has no such type.
+pub(crate) fn no_arrays(engine: &str) -> Error {
+    Error::Unsupported(format!("{engine} takes no array as a parameter"))
+}
+
+/// Refuses another number of parameters than a statement has.
+pub(crate) fn check_parameters(has: usize, given: &[Datum<'_>]) -> Result<()> {
+    let given = given.len();
+    if has == given {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "the statement has {has} parameters, {given} were given"
+    )))
+}
+
+/// The error for a level of durability that `engine` does not have.
+pub(crate) fn no_durability(engine: &str, durability: Durability) -> Error {
+    Error::Unsupported(format!(
+        "{engine} does not support durability '{durability}'"
+    ))
+}
+
+/// Whether the operating system's error `code` says that storage is full.
+pub(crate) fn is_no_space(code: c_int) -> bool {
+    let full = [
+        ErrorKind::StorageFull,
+        ErrorKind::QuotaExceeded,
+        ErrorKind::FileTooLarge,
+    ];
+    code > 0 && full.contains(&std::io::Error::from_raw_os_error(code).kind())
+}
+
+/// The longest keys and values of an engine, bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct LengthLimits {
+    pub(crate) key_bytes: usize,
+    pub(crate) value_bytes: usize,
+}
+
+impl LengthLimits {
+    /// Refuses a record that is longer.
+    #[inline]
+    pub(crate) fn check(self, key: &[u8], value: &[u8]) -> Result<()> {
+        if key.len() <= self.key_bytes && value.len() <= self.value_bytes {
+            Ok(())
+        } else {
+            Err(self.refuse(key.len(), value.len()))
+        }
+    }
+
+    #[cold]
+    fn refuse(self, key_bytes: usize, value_bytes: usize) -> Error {
+        Error::Unsupported(format!(
+            "a key of {key_bytes} bytes with a value of {value_bytes}; the most are {} and {}",
+            self.key_bytes, self.value_bytes
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_one_byte_too_long_is_refused() {
+        let limits = LengthLimits {
+            key_bytes: 2,
+            value_bytes: 3,
+        };
+        assert!(limits.check(b"kk", b"vvv").is_ok());
+        assert!(limits.check(b"kkk", b"").is_err() && limits.check(b"", b"vvvv").is_err());
+    }
+}

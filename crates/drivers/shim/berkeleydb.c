@@ -1,17 +1,13 @@
 /*
- * A flat interface to Berkeley DB, whose handles are structs of function pointers, so that a
- * program that was built without its header can call it. `scripts/engines` compiles this against
- * the installed db.h. It keeps no state and links with no library: the handles come from the
- * library that the caller loaded, which must be of the header's version, see
- * trueput_bdb_header_version.
- *
- * Every function that returns int returns Berkeley DB's own code, 0 for success.
+ * Berkeley DB's functions as plain functions, see handles.h.
  */
-#include <db.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define PREFIX trueput_bdb_
+#define ABSENT case DB_NOTFOUND: case DB_KEYEMPTY
+#define NO_ROOM case DB_LOG_BUFFER_FULL
+#define DELETE_FLAGS 0
+#define CURSOR_CLOSE close
+#define CURSOR_GET get
+#include "handles.h"
 
 /* How an environment is opened. berkeleydb/shim.rs has the same struct. */
 struct trueput_bdb_settings {
@@ -32,62 +28,10 @@ static const uint32_t POLICIES[] = {
 	DB_LOCK_RANDOM, DB_LOCK_YOUNGEST, DB_LOCK_OLDEST, DB_LOCK_MINLOCKS, DB_LOCK_MINWRITE,
 };
 
-/* How the driver reacts to a code. berkeleydb/shim.rs has the same numbers. */
-enum class { OTHER, ABSENT, CONFLICT, NO_ROOM, BUFFER_SMALL, NEEDS_RECOVERY };
-
-/* The last message that the library had for an error, for the thread that met it. */
-static _Thread_local char message[512];
-
-static void keep_message(const DB_ENV *env, const char *prefix, const char *text) {
-	(void)env;
-	(void)prefix;
-	snprintf(message, sizeof message, "%s", text);
-}
-
 static void drop_message(const DB_ENV *env, const char *text) {
 	(void)env;
 	(void)text;
 }
-
-/* The message of the calling thread's last error, empty where there was none; it is forgotten then,
- * but for the text that is returned, which lasts until the thread's next call. */
-const char *trueput_bdb_take_message(void) {
-	static _Thread_local char taken[sizeof message];
-	memcpy(taken, message, sizeof taken);
-	message[0] = '\0';
-	return taken;
-}
-
-void trueput_bdb_header_version(int *major, int *minor) {
-	*major = DB_VERSION_MAJOR;
-	*minor = DB_VERSION_MINOR;
-}
-
-int trueput_bdb_class(int code) {
-	switch (code) {
-	case DB_NOTFOUND:
-	case DB_KEYEMPTY:
-		return ABSENT;
-	case DB_LOCK_DEADLOCK:
-	case DB_LOCK_NOTGRANTED:
-		return CONFLICT;
-	case DB_LOG_BUFFER_FULL:
-		return NO_ROOM;
-	case DB_BUFFER_SMALL:
-		return BUFFER_SMALL;
-	case DB_RUNRECOVERY:
-		return NEEDS_RECOVERY;
-	default:
-		return OTHER;
-	}
-}
-
-/* Does `call` unless one before it failed. */
-#define STEP(call) \
-	do { \
-		if (code == 0) \
-			code = (call); \
-	} while (0)
 
 int trueput_bdb_env_open(DB_ENV *env, const char *home, const struct trueput_bdb_settings *set) {
 	const uint64_t gib = 1ULL << 30;
@@ -119,10 +63,6 @@ int trueput_bdb_env_open(DB_ENV *env, const char *home, const struct trueput_bdb
 	return code;
 }
 
-int trueput_bdb_env_close(DB_ENV *env) {
-	return env->close(env, 0);
-}
-
 /* Removes the shared memory of an environment that no process has open, and frees the handle. */
 int trueput_bdb_env_remove(DB_ENV *env, const char *home) {
 	env->set_errcall(env, keep_message);
@@ -149,10 +89,6 @@ int trueput_bdb_open(DB *db, const char *file, int is_hash, uint32_t page_bytes,
 	return code;
 }
 
-int trueput_bdb_close(DB *db) {
-	return db->close(db, 0);
-}
-
 int trueput_bdb_begin(DB_ENV *env, DB_TXN **transaction, int is_snapshot) {
 	return env->txn_begin(env, NULL, transaction, is_snapshot ? DB_TXN_SNAPSHOT : 0);
 }
@@ -168,41 +104,8 @@ int trueput_bdb_take_turn(DB_ENV *env, DB_TXN *transaction) {
 	return env->lock_get(env, transaction->id(transaction), 0, &turn, DB_LOCK_WRITE, &lock);
 }
 
-int trueput_bdb_commit(DB_TXN *transaction) {
-	return transaction->commit(transaction, 0);
-}
-
-int trueput_bdb_abort(DB_TXN *transaction) {
-	return transaction->abort(transaction);
-}
-
-static DBT borrowed(const void *data, uint32_t size) {
-	DBT thing;
-	memset(&thing, 0, sizeof thing);
-	thing.data = (void *)data;
-	thing.size = size;
-	return thing;
-}
-
-/* A buffer of the caller's that receives a key or value. */
-struct trueput_bdb_buffer {
-	void *data;
-	uint32_t capacity;
-	uint32_t size; /* what is in it, or what it would have to hold */
-};
-
-static DBT receiving(const struct trueput_bdb_buffer *buffer) {
-	DBT thing;
-	memset(&thing, 0, sizeof thing);
-	thing.data = buffer->data;
-	thing.ulen = buffer->capacity;
-	thing.size = buffer->size;
-	thing.flags = DB_DBT_USERMEM;
-	return thing;
-}
-
 int trueput_bdb_get(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size,
-    struct trueput_bdb_buffer *value, int for_update) {
+    struct buffer *value, int for_update) {
 	DBT wanted = borrowed(key, key_size), found = receiving(value);
 	int code = db->get(db, transaction, &wanted, &found, for_update ? DB_RMW : 0);
 	value->size = found.size;
@@ -219,47 +122,11 @@ int trueput_bdb_guard(DB *db, DB_TXN *transaction, const void *key, uint32_t key
 	return code == DB_NOTFOUND || code == DB_KEYEMPTY ? 0 : code;
 }
 
-int trueput_bdb_put(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size,
-    const void *value, uint32_t value_size) {
-	DBT where = borrowed(key, key_size), what = borrowed(value, value_size);
-	return db->put(db, transaction, &where, &what, 0);
-}
-
-int trueput_bdb_delete(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size) {
-	DBT where = borrowed(key, key_size);
-	return db->del(db, transaction, &where, 0);
-}
-
-int trueput_bdb_cursor_open(DB *db, DB_TXN *transaction, DBC **cursor) {
-	return db->cursor(db, transaction, cursor, 0);
-}
-
-int trueput_bdb_cursor_close(DBC *cursor) {
-	return cursor->close(cursor);
-}
-
-/* Moves and shows; `move` is one of berkeleydb/shim.rs's `Move`; a seek takes `key`. */
-int trueput_bdb_cursor_get(DBC *cursor, struct trueput_bdb_buffer *key,
-    struct trueput_bdb_buffer *value, int move) {
-	static const uint32_t MOVES[] = {DB_FIRST, DB_LAST, DB_NEXT, DB_PREV, DB_SET_RANGE};
-	DBT found_key = receiving(key), found_value = receiving(value);
-	int code = cursor->get(cursor, &found_key, &found_value, MOVES[move]);
-	key->size = found_key.size;
-	value->size = found_value.size;
-	return code;
-}
-
-typedef void visit(void *context, const char *name, uint64_t number);
-
 /* Settings as the library reports them; texts apart from the log's folder are numbers here. */
 int trueput_bdb_settings(DB_ENV *env, DB *db, visit *show, void *context) {
 	uint32_t gib, bytes, number;
 	int code = 0, on, regions;
 	DBTYPE type;
-#define SHOW_NUMBER(name, call) \
-	STEP(call); \
-	if (code == 0) \
-	show(context, name, number)
 #define SHOW_LOG_FLAG(flag) \
 	STEP(env->log_get_config(env, flag, &on)); \
 	if (code == 0) \
@@ -267,12 +134,12 @@ int trueput_bdb_settings(DB_ENV *env, DB *db, visit *show, void *context) {
 	STEP(env->get_cachesize(env, &gib, &bytes, &regions));
 	if (code == 0)
 		show(context, "cachesize", ((uint64_t)gib << 30) + bytes);
-	SHOW_NUMBER("lg_bsize", env->get_lg_bsize(env, &number));
-	SHOW_NUMBER("lg_max", env->get_lg_max(env, &number));
-	SHOW_NUMBER("lk_detect", env->get_lk_detect(env, &number));
-	SHOW_NUMBER("lk_max_locks", env->get_lk_max_locks(env, &number));
-	SHOW_NUMBER("tx_max", env->get_tx_max(env, &number));
-	SHOW_NUMBER("pagesize", db->get_pagesize(db, &number));
+	SHOW_NUMBER("lg_bsize", number, env->get_lg_bsize(env, &number));
+	SHOW_NUMBER("lg_max", number, env->get_lg_max(env, &number));
+	SHOW_NUMBER("lk_detect", number, env->get_lk_detect(env, &number));
+	SHOW_NUMBER("lk_max_locks", number, env->get_lk_max_locks(env, &number));
+	SHOW_NUMBER("tx_max", number, env->get_tx_max(env, &number));
+	SHOW_NUMBER("pagesize", number, db->get_pagesize(db, &number));
 	STEP(db->get_type(db, &type));
 	if (code == 0)
 		show(context, "type", type == DB_HASH ? 2 : 1);

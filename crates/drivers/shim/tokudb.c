@@ -1,15 +1,15 @@
 /*
- * A flat interface to TokuDB's fractal tree library, whose handles are structs of function pointers
- * as Berkeley DB's are, though laid out otherwise. `scripts/engines` compiles this against the db.h
- * of the library's version. It keeps no state and links with no library, see berkeleydb.c.
- *
- * Every function that returns int returns the library's own code, 0 for success.
+ * The functions of TokuDB's fractal tree library, whose API is Berkeley DB's, as plain functions, see
+ * handles.h.
  */
-#include <db.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define PREFIX trueput_tokudb_
+#define ABSENT case DB_NOTFOUND
+#define NO_ROOM case TOKUDB_OUT_OF_LOCKS
+/* Does not look first whether the key is there. */
+#define DELETE_FLAGS DB_DELETE_ANY
+#define CURSOR_CLOSE c_close
+#define CURSOR_GET c_get
+#include "handles.h"
 
 /* How an environment is opened. tokudb/environment.rs has the same struct. */
 struct trueput_tokudb_settings {
@@ -28,58 +28,6 @@ struct trueput_tokudb_layout {
 	uint32_t fanout;
 	uint32_t compression; /* toku_compression_method */
 };
-
-/* How the driver reacts to a code. berkeleydb/shim.rs has the same numbers. */
-enum class { OTHER, ABSENT, CONFLICT, NO_ROOM, BUFFER_SMALL, NEEDS_RECOVERY };
-
-/* The last message that the library had for an error, for the thread that met it. */
-static _Thread_local char message[512];
-
-static void keep_message(const DB_ENV *env, const char *prefix, const char *text) {
-	(void)env;
-	(void)prefix;
-	snprintf(message, sizeof message, "%s", text);
-	message[strcspn(message, "\n")] = '\0';
-}
-
-/* The message of the calling thread's last error, empty where there was none; it is forgotten then,
- * but for the text that is returned, which lasts until the thread's next call. */
-const char *trueput_tokudb_take_message(void) {
-	static _Thread_local char taken[sizeof message];
-	memcpy(taken, message, sizeof taken);
-	message[0] = '\0';
-	return taken;
-}
-
-void trueput_tokudb_header_version(int *major, int *minor) {
-	*major = DB_VERSION_MAJOR;
-	*minor = DB_VERSION_MINOR;
-}
-
-int trueput_tokudb_class(int code) {
-	switch (code) {
-	case DB_NOTFOUND:
-		return ABSENT;
-	case DB_LOCK_DEADLOCK:
-	case DB_LOCK_NOTGRANTED:
-		return CONFLICT;
-	case TOKUDB_OUT_OF_LOCKS:
-		return NO_ROOM;
-	case DB_BUFFER_SMALL:
-		return BUFFER_SMALL;
-	case DB_RUNRECOVERY:
-		return NEEDS_RECOVERY;
-	default:
-		return OTHER;
-	}
-}
-
-/* Does `call` unless one before it failed. */
-#define STEP(call) \
-	do { \
-		if (code == 0) \
-			code = (call); \
-	} while (0)
 
 int trueput_tokudb_env_open(DB_ENV *env, const char *home,
     const struct trueput_tokudb_settings *set) {
@@ -104,10 +52,6 @@ int trueput_tokudb_env_open(DB_ENV *env, const char *home,
 	return code;
 }
 
-int trueput_tokudb_env_close(DB_ENV *env) {
-	return env->close(env, 0);
-}
-
 int trueput_tokudb_checkpoint(DB_ENV *env, uint32_t kib) {
 	return env->txn_checkpoint(env, kib, 0, 0);
 }
@@ -130,10 +74,6 @@ int trueput_tokudb_open(DB *db, const char *name, const struct trueput_tokudb_la
 	return code;
 }
 
-int trueput_tokudb_close(DB *db) {
-	return db->close(db, 0);
-}
-
 int trueput_tokudb_begin(DB_ENV *env, DB_TXN **transaction, int is_snapshot) {
 	uint32_t flags = (uint32_t)(uintptr_t)env->app_private;
 	if (is_snapshot)
@@ -141,42 +81,9 @@ int trueput_tokudb_begin(DB_ENV *env, DB_TXN **transaction, int is_snapshot) {
 	return env->txn_begin(env, NULL, transaction, flags);
 }
 
-int trueput_tokudb_commit(DB_TXN *transaction) {
-	return transaction->commit(transaction, 0);
-}
-
-int trueput_tokudb_abort(DB_TXN *transaction) {
-	return transaction->abort(transaction);
-}
-
-static DBT borrowed(const void *data, uint32_t size) {
-	DBT thing;
-	memset(&thing, 0, sizeof thing);
-	thing.data = (void *)data;
-	thing.size = size;
-	return thing;
-}
-
-/* A buffer of the caller's that receives a key or value. */
-struct trueput_tokudb_buffer {
-	void *data;
-	uint32_t capacity;
-	uint32_t size; /* what is in it, or what it would have to hold */
-};
-
-static DBT receiving(const struct trueput_tokudb_buffer *buffer) {
-	DBT thing;
-	memset(&thing, 0, sizeof thing);
-	thing.data = buffer->data;
-	thing.ulen = buffer->capacity;
-	thing.size = buffer->size;
-	thing.flags = DB_DBT_USERMEM;
-	return thing;
-}
-
 /* A get in a serializable transaction takes the lock that a put takes, asked or not. */
 int trueput_tokudb_get(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size,
-    struct trueput_tokudb_buffer *value, int for_update) {
+    struct buffer *value, int for_update) {
 	DBT wanted = borrowed(key, key_size), found = receiving(value);
 	int code = db->get(db, transaction, &wanted, &found, 0);
 	(void)for_update;
@@ -184,49 +91,12 @@ int trueput_tokudb_get(DB *db, DB_TXN *transaction, const void *key, uint32_t ke
 	return code;
 }
 
-int trueput_tokudb_put(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size,
-    const void *value, uint32_t value_size) {
-	DBT where = borrowed(key, key_size), what = borrowed(value, value_size);
-	return db->put(db, transaction, &where, &what, 0);
-}
-
-/* Does not look first whether the key is there. */
-int trueput_tokudb_delete(DB *db, DB_TXN *transaction, const void *key, uint32_t key_size) {
-	DBT where = borrowed(key, key_size);
-	return db->del(db, transaction, &where, DB_DELETE_ANY);
-}
-
-int trueput_tokudb_cursor_open(DB *db, DB_TXN *transaction, DBC **cursor) {
-	return db->cursor(db, transaction, cursor, 0);
-}
-
-int trueput_tokudb_cursor_close(DBC *cursor) {
-	return cursor->c_close(cursor);
-}
-
-/* Moves and shows; `move` is one of berkeleydb/shim.rs's `Move`; a seek takes `key`. */
-int trueput_tokudb_cursor_get(DBC *cursor, struct trueput_tokudb_buffer *key,
-    struct trueput_tokudb_buffer *value, int move) {
-	static const uint32_t MOVES[] = {DB_FIRST, DB_LAST, DB_NEXT, DB_PREV, DB_SET_RANGE};
-	DBT found_key = receiving(key), found_value = receiving(value);
-	int code = cursor->c_get(cursor, &found_key, &found_value, MOVES[move]);
-	key->size = found_key.size;
-	value->size = found_value.size;
-	return code;
-}
-
-typedef void visit(void *context, const char *name, uint64_t number);
-
 /* Settings as the library reports them. */
 int trueput_tokudb_settings(DB_ENV *env, DB *db, visit *show, void *context) {
 	uint32_t gib, bytes, number;
 	uint64_t wide;
 	int code = 0, regions;
 	TOKU_COMPRESSION_METHOD method;
-#define SHOW_NUMBER(name, number, call) \
-	STEP(call); \
-	if (code == 0) \
-	show(context, name, number)
 	SHOW_NUMBER("cachesize", ((uint64_t)gib << 30) + bytes,
 	    env->get_cachesize(env, &gib, &bytes, &regions));
 	SHOW_NUMBER("lk_max_memory", wide, env->get_lk_max_memory(env, &wide));

@@ -46,7 +46,8 @@ const MARIADB: Kind = Kind {
 /// The arguments of a trial on such a server that takes so many seconds.
 fn trial(kind: &Kind, seconds: &'static str) -> Vec<&'static str> {
     let more = ["--engine", kind.engine, "--duration", seconds];
-    [&TRIAL[..], &more].concat()
+    // The suite first, so that a server that is there is not one that was just started.
+    [&TRIAL[..], &more, &["--check-again"]].concat()
 }
 
 /// Whether there is a server to test; where not, why.

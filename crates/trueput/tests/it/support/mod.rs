@@ -11,6 +11,10 @@ use trueput_record::{Outcome, RunFolder, TrialRecord, Value};
 /// The exit code of a run in which all went well. A debug build marks every trial as invalid.
 pub const ALL_WELL: i32 = if cfg!(debug_assertions) { 1 } else { 0 };
 
+/// Where the conformance that this build of the program has passed is remembered for all tests. That
+/// it is checked without a cache is for `caches.rs` to show.
+const SHARED_CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
+
 /// An empty folder in which the program runs.
 pub struct Bench(tempfile::TempDir);
 
@@ -36,8 +40,11 @@ impl Bench {
         command.args(arguments).current_dir(self.path());
         // What people read is in UTF-8, wherever the tests run.
         command.env("LC_ALL", "C.UTF-8");
-        // No cache can be made there: each run checks conformance by itself.
-        command.env("XDG_CACHE_HOME", "/dev/null");
+        // What one test has checked, of this very program, no other test checks again; nor does one
+        // remove what others remember.
+        let is_clean = arguments.first() == Some(&"clean");
+        let caches = if is_clean { "/dev/null" } else { SHARED_CACHE };
+        command.env("XDG_CACHE_HOME", caches);
         command
     }
 

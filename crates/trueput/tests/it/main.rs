@@ -25,5 +25,6 @@ mod repeats;
 mod secrets;
 mod servers;
 mod support;
+mod tidy;
 mod trouble;
 mod turns;

@@ -1,6 +1,6 @@
 //! The engine of docs/ADDING_AN_ENGINE.md does what the document says of it.
 
-#[path = "../../examples/toy_engine/toy.rs"]
+#[path = "../../../trueput/examples/own_engine/toy.rs"]
 mod toy;
 
 use crate::support::{keeps_the_contract, open, write};

@@ -641,6 +641,50 @@ fn a_build_that_is_named_is_checked() {
     }
 }
 
+/// A program of one's own that adds an engine and calls the library is trueput with that engine, and
+/// starts its own workers.
+#[test]
+fn a_program_with_an_engine_of_its_own_checks_it_and_verifies_its_trials() {
+    let bench = Bench::new();
+    let build = [
+        "build",
+        "--workspace",
+        "--locked",
+        "--offline",
+        "--example",
+        "own_engine",
+    ];
+    let built = std::process::Command::new(env!("CARGO"))
+        .args(build)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", stderr(&built));
+    let program = assert_cmd::cargo::cargo_bin!("trueput").with_file_name("examples/own_engine");
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(&program);
+        command.current_dir(bench.path()).args(arguments);
+        command.output().unwrap()
+    };
+    let checked = stdout(&run(&["check", "toy"]));
+    assert!(checked.contains("toy none: "), "{checked}");
+    // It keeps its records in the memory of one process, and another one verifies them.
+    let fill = ["--set", "test=fill-random", "--set", "records=10"];
+    let arguments = [
+        "run",
+        "micro",
+        "--engine",
+        "toy",
+        "--durability",
+        "none",
+        "--workers",
+        "1",
+    ];
+    let measured = run(&[&arguments[..], &fill].concat());
+    assert_eq!(measured.status.code(), Some(1), "{}", stderr(&measured));
+    let outcome = format!("{:?}", bench.trials()[0].outcome);
+    assert!(outcome.contains("records: 10 wrong"), "{outcome}");
+}
+
 #[test]
 fn a_changed_home_changes_no_engine_and_a_lesser_build_is_told() {
     let bench = Bench::new();

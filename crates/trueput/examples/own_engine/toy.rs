@@ -75,7 +75,7 @@ impl Engine for Toy {
             durability,
             mapped_to: "memory only".to_owned(),
             window: None,
-            source: "crates/drivers/examples/toy_engine/toy.rs".to_owned(),
+            source: "crates/trueput/examples/own_engine/toy.rs".to_owned(),
         })
     }
 

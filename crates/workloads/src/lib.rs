@@ -6,6 +6,7 @@
 //! and mixes; it never touches the clock, a process or `/proc`.
 
 pub mod generate;
+mod keyed;
 pub mod micro;
 pub mod storage;
 pub mod threen1;
@@ -329,6 +330,17 @@ pub struct Target<'a> {
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
+impl Target<'_> {
+    /// Opens a session of the database.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn open_session(&self) -> Result<Box<dyn Session + '_>, Error> {
+        let session = self.database.session();
+        session.doing(|| "opening a session".to_owned())
+    }
+}
+
 /// One worker's share of a trial.
 pub struct Task<'a> {
     /// The worker's own session.
@@ -351,6 +363,13 @@ pub struct Task<'a> {
     pub generation: u32,
     /// Seed of this trial's random choices; the same for all workers.
     pub seed: u64,
+}
+
+impl Task<'_> {
+    /// Whether what is read is checked.
+    pub(crate) fn verifies_reads(&self) -> bool {
+        self.verify != VerifyLevel::Off && self.capabilities.retains_data
+    }
 }
 
 /// What one worker found, by name: maxima, sums. Shown only where the database itself cannot say.

@@ -1,10 +1,11 @@
 //! What the database must hold at the end. Each worker's operations are a function of the seed, so
 //! they are drawn again here, as many as the worker says that it did.
 
+use super::names;
 use super::problem::Problem;
 use super::stream::{Inserted, Operation, Stream};
-use super::tally::names;
-use super::track::{Fault, Knowledge, MAX_NUMBER, Sample, Seen, parts};
+use super::track::{Knowledge, MAX_NUMBER, Sample, parts};
+use crate::keyed::read_check::{ReadFault, RecordState};
 use crate::{Ended, Error, Findings, Target};
 use std::collections::BTreeMap;
 
@@ -154,17 +155,17 @@ impl Expected {
     }
 
     /// Judges whether a record may be absent.
-    pub(super) fn judge_absence(&self, item: u64) -> Result<(), Fault> {
+    pub(super) fn judge_absence(&self, item: u64) -> Result<(), ReadFault> {
         let ends = self.ends.get(item as usize).copied().unwrap_or(0);
         if ends & ENDS_IN_DELETE > 0 {
             Ok(())
         } else {
-            Err(Fault::Lost)
+            Err(ReadFault::Lost)
         }
     }
 
     /// Judges whether a record may be there.
-    pub(super) fn judge_presence(&self, item: u64) -> Result<(), Fault> {
+    pub(super) fn judge_presence(&self, item: u64) -> Result<(), ReadFault> {
         let legal = match Inserted::origin(item, self.records, self.workers) {
             Some((worker, nth)) => self.inserted.get(worker).is_some_and(|count| nth < *count),
             None => self.ends.get(item as usize) != Some(&ENDS_IN_DELETE),
@@ -172,27 +173,27 @@ impl Expected {
         if legal {
             Ok(())
         } else {
-            Err(Fault::Unexpected)
+            Err(ReadFault::Unexpected)
         }
     }
 
     /// Judges the version of a record that is there.
-    pub(super) fn judge_version(&self, item: u64, seen: Seen) -> Result<(), Fault> {
-        let version = match seen {
-            Seen::Version(version) => version,
-            Seen::Absent => return self.judge_absence(item),
-            Seen::Foreign => return Err(Fault::Foreign),
+    pub(super) fn judge_version(&self, item: u64, state: RecordState) -> Result<(), ReadFault> {
+        let version = match state {
+            RecordState::Version(version) => version,
+            RecordState::Absent => return self.judge_absence(item),
+            RecordState::Foreign => return Err(ReadFault::Foreign),
         };
         if item >= self.records {
             return if version == 0 {
                 Ok(())
             } else {
-                Err(Fault::Unwritten)
+                Err(ReadFault::Unwritten)
             };
         }
         let (generation, number) = parts(version);
         if generation > self.generation {
-            return Err(Fault::Unwritten);
+            return Err(ReadFault::Unwritten);
         }
         let number = if generation == self.generation {
             number
@@ -204,35 +205,35 @@ impl Expected {
         };
         match self.totals.get(place).copied().unwrap_or(0).min(MAX_NUMBER) {
             0 if number == 0 => Ok(()),
-            0 => Err(Fault::Unwritten),
-            _ if number == 0 => Err(Fault::Stale),
+            0 => Err(ReadFault::Unwritten),
+            _ if number == 0 => Err(ReadFault::Stale),
             _ if !self.own.is_empty() => self.judge_own(place, number),
             total => self.judge_number(item, number, total),
         }
     }
 
     /// Where all writes of a record are numbered together.
-    fn judge_number(&self, item: u64, number: u32, total: u32) -> Result<(), Fault> {
+    fn judge_number(&self, item: u64, number: u32, total: u32) -> Result<(), ReadFault> {
         let least = match self.unsettled.get(&item) {
             Some(floor) => (*floor).clamp(1, total),
             None if self.overflowed => 1,
             None => total,
         };
         match number {
-            _ if number < least => Err(Fault::Stale),
-            _ if number > total => Err(Fault::Unwritten),
+            _ if number < least => Err(ReadFault::Stale),
+            _ if number > total => Err(ReadFault::Unwritten),
             _ => Ok(()),
         }
     }
 
     /// Where each writer numbers its own, the last write of all is the last one of some writer.
-    fn judge_own(&self, place: usize, number: u32) -> Result<(), Fault> {
+    fn judge_own(&self, place: usize, number: u32) -> Result<(), ReadFault> {
         let last =
             |own: &Vec<u32>| own[place] & DELETED == 0 && own[place].min(MAX_NUMBER) == number;
         if self.own.iter().any(last) {
             Ok(())
         } else {
-            Err(Fault::Stale)
+            Err(ReadFault::Stale)
         }
     }
 }

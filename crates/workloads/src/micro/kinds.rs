@@ -1,5 +1,7 @@
 //! The kinds of operation: a job names only those that its test does.
 
+use crate::keyed::kinds::{KindCatalog, KindSet, SubsetNames, subset_names};
+
 /// A kind of operation. The first one that a test does is what its contenders are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -27,69 +29,31 @@ const NAMES: [&str; COUNT] = [
 const COUNT: usize = 8;
 
 /// Some of the kinds, always in the order of [`Kind`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Kinds(u8);
+pub(super) type Kinds = KindSet<Kind>;
 
-/// The names of every set of kinds, and how many they are: a job hands out a static slice.
-static SUBSETS: [([&str; COUNT], usize); 1 << COUNT] = subsets();
+static SUBSETS: SubsetNames<COUNT, { 1 << COUNT }> = subset_names(NAMES);
 
-const fn subsets() -> [([&'static str; COUNT], usize); 1 << COUNT] {
-    let mut all = [([""; COUNT], 0); 1 << COUNT];
-    let mut set = 0;
-    while set < all.len() {
-        let mut kind = 0;
-        while kind < COUNT {
-            if set >> kind & 1 == 1 {
-                all[set].0[all[set].1] = NAMES[kind];
-                all[set].1 += 1;
-            }
-            kind += 1;
-        }
-        set += 1;
-    }
-    all
-}
+impl KindCatalog for Kind {
+    type Kind = Self;
+    const ALL: &'static [Self] = &[
+        Self::Read,
+        Self::Seek,
+        Self::Insert,
+        Self::Update,
+        Self::Delete,
+        Self::Scan,
+        Self::Next,
+        Self::Commit,
+    ];
 
-impl Kinds {
-    /// These, and one more where `wanted`.
-    pub(super) fn with_if(self, wanted: bool, kind: Kind) -> Self {
-        Self(self.0 | (u8::from(wanted) << kind as u8))
+    #[inline]
+    fn place(kind: Self) -> usize {
+        kind as usize
     }
 
-    /// Only this one.
-    pub(super) fn only(kind: Kind) -> Self {
-        Self::default().with_if(true, kind)
-    }
-
-    /// Whether a kind is one of them.
-    pub(super) fn has(self, kind: Kind) -> bool {
-        self.0 >> kind as u8 & 1 == 1
-    }
-
-    /// Which one of them a kind is, from 0.
-    pub(super) fn index(self, kind: Kind) -> usize {
-        (self.0 & ((1 << kind as u8) - 1)).count_ones() as usize
-    }
-
-    /// Their names.
-    pub(super) fn names(self) -> &'static [&'static str] {
-        let (names, count) = &SUBSETS[usize::from(self.0)];
+    fn names(set: usize) -> &'static [&'static str] {
+        let (names, count) = &SUBSETS[set];
         &names[..*count]
-    }
-
-    /// Every one of them.
-    pub(super) fn each(self) -> impl Iterator<Item = Kind> {
-        const ALL: [Kind; COUNT] = [
-            Kind::Read,
-            Kind::Seek,
-            Kind::Insert,
-            Kind::Update,
-            Kind::Delete,
-            Kind::Scan,
-            Kind::Next,
-            Kind::Commit,
-        ];
-        ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 }
 
@@ -105,6 +69,8 @@ mod tests {
         for (index, kind) in kinds.each().enumerate() {
             assert_eq!(kinds.index(kind), index);
         }
-        assert_eq!(Kinds(u8::MAX).names(), NAMES);
+        let all = Kind::ALL.iter().copied();
+        let all = all.fold(Kinds::default(), |kinds, kind| kinds.with_if(true, kind));
+        assert_eq!(all.names(), NAMES);
     }
 }

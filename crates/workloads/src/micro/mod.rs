@@ -5,23 +5,23 @@
 
 mod expected;
 mod kinds;
-mod load;
+mod names;
 mod problem;
+mod room;
 mod run;
 mod scan;
 mod settings;
 mod stream;
-mod tally;
 mod track;
-mod transaction;
 mod verify;
 
 use crate::generate::value::Values;
+use crate::keyed::load::load;
 use crate::{
     Conclusion, Ended, Error, Findings, IneffectiveSetting, Info, Job, Load, Remains, Target, Task,
     Volume, Workload,
 };
-use problem::{Problem, Test};
+use problem::{LOAD_BATCH, Problem, Test};
 use settings::Settings;
 use std::sync::OnceLock;
 use track::{Sample, Table};
@@ -96,9 +96,8 @@ impl MicroJob {
     }
 
     fn table(&self, task: &Task<'_>) -> Option<&Table> {
-        let verifies = task.verify != VerifyLevel::Off && task.capabilities.retains_data;
         let mixes_deletes = self.problem.deletes() && self.problem.test != Test::Delete;
-        let wanted = verifies && (self.problem.updates() || mixes_deletes);
+        let wanted = task.verifies_reads() && (self.problem.updates() || mixes_deletes);
         let make = || Table::new(Sample::new(task.verify, self.problem.records));
         wanted.then(|| self.table.get_or_init(make))
     }
@@ -118,7 +117,7 @@ impl Job for MicroJob {
     }
 
     fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        load::check_room(&self.problem, capabilities)
+        room::check_room(&self.problem, capabilities)
     }
 
     fn paced(&self) -> &'static [&'static str] {
@@ -189,12 +188,13 @@ impl Job for MicroJob {
     }
 
     fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
-        load::check_fit(&self.problem, target)?;
+        room::check_fit(&self.problem, target)?;
         let nothing_to_load = self.problem.fills() || !target.capabilities.retains_data;
         if nothing_to_load || remains == Remains::Loaded {
             return Ok(None);
         }
-        load::load(&self.problem, target).map(Some)
+        let mut maker = self.problem.maker(self.problem.values(target.seed)?);
+        load(self.problem.records, LOAD_BATCH, &mut maker, target).map(Some)
     }
 
     fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {

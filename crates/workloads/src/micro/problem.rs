@@ -6,12 +6,16 @@ use super::track::MAX_NUMBER;
 use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
+use crate::keyed::record::{FixedLength, RecordMaker};
 use crate::{Error, Volume};
 use std::ops::Range;
 use trueput_record::Conditions;
 
 /// Records per transaction of the load, and of fill-batch.
 pub(super) const LOAD_BATCH: u64 = 1_000;
+
+/// Makes the records of this workload.
+pub(super) type Maker = RecordMaker<FixedLength>;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -407,6 +411,11 @@ impl Problem {
     pub(super) fn commit_bytes(&self) -> u64 {
         let record = self.key_bytes + self.value_bytes;
         self.batch.saturating_mul(record as u64)
+    }
+
+    /// The records with such values.
+    pub(super) fn maker(&self, values: Values) -> Maker {
+        Maker::new(self.format, values, FixedLength(self.value_bytes))
     }
 
     /// The values of a seed.

@@ -3,25 +3,27 @@
 //! Nothing here allocates, formats or locks between two operations, except to report an error.
 
 use super::kinds::{Kind, Kinds};
-use super::problem::{Problem, Role, Test};
+use super::names;
+use super::problem::{Maker, Problem, Role, Test};
 use super::scan;
 use super::stream::{Operation, Step, Stream};
-use super::tally::{Tally, names};
-use super::track::{Fault, Knowledge, Seen, Table, Ticket, Tracker, Trial};
-use super::transaction::{point_read, transact};
+use super::track::{Knowledge, Table, Ticket, Tracker, Trial};
 use crate::generate::key::Buffer;
 use crate::generate::value::Values;
+use crate::keyed::load::FIRST_VERSION;
+use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
+use crate::keyed::transaction::{retry_point_read, transact};
+use crate::keyed::units::run_units;
 use crate::{Error, Findings, Task};
 use std::hint::black_box;
-use trueput_engine::Mode;
-use trueput_record::VerifyLevel;
+use trueput_engine::{Mode, Result as EngineResult};
 
 /// One worker: what it knows, and its buffers.
 pub(super) struct Worker<'w> {
     pub problem: &'w Problem,
-    pub values: Values,
+    pub maker: Maker,
     pub tracker: Tracker<'w>,
-    pub tally: Tally,
+    pub reads: ReadCounts,
     /// Whether reads are checked.
     pub verifies: bool,
     pub kinds: Kinds,
@@ -30,7 +32,6 @@ pub(super) struct Worker<'w> {
     pub key: Buffer,
     /// A key that no record has: a record's own, and a byte more.
     missing: Vec<u8>,
-    value: Vec<u8>,
     /// Least numbers that a scan may see, record by record.
     pub floors: Vec<u32>,
     /// Operations done, those of the warm-up too.
@@ -85,15 +86,14 @@ impl<'w> Worker<'w> {
         let floors = usize::try_from(problem.nexts + 1).unwrap_or(usize::MAX);
         Self {
             problem,
-            values,
+            maker: problem.maker(values),
             tracker: Tracker::new(table, knowledge, trial),
-            tally: Tally::default(),
-            verifies: task.verify != VerifyLevel::Off && task.capabilities.retains_data,
+            reads: ReadCounts::default(),
+            verifies: task.verifies_reads(),
             kinds: problem.kinds(),
             paced: problem.main_kinds(),
             key: Buffer::default(),
             missing: vec![b'.'; problem.key_bytes + 1],
-            value: vec![0; problem.value_bytes],
             floors: vec![0; floors],
             done: 0,
         }
@@ -106,19 +106,13 @@ impl<'w> Worker<'w> {
         mut stream: Stream,
         quota: Option<u64>,
     ) -> Result<(), Error> {
-        let mut left = quota.unwrap_or(u64::MAX);
-        while left > 0 && task.meter.pace() {
-            let counts = quota.is_some() && !task.meter.warming();
+        run_units(task, quota, |task, _| {
             let kind = self.perform(task, stream.next_step())?;
             task.meter.finish(self.kinds.index(kind));
             task.meter.respond(self.paced.index(kind));
             self.done += 1;
-            if counts {
-                left -= 1;
-                task.meter.advance(1);
-            }
-        }
-        Ok(())
+            Ok(1)
+        })
     }
 
     fn perform(&mut self, task: &mut Task<'_>, step: Step) -> Result<Kind, Error> {
@@ -136,24 +130,23 @@ impl<'w> Worker<'w> {
     fn read(&mut self, task: &mut Task<'_>, item: u64) -> Result<(), Error> {
         let floor = self.tracker.floor(item);
         let key = self.problem.format.write(item, &mut self.key);
-        let (values, verifies) = (&self.values, self.verifies);
-        let mut seen = Seen::Absent;
+        let (maker, verifies) = (&mut self.maker, self.verifies);
+        let mut state = RecordState::Absent;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        let there = point_read(session, meter, key, &mut |value| {
+        let there = retry_point_read(session, meter, key, reading, &mut |value| {
             if verifies {
-                seen = values
-                    .read(item, value)
-                    .map_or(Seen::Foreign, Seen::Version);
+                state = maker.state(item, value);
             } else {
                 black_box(value.first().copied());
             }
         })?;
         if !there {
             // An attempt that ended in a conflict may have shown a value.
-            seen = Seen::Absent;
+            state = RecordState::Absent;
         }
         if self.verifies {
-            self.tally.note(item, self.tracker.judge(item, floor, seen));
+            self.reads
+                .count(item, self.tracker.judge(item, floor, state));
         }
         Ok(())
     }
@@ -163,16 +156,16 @@ impl<'w> Worker<'w> {
         self.missing[..key.len()].copy_from_slice(key);
         let missing = &self.missing;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        let there = point_read(session, meter, missing, &mut |value| {
+        let there = retry_point_read(session, meter, missing, reading, &mut |value| {
             black_box(value.first().copied());
         })?;
         if self.verifies {
             let judged = if there {
-                Err(Fault::Unexpected)
+                Err(ReadFault::Unexpected)
             } else {
                 Ok(())
             };
-            self.tally.note(item, judged);
+            self.reads.count(item, judged);
         }
         Ok(())
     }
@@ -185,21 +178,19 @@ impl<'w> Worker<'w> {
 
     fn write(&mut self, task: &mut Task<'_>, step: Step) -> Result<(), Error> {
         let ticket = self.ticket(step);
-        let key = self.problem.format.write(step.item, &mut self.key);
-        let deletes = step.operation == Operation::Delete;
-        if !deletes {
-            let version = ticket.map_or(0, |ticket| self.tracker.version(ticket));
-            self.values.write(step.item, version, &mut self.value);
-        }
-        let value = &self.value;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        transact(session, meter, Mode::Write, "writing", |session, _| {
-            if deletes {
+        if step.operation == Operation::Delete {
+            let key = self.maker.key(step.item);
+            transact(session, meter, Mode::Write, writing, |session, _| {
                 session.delete(key)
-            } else {
+            })?;
+        } else {
+            let version = ticket.map_or(FIRST_VERSION, |ticket| self.tracker.version(ticket));
+            let (key, value) = self.maker.make(step.item, version);
+            transact(session, meter, Mode::Write, writing, |session, _| {
                 session.put(key, value)
-            }
-        })?;
+            })?;
+        }
         if let Some(ticket) = ticket {
             self.tracker.settle(ticket);
         }
@@ -215,9 +206,7 @@ impl<'w> Worker<'w> {
     ) -> Result<(), Error> {
         let room = usize::try_from(self.problem.batch).unwrap_or(usize::MAX);
         let mut batch = Vec::with_capacity(room);
-        let mut left = quota.unwrap_or(u64::MAX);
-        while left > 0 && task.meter.pace() {
-            let counts = quota.is_some() && !task.meter.warming();
+        run_units(task, quota, |task, left| {
             batch.clear();
             for _ in 0..self.problem.batch.min(left) {
                 let step = stream.next_step();
@@ -227,12 +216,8 @@ impl<'w> Worker<'w> {
             task.meter.finish(self.kinds.index(Kind::Commit));
             task.meter.respond(0);
             self.done += batch.len() as u64;
-            if counts {
-                left -= batch.len() as u64;
-                task.meter.advance(batch.len() as u64);
-            }
-        }
-        Ok(())
+            Ok(batch.len() as u64)
+        })
     }
 
     fn write_batch(
@@ -241,11 +226,8 @@ impl<'w> Worker<'w> {
         batch: &[(Step, Option<Ticket>)],
     ) -> Result<(), Error> {
         let Self {
-            problem,
-            values,
+            maker,
             tracker,
-            key,
-            value,
             kinds,
             ..
         } = self;
@@ -257,23 +239,29 @@ impl<'w> Worker<'w> {
         });
         let mut finished = 0;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        transact(session, meter, Mode::Write, "writing", |session, meter| {
-            meter.retract(kind, finished);
-            finished = 0;
-            for (step, ticket) in batch {
-                let key = problem.format.write(step.item, key);
-                if step.operation == Operation::Delete {
-                    session.delete(key)?;
-                } else {
-                    let version = ticket.map_or(0, |ticket| tracker.version(ticket));
-                    values.write(step.item, version, value);
-                    session.put(key, value)?;
+        transact(
+            session,
+            meter,
+            Mode::Write,
+            writing,
+            |session, meter| -> EngineResult<()> {
+                meter.retract(kind, finished);
+                finished = 0;
+                for (step, ticket) in batch {
+                    if step.operation == Operation::Delete {
+                        session.delete(maker.key(step.item))?;
+                    } else {
+                        let version =
+                            ticket.map_or(FIRST_VERSION, |ticket| tracker.version(ticket));
+                        let (key, value) = maker.make(step.item, version);
+                        session.put(key, value)?;
+                    }
+                    meter.finish(kind);
+                    finished += 1;
                 }
-                meter.finish(kind);
-                finished += 1;
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         let tickets = batch.iter().filter_map(|(_, ticket)| *ticket);
         tickets.for_each(|ticket| tracker.settle(ticket));
         Ok(())
@@ -289,7 +277,7 @@ impl<'w> Worker<'w> {
         let mutators = self.problem.mutators(task.workers);
         let knowledge = Knowledge::of(task.worker_kind, task.worker, &mutators);
         findings.insert(names::KNOWLEDGE.to_owned(), knowledge as u64);
-        self.tally.find(&mut findings);
+        self.reads.write(&mut findings);
         match self.tracker.into_unsettled() {
             Some(unsettled) => findings.extend(
                 unsettled
@@ -302,4 +290,12 @@ impl<'w> Worker<'w> {
         }
         findings
     }
+}
+
+fn reading() -> String {
+    "reading".to_owned()
+}
+
+fn writing() -> String {
+    "writing".to_owned()
 }

@@ -1,21 +1,21 @@
 //! Short scans from a record on, and passes over all records.
 
 use super::kinds::Kind;
-use super::problem::Problem;
+use super::problem::{Maker, Problem};
 use super::run::Worker;
-use super::tally::Tally;
-use super::track::{Fault, Seen, Tracker};
-use super::transaction::transact;
-use crate::generate::value::Values;
+use super::track::Tracker;
+use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
+use crate::keyed::scan::scan_first;
+use crate::keyed::transaction::transact;
 use crate::{Error, Task};
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
-use trueput_engine::{Direction, KeyRange, Mode};
+use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 
 /// Holds the records that a scan shows against those that must come.
 struct Walk<'w> {
     problem: &'w Problem,
-    values: &'w Values,
+    maker: &'w mut Maker,
     tracker: &'w Tracker<'w>,
     /// The least numbers of the records from `first` on.
     floors: &'w [u32],
@@ -23,7 +23,7 @@ struct Walk<'w> {
     reverse: bool,
     /// The record that is to come; `None` behind the last one.
     next: Option<u64>,
-    tally: Tally,
+    reads: ReadCounts,
 }
 
 impl Walk<'_> {
@@ -38,8 +38,8 @@ impl Walk<'_> {
 
     fn show(&mut self, key: &[u8], value: &[u8]) {
         let Some(item) = self.problem.format.read(key) else {
-            self.tally
-                .note(self.next.unwrap_or(0), Err(Fault::Disorder));
+            self.reads
+                .count(self.next.unwrap_or(0), Err(ReadFault::Disorder));
             return;
         };
         let ahead = match (self.next, self.reverse) {
@@ -48,14 +48,13 @@ impl Walk<'_> {
             (None, _) => false,
         };
         if !ahead {
-            self.tally.note(item, Err(Fault::Disorder));
+            self.reads.count(item, Err(ReadFault::Disorder));
             return;
         }
         self.pass_over(Some(item));
-        let seen = self.values.read(item, value);
-        let seen = seen.map_or(Seen::Foreign, Seen::Version);
-        let judged = self.tracker.judge(item, self.floor(item), seen);
-        self.tally.note(item, judged);
+        let state = self.maker.state(item, value);
+        let judged = self.tracker.judge(item, self.floor(item), state);
+        self.reads.count(item, judged);
         self.next = self.after(item);
     }
 
@@ -73,8 +72,9 @@ impl Walk<'_> {
             if Some(next) == item {
                 return;
             }
-            let absent = self.tracker.judge(next, self.floor(next), Seen::Absent);
-            self.tally.note(next, absent);
+            let floor = self.floor(next);
+            let absent = self.tracker.judge(next, floor, RecordState::Absent);
+            self.reads.count(next, absent);
             self.next = self.after(next);
         }
     }
@@ -89,41 +89,33 @@ pub(super) fn short(worker: &mut Worker<'_>, task: &mut Task<'_>, item: u64) -> 
         }
     }
     let key = worker.problem.format.write(item, &mut worker.key);
-    let mut tally = worker.tally;
+    let reads = worker.reads;
     let (session, meter) = (&mut *task.session, &mut *task.meter);
-    transact(session, meter, Mode::Read, "scanning", |session, _| {
+    let doing = || "scanning".to_owned();
+    worker.reads = transact(session, meter, Mode::Read, doing, |session, _| {
         let mut walk = Walk {
             problem: worker.problem,
-            values: &worker.values,
+            maker: &mut worker.maker,
             tracker: &worker.tracker,
             floors: &worker.floors,
             first: item,
             reverse: false,
             next: Some(item),
-            tally: worker.tally,
+            reads,
         };
-        let mut shown = 0;
-        let visit = &mut |key: &[u8], value: &[u8]| {
-            shown += 1;
+        let shown = scan_first(session, KeyRange::from(key), wanted, |key, value| {
             if worker.verifies {
                 walk.show(key, value);
             } else {
                 black_box((key.first().copied(), value.first().copied()));
             }
-            match shown < wanted {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
-        };
-        session.scan(KeyRange::from(key), Direction::Forward, visit)?;
+        })?;
         if worker.verifies && shown < wanted {
             // The records ended early: those that are still to come must not be there.
             walk.pass_over(item.checked_add(wanted));
         }
-        tally = walk.tally;
-        Ok(())
+        EngineResult::Ok(walk.reads)
     })?;
-    worker.tally = tally;
     Ok(())
 }
 
@@ -186,38 +178,45 @@ impl Round {
         let (range, direction) = self.range(bound);
         let mut walk = Walk {
             problem: worker.problem,
-            values: &worker.values,
+            maker: &mut worker.maker,
             tracker: &worker.tracker,
             floors: &[],
             first: 0,
             reverse: self.reverse,
             next: Some(from),
-            tally: worker.tally,
+            reads: worker.reads,
         };
         let verifies = worker.verifies;
         let (mut shown, mut due) = (0_u64, true);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
-        transact(session, meter, Mode::Read, "scanning", |session, meter| {
-            // After a conflict the round begins again: what it showed was read all the same.
-            if !due {
-                return Ok(());
-            }
-            walk.next = Some(from);
-            let visit = &mut |key: &[u8], value: &[u8]| {
-                if verifies {
-                    walk.show(key, value);
-                } else {
-                    black_box((key.first().copied(), value.first().copied()));
+        let doing = || "scanning".to_owned();
+        transact(
+            session,
+            meter,
+            Mode::Read,
+            doing,
+            |session, meter| -> EngineResult<()> {
+                // After a conflict the round begins again: what it showed was read all the same.
+                if !due {
+                    return Ok(());
                 }
-                shown += 1;
-                due = self.finish(meter, [kind, unit], left);
-                match due {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                }
-            };
-            session.scan(range, direction, visit).map(drop)
-        })?;
+                walk.next = Some(from);
+                let visit = &mut |key: &[u8], value: &[u8]| {
+                    if verifies {
+                        walk.show(key, value);
+                    } else {
+                        black_box((key.first().copied(), value.first().copied()));
+                    }
+                    shown += 1;
+                    due = self.finish(meter, [kind, unit], left);
+                    match due {
+                        true => ControlFlow::Continue(()),
+                        false => ControlFlow::Break(()),
+                    }
+                };
+                session.scan(range, direction, visit).map(drop)
+            },
+        )?;
         if due && verifies {
             walk.pass_over(None);
         }
@@ -225,7 +224,7 @@ impl Round {
             // A round without a record is an operation too, or an empty database had no end.
             due = self.finish(task.meter, [kind, unit], left);
         }
-        worker.tally = walk.tally;
+        worker.reads = walk.reads;
         Ok(due)
     }
 

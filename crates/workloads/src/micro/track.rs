@@ -4,6 +4,7 @@
 //! that trial (24 bits); 0 is what was loaded. One entry of 16 bytes per tracked record stands in
 //! memory that the threads of a process share.
 
+use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use trueput_record::{VerifyLevel, WorkerKind};
 
@@ -29,58 +30,6 @@ pub(super) const fn version(generation: u32, number: u32) -> u32 {
 /// The generation and the number of a version.
 pub(super) const fn parts(version: u32) -> (u32, u32) {
     (version >> NUMBER_BITS, version & MAX_NUMBER)
-}
-
-/// What a record's state may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// It is not there.
-    Absent,
-    /// It is, in this version.
-    Version(u32),
-    /// The value is not one of this record.
-    Foreign,
-}
-
-/// What was wrong with a read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// A record is not there that nobody deleted.
-    Lost,
-    /// A record is there that nobody put, or that was deleted.
-    Unexpected,
-    /// A value of another record, seed or length.
-    Foreign,
-    /// An older version than one that was committed before the read began.
-    Stale,
-    /// A version that nobody had written yet.
-    Unwritten,
-    /// Records of a scan out of order, or a key of no record.
-    Disorder,
-}
-
-impl Fault {
-    /// Every one.
-    pub(super) const ALL: [Self; 6] = [
-        Self::Lost,
-        Self::Unexpected,
-        Self::Foreign,
-        Self::Stale,
-        Self::Unwritten,
-        Self::Disorder,
-    ];
-
-    /// Its name in the findings.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Unexpected => "unexpected",
-            Self::Foreign => "foreign",
-            Self::Stale => "stale",
-            Self::Unwritten => "unwritten",
-            Self::Disorder => "disorder",
-        }
-    }
 }
 
 /// What a worker process knows of what others write. Its number stands in the findings.
@@ -223,51 +172,7 @@ impl<'t> Tracker<'t> {
         self.table?.entry(item)
     }
 
-    /// The least number that a read may see which begins now.
-    #[inline]
-    pub(super) fn floor(&self, item: u64) -> u32 {
-        match self.knowledge {
-            Knowledge::Nothing => 0,
-            _ => self.entry(item).map_or(0, |entry| entry.floor.load(SeqCst)),
-        }
-    }
-
-    /// Judges a state of a record that was read after its floor was asked for.
-    #[inline]
-    pub(super) fn judge(&self, item: u64, floor: u32, seen: Seen) -> Result<(), Fault> {
-        let entry = self.entry(item);
-        let number = match seen {
-            Seen::Foreign => return Err(Fault::Foreign),
-            Seen::Absent => return self.judge_absence(item, entry, floor),
-            Seen::Version(version) => match parts(version) {
-                (generation, _) if generation > self.trial.generation => {
-                    return Err(Fault::Unwritten);
-                }
-                (generation, _) if generation < self.trial.generation => 0,
-                (_, 0) if self.trial.generation > 0 && item < self.trial.records => {
-                    return Err(Fault::Unwritten);
-                }
-                (_, number) => number,
-            },
-        };
-        let most = match (self.knowledge, entry) {
-            _ if !self.trial.mutates || item >= self.trial.records => 0,
-            (Knowledge::All, Some(entry)) => entry.issued.load(SeqCst).min(MAX_NUMBER),
-            _ => MAX_NUMBER,
-        };
-        if number < floor.min(MAX_NUMBER) {
-            return Err(Fault::Stale);
-        }
-        if number > most {
-            return Err(Fault::Unwritten);
-        }
-        if let (Knowledge::Rising, Some(entry)) = (self.knowledge, entry) {
-            entry.floor.fetch_max(number, SeqCst);
-        }
-        Ok(())
-    }
-
-    fn judge_absence(&self, item: u64, entry: Option<&Entry>, floor: u32) -> Result<(), Fault> {
+    fn judge_absence(&self, item: u64, entry: Option<&Entry>, floor: u32) -> Result<(), ReadFault> {
         let legal = match (self.knowledge, entry) {
             (Knowledge::All, Some(entry)) => entry.deleted.load(SeqCst) >= floor.max(1),
             _ => item < self.trial.records,
@@ -275,7 +180,7 @@ impl<'t> Tracker<'t> {
         if self.trial.deletes && legal {
             Ok(())
         } else {
-            Err(Fault::Lost)
+            Err(ReadFault::Lost)
         }
     }
 
@@ -355,6 +260,50 @@ impl<'t> Tracker<'t> {
     }
 }
 
+impl ReadValidator for Tracker<'_> {
+    #[inline]
+    fn floor(&self, item: u64) -> u32 {
+        match self.knowledge {
+            Knowledge::Nothing => 0,
+            _ => self.entry(item).map_or(0, |entry| entry.floor.load(SeqCst)),
+        }
+    }
+
+    #[inline]
+    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
+        let entry = self.entry(item);
+        let number = match state {
+            RecordState::Foreign => return Err(ReadFault::Foreign),
+            RecordState::Absent => return self.judge_absence(item, entry, floor),
+            RecordState::Version(version) => match parts(version) {
+                (generation, _) if generation > self.trial.generation => {
+                    return Err(ReadFault::Unwritten);
+                }
+                (generation, _) if generation < self.trial.generation => 0,
+                (_, 0) if self.trial.generation > 0 && item < self.trial.records => {
+                    return Err(ReadFault::Unwritten);
+                }
+                (_, number) => number,
+            },
+        };
+        let most = match (self.knowledge, entry) {
+            _ if !self.trial.mutates || item >= self.trial.records => 0,
+            (Knowledge::All, Some(entry)) => entry.issued.load(SeqCst).min(MAX_NUMBER),
+            _ => MAX_NUMBER,
+        };
+        if number < floor.min(MAX_NUMBER) {
+            return Err(ReadFault::Stale);
+        }
+        if number > most {
+            return Err(ReadFault::Unwritten);
+        }
+        if let (Knowledge::Rising, Some(entry)) = (self.knowledge, entry) {
+            entry.floor.fetch_max(number, SeqCst);
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,8 +325,8 @@ mod tests {
         Tracker::new(Some(table), Knowledge::All, trial(generation))
     }
 
-    fn seen(generation: u32, number: u32) -> Seen {
-        Seen::Version(version(generation, number))
+    fn seen(generation: u32, number: u32) -> RecordState {
+        RecordState::Version(version(generation, number))
     }
 
     #[test]
@@ -391,9 +340,15 @@ mod tests {
         tracker.settle(ticket);
         assert_eq!(tracker.judge(3, early, seen(0, 0)), Ok(()));
         let late = tracker.floor(3);
-        assert_eq!(tracker.judge(3, late, seen(0, 0)), Err(Fault::Stale));
-        assert_eq!(tracker.judge(3, late, seen(0, 2)), Err(Fault::Unwritten));
-        assert_eq!(tracker.judge(3, late, Seen::Absent), Err(Fault::Lost));
+        assert_eq!(tracker.judge(3, late, seen(0, 0)), Err(ReadFault::Stale));
+        assert_eq!(
+            tracker.judge(3, late, seen(0, 2)),
+            Err(ReadFault::Unwritten)
+        );
+        assert_eq!(
+            tracker.judge(3, late, RecordState::Absent),
+            Err(ReadFault::Lost)
+        );
     }
 
     #[test]
@@ -409,7 +364,10 @@ mod tests {
         assert_eq!(other.unsettled, [5]);
         let third = one.issue(5, false);
         one.settle(third);
-        assert_eq!(one.judge(5, one.floor(5), seen(0, 2)), Err(Fault::Stale));
+        assert_eq!(
+            one.judge(5, one.floor(5), seen(0, 2)),
+            Err(ReadFault::Stale)
+        );
         assert_eq!(other.into_unsettled(), Some(vec![]));
     }
 
@@ -418,15 +376,18 @@ mod tests {
         let table = table();
         let mut tracker = tracker(&table, 0);
         let delete = tracker.issue(1, true);
-        assert_eq!(tracker.judge(1, 0, Seen::Absent), Ok(()));
+        assert_eq!(tracker.judge(1, 0, RecordState::Absent), Ok(()));
         tracker.settle(delete);
         let floor = tracker.floor(1);
-        assert_eq!(tracker.judge(1, floor, seen(0, 0)), Err(Fault::Stale));
-        assert_eq!(tracker.judge(1, floor, Seen::Absent), Ok(()));
+        assert_eq!(tracker.judge(1, floor, seen(0, 0)), Err(ReadFault::Stale));
+        assert_eq!(tracker.judge(1, floor, RecordState::Absent), Ok(()));
         let update = tracker.issue(1, false);
         tracker.settle(update);
         let floor = tracker.floor(1);
-        assert_eq!(tracker.judge(1, floor, Seen::Absent), Err(Fault::Lost));
+        assert_eq!(
+            tracker.judge(1, floor, RecordState::Absent),
+            Err(ReadFault::Lost)
+        );
     }
 
     #[test]
@@ -434,13 +395,13 @@ mod tests {
         let table = table();
         let mut tracker = tracker(&table, 2);
         assert_eq!(tracker.judge(4, 0, seen(1, 9)), Ok(()));
-        assert_eq!(tracker.judge(4, 0, seen(3, 0)), Err(Fault::Unwritten));
-        assert_eq!(tracker.judge(4, 0, seen(2, 0)), Err(Fault::Unwritten));
+        assert_eq!(tracker.judge(4, 0, seen(3, 0)), Err(ReadFault::Unwritten));
+        assert_eq!(tracker.judge(4, 0, seen(2, 0)), Err(ReadFault::Unwritten));
         let ticket = tracker.issue(4, false);
         tracker.settle(ticket);
         assert_eq!(
             tracker.judge(4, tracker.floor(4), seen(1, 9)),
-            Err(Fault::Stale)
+            Err(ReadFault::Stale)
         );
     }
 
@@ -451,7 +412,7 @@ mod tests {
         assert_eq!(tracker.judge(7, tracker.floor(7), seen(0, 3)), Ok(()));
         assert_eq!(
             tracker.judge(7, tracker.floor(7), seen(0, 2)),
-            Err(Fault::Stale)
+            Err(ReadFault::Stale)
         );
     }
 

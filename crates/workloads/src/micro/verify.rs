@@ -1,14 +1,15 @@
 //! Holds what the database has at the end against what was done to it.
 
 use super::expected::{Expected, named};
+use super::names;
 use super::problem::Problem;
-use super::tally::names;
-use super::track::{Fault, Knowledge, Seen};
-use super::transaction::{Unmetered, transact};
+use super::track::Knowledge;
 use crate::generate::value::Values;
-use crate::{Conclusion, Doing, Ended, Error, Target};
+use crate::keyed::read_check::{ReadCounts, ReadFault, RecordState};
+use crate::keyed::transaction::transact_unmetered;
+use crate::{Conclusion, Ended, Error, Target};
 use std::ops::ControlFlow;
-use trueput_engine::{Direction, KeyRange, Mode};
+use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, VerifyLevel};
 
@@ -69,29 +70,13 @@ pub(super) fn conclude(
 
 /// What the workers' own reads came to; `None` where they read nothing.
 fn check_reads(ended: &Ended) -> Option<Check> {
-    let sum = |name: &str| -> u64 { ended.findings.iter().map(|found| named(found, name)).sum() };
-    let (checked, wrong) = (sum(names::CHECKED), sum(names::WRONG));
-    if checked == 0 {
-        return None;
-    }
-    if wrong == 0 {
-        let detail = format!("{checked} reads saw what they may{}", limits(ended));
-        return Some(Check::new("reads", true, detail));
-    }
-    let first = ended
-        .findings
-        .iter()
-        .find_map(|found| found.get(names::FIRST_WRONG));
-    let faults = Fault::ALL.into_iter().filter_map(|fault| {
-        let count = sum(&format!("{}{}", names::FAULT, fault.name()));
-        (count > 0).then(|| format!("{count} {}", fault.name()))
-    });
-    let detail = format!(
-        "{wrong} of {checked} reads were wrong: {}; first, record {}",
-        faults.collect::<Vec<_>>().join(", "),
-        first.copied().unwrap_or_default()
-    );
-    Some(Check::new("reads", false, detail))
+    let reads = ReadCounts::sum(&ended.findings);
+    let checked = reads.checked();
+    (checked > 0).then(|| {
+        reads.check("reads", || {
+            format!("{checked} reads saw what they may{}", limits(ended))
+        })
+    })
 }
 
 /// What the workers could not check, being processes.
@@ -155,8 +140,7 @@ fn survey(
     ended: &Ended,
     expected: &Expected,
 ) -> Result<Survey, Error> {
-    let session = target.database.session();
-    let mut session = session.doing(|| "making a session to check with".to_owned())?;
+    let mut session = target.open_session()?;
     let surveyor = Surveyor {
         problem,
         values: problem.values(target.seed)?,
@@ -165,13 +149,12 @@ fn survey(
         expected,
     };
     let mut survey = Survey::default();
-    let doing = "scanning the records";
-    transact(
+    let doing = || "scanning the records".to_owned();
+    transact_unmetered(
         &mut *session,
-        &mut Unmetered,
         Mode::Read,
         doing,
-        |session, _| {
+        |session| -> EngineResult<()> {
             survey = Survey::default();
             let mut next = 0;
             let visit = &mut |key: &[u8], value: &[u8]| {
@@ -243,14 +226,14 @@ impl Surveyor<'_> {
                     .note(|| format!("record {item} has {} bytes", value.len()));
                 return;
             }
-            Ok(version) => Seen::Version(version),
+            Ok(version) => RecordState::Version(version),
             Err(wrong) => {
                 survey.contents.note(|| wrong.to_string());
                 return;
             }
         };
         if let Err(fault) = self.expected.judge_version(item, seen) {
-            if fault == Fault::Stale && self.may_miss {
+            if fault == ReadFault::Stale && self.may_miss {
                 survey.missing += 1;
                 return;
             }

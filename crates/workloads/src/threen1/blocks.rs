@@ -13,8 +13,8 @@
 //! ```
 
 use super::problem::Problem;
-use super::transaction::{Failure, transact_unmetered};
 use crate::Error;
+use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Session};
 
@@ -93,15 +93,15 @@ impl Cursor {
         })
     }
 
-    fn read(session: &mut dyn Session) -> Result<Self, Failure> {
+    fn read(session: &mut dyn Session) -> Result<Self, TransactionError> {
         let mut cursor = None;
         session.get(CURSOR, &mut |bytes| cursor = Self::from_bytes(bytes))?;
         cursor.ok_or_else(|| damaged("the cursor of the blocks is missing or damaged"))
     }
 }
 
-fn damaged(what: &str) -> Failure {
-    Failure::workload(format!(
+fn damaged(what: &str) -> TransactionError {
+    TransactionError::workload(format!(
         "{what}: this database was not prepared, or something else wrote it"
     ))
 }
@@ -111,7 +111,7 @@ pub(super) fn claim(
     session: &mut dyn Session,
     problem: &Problem,
     worker: u32,
-) -> Result<Option<u64>, Failure> {
+) -> Result<Option<u64>, TransactionError> {
     let mut cursor = Cursor::read(session)?;
     let block = if cursor.again < cursor.released {
         let mut block = None;
@@ -132,7 +132,11 @@ pub(super) fn claim(
 }
 
 /// Within a write transaction: marks a block as finished.
-pub(super) fn finish(session: &mut dyn Session, block: u64, worker: u32) -> Result<(), Failure> {
+pub(super) fn finish(
+    session: &mut dyn Session,
+    block: u64,
+    worker: u32,
+) -> Result<(), TransactionError> {
     Ok(session.put(&key(BLOCK, block), &State::Finished.to_bytes(worker))?)
 }
 
@@ -154,11 +158,11 @@ pub(super) fn prepare(
         match description {
             None => begin(session, problem),
             Some(None) => Err(damaged("the description of the problem is damaged")),
-            Some(Some(stored)) if !resume => Err(Failure::workload(format!(
+            Some(Some(stored)) if !resume => Err(TransactionError::workload(format!(
                 "the database holds the 3n+1 problem {stored} already; resume it, or begin with an \
                  empty database"
             ))),
-            Some(Some(stored)) if stored != *problem => Err(Failure::workload(format!(
+            Some(Some(stored)) if stored != *problem => Err(TransactionError::workload(format!(
                 "the database holds the 3n+1 problem {stored}, and not {problem}; resume with the \
                  same settings, or begin with an empty database"
             ))),
@@ -167,12 +171,12 @@ pub(super) fn prepare(
     })
 }
 
-fn begin(session: &mut dyn Session, problem: &Problem) -> Result<(), Failure> {
+fn begin(session: &mut dyn Session, problem: &Problem) -> Result<(), TransactionError> {
     let found = session.scan(KeyRange::ALL, Direction::Forward, &mut |_, _| {
         ControlFlow::Break(())
     })?;
     if found > 0 {
-        return Err(Failure::workload(
+        return Err(TransactionError::workload(
             "the database holds records and no 3n+1 problem; begin with an empty one".to_owned(),
         ));
     }
@@ -182,7 +186,7 @@ fn begin(session: &mut dyn Session, problem: &Problem) -> Result<(), Failure> {
 
 /// Makes every block that was claimed and not finished one to be given out again. As many as there
 /// were workers, so they fit in memory however many blocks there are.
-fn release(session: &mut dyn Session) -> Result<(), Failure> {
+fn release(session: &mut dyn Session) -> Result<(), TransactionError> {
     let cursor = Cursor::read(session)?;
     let mut unfinished = Vec::new();
     each(session, &mut |block, state| {
@@ -205,7 +209,7 @@ fn release(session: &mut dyn Session) -> Result<(), Failure> {
 pub(super) fn each(
     session: &mut dyn Session,
     visitor: &mut dyn FnMut(u64, Option<State>),
-) -> Result<(), Failure> {
+) -> Result<(), TransactionError> {
     let (first, last) = (key(BLOCK, 0), key(BLOCK, u64::MAX));
     let range = KeyRange {
         lower: Bound::Included(&first),

@@ -1,6 +1,6 @@
 //! The longest sequence and the largest number, kept as maxima in the database.
 
-use super::transaction::Failure;
+use crate::keyed::transaction::TransactionError;
 use trueput_engine::Session;
 
 /// A maximum and a start that attains it.
@@ -40,11 +40,14 @@ impl Maximum {
 }
 
 /// The maximum under `key`, if there is one.
-pub(super) fn read(session: &mut dyn Session, key: &[u8]) -> Result<Option<Maximum>, Failure> {
+pub(super) fn read(
+    session: &mut dyn Session,
+    key: &[u8],
+) -> Result<Option<Maximum>, TransactionError> {
     let mut stored = None;
     let there = session.get(key, &mut |bytes| stored = Maximum::from_bytes(bytes))?;
     if there && stored.is_none() {
-        return Err(Failure::workload(
+        return Err(TransactionError::workload(
             "a maximum in the database is damaged".to_owned(),
         ));
     }
@@ -56,7 +59,7 @@ pub(super) fn raise(
     session: &mut dyn Session,
     key: &[u8],
     candidate: Maximum,
-) -> Result<Maximum, Failure> {
+) -> Result<Maximum, TransactionError> {
     match read(session, key)? {
         Some(stored) if !candidate.beats(&stored) => Ok(stored),
         _ => {

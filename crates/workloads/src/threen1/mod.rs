@@ -10,7 +10,6 @@ mod maxima;
 mod oracle;
 mod problem;
 mod table;
-mod transaction;
 mod verify;
 mod walk;
 
@@ -248,7 +247,7 @@ impl Job for ThreeN1Job {
         if !target.capabilities.retains_data {
             return Ok(None);
         }
-        let mut session = verify::open(target)?;
+        let mut session = target.open_session()?;
         let resume = remains == Remains::Unfinished;
         blocks::prepare(&mut *session, &self.problem(target.workers), resume)?;
         Ok(None)

@@ -5,8 +5,7 @@ use super::blocks::END_OF_STEPS;
 use super::codec::{Buffer, Codec, LARGEST_STORABLE};
 use super::oracle::Oracle;
 use super::problem::Problem;
-use super::transaction::{Failure, transact_unmetered};
-use super::verify::open;
+use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use crate::{Error, Target};
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -95,7 +94,7 @@ struct Inspector<'a, 't> {
 impl Inspector<'_, '_> {
     /// Takes piece after piece of the table, until there are none left.
     fn pieces<C: Codec>(&self, cuts: &[Vec<u8>], taken: &AtomicUsize) -> Result<Tally, Error> {
-        let mut session = open(self.target)?;
+        let mut session = self.target.open_session()?;
         let mut tally = Tally::default();
         loop {
             let piece = taken.fetch_add(1, Relaxed);
@@ -150,7 +149,7 @@ impl Inspector<'_, '_> {
         &self,
         session: &mut dyn Session,
         batch: &Batch,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, TransactionError> {
         let mut buffer = Buffer::default();
         for &(number, _) in batch
             .steps
@@ -210,7 +209,7 @@ impl Batch {
         &mut self,
         session: &mut dyn Session,
         range: KeyRange<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), TransactionError> {
         *self = Self {
             steps: std::mem::take(&mut self.steps),
             ..Self::default()

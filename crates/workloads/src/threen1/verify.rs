@@ -8,7 +8,7 @@ use super::maxima::{self, Maximum};
 use super::oracle::{Oracle, distinct_numbers};
 use super::problem::Problem;
 use super::table::{Tally, survey};
-use super::transaction::{Failure, transact_unmetered};
+use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use crate::{Conclusion, Ended, Error, Target};
 use std::collections::BTreeMap;
 use trueput_engine::{Mode, Session, Value};
@@ -87,14 +87,14 @@ struct Stored {
 
 impl Stored {
     fn read(target: &Target<'_>) -> Result<Self, Error> {
-        let mut session = open(target)?;
+        let mut session = target.open_session()?;
         let doing = || "reading the answers".to_owned();
         transact_unmetered(&mut *session, Mode::Read, doing, |session| {
             let mut finished_blocks = 0;
             blocks::each(session, &mut |_, state| {
                 finished_blocks += u64::from(state == Some(State::Finished));
             })?;
-            Ok(Self {
+            Ok::<_, TransactionError>(Self {
                 longest: maximum(session, LONGEST)?,
                 largest: maximum(session, LARGEST)?,
                 finished_blocks,
@@ -128,21 +128,12 @@ impl Stored {
 }
 
 /// A maximum as it is stored; one that is missing or damaged equals none, and fails its check.
-fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, Failure> {
+fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, TransactionError> {
     match maxima::read(session, key) {
         Ok(stored) => Ok(stored.unwrap_or_default()),
-        Err(Failure::Final(_)) => Ok(Maximum::default()),
+        Err(TransactionError::Fatal(_)) => Ok(Maximum::default()),
         Err(failure) => Err(failure),
     }
-}
-
-/// A session on the target.
-pub(super) fn open<'t>(target: &'t Target<'_>) -> Result<Box<dyn Session + 't>, Error> {
-    let doing = "opening a session".to_owned();
-    target
-        .database
-        .session()
-        .map_err(|source| Error::Engine { doing, source })
 }
 
 fn results(problem: &Problem, stored: &Stored, ended: &Ended) -> BTreeMap<String, Value> {
@@ -263,7 +254,7 @@ fn check_table(
 
 /// The first start that is not in the step table.
 fn first_missing<C: Codec>(problem: &Problem, target: &Target<'_>) -> Result<Option<u64>, Error> {
-    let mut session = open(target)?;
+    let mut session = target.open_session()?;
     let mut buffer = Buffer::default();
     let doing = || "looking for the missing start".to_owned();
     transact_unmetered(&mut *session, Mode::Read, doing, |session| {
@@ -272,6 +263,6 @@ fn first_missing<C: Codec>(problem: &Problem, target: &Target<'_>) -> Result<Opt
                 return Ok(Some(start));
             }
         }
-        Ok(None)
+        Ok::<_, TransactionError>(None)
     })
 }

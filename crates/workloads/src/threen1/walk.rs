@@ -6,8 +6,8 @@ use super::blocks::{self, LARGEST, LONGEST};
 use super::codec::{Buffer, Codec, LARGEST_STORABLE};
 use super::maxima::{self, Maximum};
 use super::problem::{Commit, Problem};
-use super::transaction::{Failure, transact};
 use super::{Snapshot, kinds};
+use crate::keyed::transaction::{TransactionError, retry, transact};
 use crate::{Error, Findings, Meter, Task};
 use trueput_engine::{Mode, Session};
 
@@ -57,7 +57,7 @@ pub(super) fn run<C: Codec>(
 }
 
 /// The number after `number` in the sequence from `start`.
-fn successor(start: u64, number: u64) -> Result<u64, Failure> {
+fn successor(start: u64, number: u64) -> Result<u64, TransactionError> {
     if number.is_multiple_of(2) {
         return Ok(number / 2);
     }
@@ -66,15 +66,15 @@ fn successor(start: u64, number: u64) -> Result<u64, Failure> {
         .and_then(|triple| triple.checked_add(1));
     next.filter(|&next| next <= LARGEST_STORABLE)
         .ok_or_else(|| {
-            Failure::workload(format!(
+            TransactionError::workload(format!(
                 "the sequence from {start} leaves 63 bits after {number}: choose a lower range"
             ))
         })
 }
 
-fn one_more(steps: u32, number: u64) -> Result<u32, Failure> {
+fn one_more(steps: u32, number: u64) -> Result<u32, TransactionError> {
     let more = steps.checked_add(1);
-    more.ok_or_else(|| Failure::workload(format!("the steps of {number} exceed 32 bits")))
+    more.ok_or_else(|| TransactionError::workload(format!("the steps of {number} exceed 32 bits")))
 }
 
 /// The way from a start to the first number whose steps are known.
@@ -103,8 +103,8 @@ impl<C: Codec> Path<C> {
     fn trace(
         &mut self,
         start: u64,
-        mut look_up: impl FnMut(&mut Buffer, u64) -> Result<Option<u32>, Failure>,
-    ) -> Result<u32, Failure> {
+        mut look_up: impl FnMut(&mut Buffer, u64) -> Result<Option<u32>, TransactionError>,
+    ) -> Result<u32, TransactionError> {
         self.numbers.clear();
         self.largest = 0;
         let mut number = start;
@@ -129,7 +129,12 @@ impl<C: Codec> Path<C> {
         }
     }
 
-    fn put(&mut self, session: &mut dyn Session, number: u64, steps: u32) -> Result<(), Failure> {
+    fn put(
+        &mut self,
+        session: &mut dyn Session,
+        number: u64,
+        steps: u32,
+    ) -> Result<(), TransactionError> {
         let key = C::number(number, &mut self.key);
         Ok(session.put(key, C::steps(steps, &mut self.value))?)
     }
@@ -140,13 +145,13 @@ fn get<C: Codec>(
     session: &mut dyn Session,
     buffer: &mut Buffer,
     number: u64,
-) -> Result<Option<u32>, Failure> {
+) -> Result<Option<u32>, TransactionError> {
     let mut steps = None;
     let there = session.get(C::number(number, buffer), &mut |value| {
         steps = C::read_steps(value);
     })?;
     if there && steps.is_none() {
-        return Err(Failure::workload(format!(
+        return Err(TransactionError::workload(format!(
             "the record of {number} holds no steps"
         )));
     }
@@ -240,19 +245,16 @@ impl<C: Codec> Worker<'_, C> {
                     get::<C>(session, buffer, number)
                 });
                 meter.finish(kinds::READ);
-                steps.map_err(Failure::Final)
+                steps.map_err(TransactionError::Fatal)
             }),
             Snapshot::Start => self.path.trace(start, |buffer, number| {
                 let doing = || format!("reading the steps of {number}");
-                loop {
-                    match get_in_snapshot::<C>(session, &mut open, buffer, number) {
-                        Ok(steps) => {
-                            meter.finish(kinds::READ);
-                            return Ok(steps);
-                        }
-                        Err(failure) => failure.settle(meter, doing).map_err(Failure::Final)?,
-                    }
-                }
+                let steps = retry(meter, doing, |_| {
+                    get_in_snapshot::<C>(session, &mut open, buffer, number)
+                });
+                let steps = steps.map_err(TransactionError::Fatal)?;
+                meter.finish(kinds::READ);
+                Ok(steps)
             }),
         };
         if open {
@@ -279,7 +281,7 @@ impl<C: Codec> Worker<'_, C> {
                 |session, _| {
                     let raised = raise_if(session, largest)?;
                     path.put(session, number, steps)?;
-                    Ok(raised)
+                    Ok::<_, TransactionError>(raised)
                 },
             )?;
             task.meter.finish(kinds::UPDATE);
@@ -319,7 +321,7 @@ impl<C: Codec> Worker<'_, C> {
                     meter.finish(kinds::UPDATE);
                     updates += 1;
                 }
-                Ok((steps, raise_if(session, largest)?))
+                Ok::<_, TransactionError>((steps, raise_if(session, largest)?))
             },
         );
         if stored.is_err() {
@@ -353,7 +355,7 @@ impl<C: Codec> Worker<'_, C> {
                 take_back(meter, &std::mem::take(&mut tally));
                 for start in first..=last {
                     if meter.stopped() {
-                        return Err(Failure::Final(Error::Stopped));
+                        return Err(TransactionError::Fatal(Error::Stopped));
                     }
                     walk_within(session, meter, path, start, &mut tally)?;
                 }
@@ -394,7 +396,7 @@ fn walk_within<C: Codec>(
     path: &mut Path<C>,
     start: u64,
     tally: &mut Tally,
-) -> Result<(), Failure> {
+) -> Result<(), TransactionError> {
     let mut steps = path.trace(start, |buffer, number| {
         let steps = get::<C>(session, buffer, number)?;
         meter.finish(kinds::READ);
@@ -422,7 +424,7 @@ fn get_in_snapshot<C: Codec>(
     open: &mut bool,
     buffer: &mut Buffer,
     number: u64,
-) -> Result<Option<u32>, Failure> {
+) -> Result<Option<u32>, TransactionError> {
     if !*open {
         session.begin(Mode::Read)?;
         *open = true;
@@ -440,7 +442,7 @@ fn get_in_snapshot<C: Codec>(
 }
 
 /// Within a write transaction: raises the largest number where there is one to compare.
-fn raise_if(session: &mut dyn Session, largest: Option<Maximum>) -> Result<u64, Failure> {
+fn raise_if(session: &mut dyn Session, largest: Option<Maximum>) -> Result<u64, TransactionError> {
     match largest {
         Some(largest) => Ok(maxima::raise(session, LARGEST, largest)?.value),
         None => Ok(0),

@@ -77,8 +77,7 @@ impl<'a> Suite<'a> {
         doing: &str,
         work: impl FnOnce(&mut dyn Tables) -> Result<T>,
     ) -> std::result::Result<T, Error> {
-        let session = self.target.database.session();
-        let mut session = session.doing(|| "opening a session".to_owned())?;
+        let mut session = self.target.open_session()?;
         let mut tables = store::tables(&mut *session, self.store)?;
         work(&mut *tables).doing(|| doing.to_owned())
     }

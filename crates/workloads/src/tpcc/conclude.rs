@@ -110,9 +110,7 @@ pub(super) fn conclude(
 }
 
 fn store_of(settings: &Settings, target: &Target<'_>) -> Result<&'static str, Error> {
-    use crate::Doing;
-    let session = target.database.session();
-    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut session = target.open_session()?;
     Ok(settings.store.chosen(&mut *session))
 }
 

@@ -5,8 +5,10 @@ use super::district::{self, Counts};
 use super::scale::{DISTRICTS, Scale};
 use super::store::{self, Store};
 use super::tables::Tables;
+use super::transaction::{End, attempt};
 use crate::generate::random::mix;
-use crate::{Doing, Error, Target};
+use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::{Error, Target};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -189,8 +191,7 @@ pub(super) fn check(
     when: When,
     level: VerifyLevel,
 ) -> Result<Found, Error> {
-    let session = target.database.session();
-    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     let doing = || "reading the table history".to_owned();
     let paid = reading(&mut *tables, doing, |tables| Paid::read(scale, tables))?;
@@ -252,8 +253,7 @@ struct Inspector<'i, 't> {
 impl Inspector<'_, '_> {
     /// Takes one warehouse after the other, until there is none left.
     fn inspect(&self) -> Result<Found, Error> {
-        let session = self.target.database.session();
-        let mut session = session.doing(|| "opening a session".to_owned())?;
+        let mut session = self.target.open_session()?;
         let mut tables = store::tables(&mut *session, self.store)?;
         let mut found = Found::default();
         loop {
@@ -325,18 +325,10 @@ pub(super) fn reading<T>(
     doing: impl Fn() -> String,
     read: impl Fn(&mut dyn Tables) -> trueput_engine::Result<T>,
 ) -> Result<T, Error> {
-    loop {
-        let attempt = tables.begin(Mode::Read).and_then(|()| {
-            let value = read(tables);
-            // A read transaction has nothing to lose.
-            let ended = tables.abort();
-            value.and_then(|value| ended.map(|()| value))
-        });
-        match attempt {
-            Err(error) if error.is_conflict() => {}
-            done => return done.doing(&doing),
-        }
-    }
+    retry(&mut UnmeteredWork, doing, |_| {
+        let read = |tables: &mut dyn Tables| read(tables).map(End::RollBack);
+        attempt(tables, Mode::Read, read)
+    })
 }
 
 /// How many rows of each table there are that belong to no district's books: ITEM and STOCK.
@@ -349,8 +341,7 @@ pub(super) fn count_rows(
     target: &Target<'_>,
 ) -> Result<HashMap<super::rows::Table, u64>, Error> {
     use super::rows::Table;
-    let session = target.database.session();
-    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     let mut counts = HashMap::new();
     for table in [Table::Item, Table::Stock, Table::Warehouse, Table::District] {

@@ -9,7 +9,9 @@ use super::rows::{
 use super::scale::{DISTRICTS, Scale};
 use super::store::{self, Store};
 use super::tables::{Rows, Tables};
+use super::transaction::{End, attempt};
 use crate::generate::random::Random;
+use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::{Doing, Error, Load, Target};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -23,8 +25,7 @@ const BATCH: usize = 1_000;
 /// # Errors
 /// The engine's.
 pub(super) fn load(scale: &Scale, store: Store, target: &Target<'_>) -> Result<Load, Error> {
-    let session = target.database.session();
-    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     tables.create().doing(|| "making the tables".to_owned())?;
     drop(tables);
@@ -59,8 +60,7 @@ pub(super) fn load(scale: &Scale, store: Store, target: &Target<'_>) -> Result<L
     let load = outcome
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner)?;
-    let session = target.database.session();
-    let mut session = session.doing(|| "opening a session".to_owned())?;
+    let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     tables
         .finish_load()
@@ -85,8 +85,7 @@ impl Loader<'_> {
         target: &Target<'_>,
         taken: &AtomicU32,
     ) -> Result<Load, Error> {
-        let session = target.database.session();
-        let mut session = session.doing(|| "opening a session".to_owned())?;
+        let mut session = target.open_session()?;
         let mut loader = Loader {
             tables: store::tables(&mut *session, store)?,
             scale,
@@ -168,12 +167,8 @@ impl Loader<'_> {
     /// Puts rows, in as many transactions as it takes.
     fn put<T>(&mut self, rows: &[T], of: impl Fn(&[T]) -> Rows<'_>) -> Result<(), Error> {
         for batch in rows.chunks(BATCH) {
-            let bytes = loop {
-                match self.attempt(of(batch)) {
-                    Err(error) if error.is_conflict() => {}
-                    done => break done.doing(|| "loading".to_owned())?,
-                }
-            };
+            let doing = || "loading".to_owned();
+            let bytes = retry(&mut UnmeteredWork, doing, |_| self.attempt(of(batch)))?;
             self.load.records += batch.len() as u64;
             self.load.user_bytes += bytes;
         }
@@ -181,14 +176,7 @@ impl Loader<'_> {
     }
 
     fn attempt(&mut self, rows: Rows<'_>) -> trueput_engine::Result<u64> {
-        self.tables.begin(Mode::Write)?;
-        match self.tables.load(rows) {
-            Ok(bytes) => self.tables.commit().map(|()| bytes),
-            Err(error) => {
-                // The error says more than what the abort may add; the transaction ends either way.
-                let _ = self.tables.abort();
-                Err(error)
-            }
-        }
+        let load = |tables: &mut dyn Tables| tables.load(rows).map(End::Commit);
+        attempt(&mut *self.tables, Mode::Write, load)
     }
 }

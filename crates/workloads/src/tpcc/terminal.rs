@@ -8,6 +8,7 @@ use super::store;
 use super::tables::Tables;
 use super::transaction::{self, Ordered, Scratch};
 use super::{consistency, kinds};
+use crate::keyed::transaction::retry_with_backoff;
 use crate::{Error, Findings, Meter, Task};
 use trueput_engine::Error as EngineError;
 use trueput_record::WorkerKind;
@@ -195,27 +196,20 @@ impl Terminal<'_> {
         doing: &str,
         mut attempt: impl FnMut(&mut dyn Tables, &mut Scratch) -> Result<T, EngineError>,
     ) -> Result<T, Error> {
-        let mut conflicts = 0_u32;
-        loop {
-            match attempt(&mut *self.tables, &mut self.scratch) {
-                Ok(value) => return Ok(value),
-                Err(error) if error.is_conflict() => {
-                    self.meter.conflict(&error);
-                    if self.meter.stopped() {
-                        return Err(Error::Stopped);
-                    }
-                    conflicts = conflicts.saturating_add(1);
-                    let pause = self.pauses.after(conflicts);
-                    if !pause.is_zero() {
-                        std::thread::sleep(pause);
-                    }
-                }
-                Err(source) => {
-                    let doing = doing.to_owned();
-                    return Err(Error::Engine { doing, source });
-                }
+        let pauses = &mut self.pauses;
+        let back_off = |conflicts| {
+            let pause = pauses.after(conflicts);
+            if !pause.is_zero() {
+                std::thread::sleep(pause);
             }
-        }
+        };
+        let (tables, scratch) = (&mut *self.tables, &mut self.scratch);
+        retry_with_backoff(
+            &mut *self.meter,
+            || doing.to_owned(),
+            back_off,
+            |_| attempt(tables, scratch),
+        )
     }
 }
 

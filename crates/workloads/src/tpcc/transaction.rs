@@ -47,12 +47,13 @@ pub enum Ordered {
 }
 
 /// How a transaction shall end.
-enum End<T> {
+pub(super) enum End<T> {
     Commit(T),
     RollBack(T),
 }
 
-fn attempt<T>(
+/// Does `body` in a transaction, once.
+pub(super) fn attempt<T>(
     tables: &mut dyn Tables,
     mode: Mode,
     body: impl FnOnce(&mut dyn Tables) -> Result<End<T>>,

@@ -4,6 +4,7 @@ use super::kinds;
 use super::properties::{Lengths, Shape};
 use crate::generate::random::{Random, mix};
 use crate::generate::zipfian::{YCSB_THETA, Zipfian};
+use crate::keyed::record::ValueLengths;
 
 /// Draws the kinds of operations, as YCSB's `DiscreteGenerator` does.
 #[derive(Debug, Clone, Copy)]
@@ -101,16 +102,6 @@ impl RecordLengths {
         }
     }
 
-    /// Bytes of an item's record in a version.
-    pub(super) fn of(&mut self, item: u64, version: u32) -> usize {
-        if let Lengths::Constant(length) = self.field.lengths {
-            return (self.fields * length) as usize;
-        }
-        let mut random = Random::new(mix(self.seed ^ mix(item)) ^ u64::from(version));
-        let total: u64 = (0..self.fields).map(|_| self.field.next(&mut random)).sum();
-        total as usize
-    }
-
     /// The mean record, bytes.
     pub(super) fn mean(&self) -> f64 {
         self.fields as f64 * self.field.mean()
@@ -121,6 +112,17 @@ impl RecordLengths {
         let (Lengths::Constant(most) | Lengths::Uniform(_, most) | Lengths::Zipfian(_, most)) =
             self.field.lengths;
         self.fields.saturating_mul(most)
+    }
+}
+
+impl ValueLengths for RecordLengths {
+    fn value_bytes(&mut self, item: u64, version: u32) -> usize {
+        if let Lengths::Constant(length) = self.field.lengths {
+            return (self.fields * length) as usize;
+        }
+        let mut random = Random::new(mix(self.seed ^ mix(item)) ^ u64::from(version));
+        let total: u64 = (0..self.fields).map(|_| self.field.next(&mut random)).sum();
+        total as usize
     }
 }
 

@@ -1,5 +1,7 @@
 //! The kinds of operation. A job names only those that its mix has.
 
+use crate::keyed::kinds::{KindCatalog, KindSet, SubsetNames, subset_names};
+
 /// How many there are.
 pub(super) const COUNT: usize = 5;
 pub(super) const READ: usize = 0;
@@ -20,54 +22,35 @@ pub(super) const PROPORTIONS: [&str; COUNT] = [
     "insertproportion",
 ];
 
-/// The names of every set of kinds, and how many they are: a job hands out a static slice.
-static SETS: [([&str; COUNT], usize); 1 << COUNT] = sets();
+static SUBSETS: SubsetNames<COUNT, { 1 << COUNT }> = subset_names(NAMES);
 
-const fn sets() -> [([&'static str; COUNT], usize); 1 << COUNT] {
-    let mut all = [([""; COUNT], 0); 1 << COUNT];
-    let mut set = 0;
-    while set < all.len() {
-        let mut kind = 0;
-        while kind < COUNT {
-            if set >> kind & 1 == 1 {
-                all[set].0[all[set].1] = NAMES[kind];
-                all[set].1 += 1;
-            }
-            kind += 1;
-        }
-        set += 1;
-    }
-    all
-}
+/// The kinds of this workload, told by their numbers.
+pub(super) struct Catalog;
 
 /// Some of the kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kinds(usize);
+pub(super) type Kinds = KindSet<Catalog>;
 
-impl Kinds {
-    /// Those that have a share.
-    pub(super) fn of(proportions: &[f64; COUNT]) -> Self {
-        let shares = proportions.iter().enumerate();
-        Self(shares.fold(0, |set, (kind, &share)| {
-            set | usize::from(share > 0.0) << kind
-        }))
+impl KindCatalog for Catalog {
+    type Kind = usize;
+    const ALL: &'static [usize] = &[READ, SCAN, UPDATE, READ_MODIFY_WRITE, INSERT];
+
+    #[inline]
+    fn place(kind: usize) -> usize {
+        kind
     }
 
-    /// Which one of them a kind is, from 0.
-    pub(super) fn index(self, kind: usize) -> usize {
-        (self.0 & ((1 << kind) - 1)).count_ones() as usize
-    }
-
-    /// Their names.
-    pub(super) fn names(self) -> &'static [&'static str] {
-        let (names, count) = &SETS[self.0];
+    fn names(set: usize) -> &'static [&'static str] {
+        let (names, count) = &SUBSETS[set];
         &names[..*count]
     }
+}
 
-    /// Every one of them.
-    pub(super) fn each(self) -> impl Iterator<Item = usize> {
-        (0..COUNT).filter(move |kind| self.0 >> kind & 1 == 1)
-    }
+/// The kinds that have a share.
+pub(super) fn with_share(proportions: &[f64; COUNT]) -> Kinds {
+    let shares = proportions.iter().enumerate();
+    shares.fold(Kinds::default(), |kinds, (kind, &share)| {
+        kinds.with_if(share > 0.0, kind)
+    })
 }
 
 #[cfg(test)]
@@ -76,11 +59,11 @@ mod tests {
 
     #[test]
     fn a_mix_names_the_kinds_that_have_a_share() {
-        let kinds = Kinds::of(&[0.5, 0.0, 0.0, 0.5, 0.0]);
+        let kinds = with_share(&[0.5, 0.0, 0.0, 0.5, 0.0]);
         assert_eq!(kinds.names(), ["read", "read-modify-write"]);
         for (index, kind) in kinds.each().enumerate() {
             assert_eq!(kinds.index(kind), index);
         }
-        assert_eq!(Kinds::of(&[0.2; COUNT]).names(), NAMES);
+        assert_eq!(with_share(&[0.2; COUNT]).names(), NAMES);
     }
 }

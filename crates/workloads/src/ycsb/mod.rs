@@ -3,12 +3,9 @@
 //! `docs/workloads/ycsb.md` says what is as in YCSB, what is not, and why.
 
 mod draw;
-mod fault;
 mod file;
 mod kinds;
-mod load;
 mod properties;
-mod record;
 mod settings;
 mod shared;
 mod verify;
@@ -18,6 +15,7 @@ mod worker;
 pub use file::{Property, PropertyError, parse_properties};
 
 use crate::generate::key::Buffer;
+use crate::keyed::load::load;
 use crate::{
     Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Volume, Workload,
 };
@@ -64,7 +62,7 @@ impl Workload for Ycsb {
     ) -> Result<Box<dyn Job>, String> {
         let properties = Properties::of(&settings.into(), conditions.duration_s.is_some())?;
         Ok(Box::new(YcsbJob {
-            kinds: Kinds::of(&properties.proportions),
+            kinds: kinds::with_share(&properties.proportions),
             properties,
             warms_up: conditions.warm_up_s > 0.0,
             shared: OnceLock::new(),
@@ -203,14 +201,20 @@ impl Job for YcsbJob {
         if remains == Remains::Loaded && !used_up {
             return Ok(None);
         }
-        let load = load::load(&self.properties, target)?;
+        let mut maker = shared::record_maker(self.properties.shape, target.seed)?;
+        let Properties {
+            records,
+            load_batch,
+            ..
+        } = self.properties;
+        let load = load(records, load_batch, &mut maker, target)?;
         // Written anew over what a finished trial left, it is no load that could be compared.
         Ok((remains == Remains::Nothing).then_some(load))
     }
 
     fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
         let shared = self.shared(task)?;
-        Worker::new(task, &self.properties, shared)?.run()
+        Worker::new(task, &self.properties, shared)?.run(task)
     }
 
     fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {

@@ -1,12 +1,31 @@
-//! What the threads of a process share.
+//! What the threads of a process share, and how their reads are judged.
 
-use super::fault::{Fault, Faults};
-use super::properties::Properties;
-use super::record::{Maker, Seen};
+use super::draw::RecordLengths;
+use super::properties::{Properties, Shape};
 use super::version::{Ledger, Trial};
 use crate::Error;
 use crate::generate::insert::InsertSequence;
+use crate::generate::value::Values;
+use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
+use crate::keyed::record::RecordMaker;
 use std::sync::Arc;
+
+/// The values never compress: YCSB's are random characters.
+const PERCENT: u8 = 100;
+
+/// Makes the records of this workload.
+pub(super) type Maker = RecordMaker<RecordLengths>;
+
+/// The records of a seed.
+///
+/// # Errors
+/// Never, for the percentage is one of the generator's.
+pub(super) fn record_maker(shape: Shape, seed: u64) -> Result<Maker, Error> {
+    let values = Values::new(seed, PERCENT);
+    let values = values.map_err(|error| Error::Workload(error.to_string()))?;
+    let lengths = RecordLengths::new(&shape, seed);
+    Ok(Maker::new(shape.keys, values, lengths))
+}
 
 /// What the threads of a process share.
 pub(super) struct Shared {
@@ -30,21 +49,28 @@ impl Shared {
             false => 0,
         };
         Ok(Self {
-            maker: Maker::new(properties.shape, seed)?,
+            maker: record_maker(properties.shape, seed)?,
             ledger: Ledger::new(known, complete),
             inserts: Arc::new(InsertSequence::new(properties.records)),
             trial: Trial::new(generation),
         })
     }
+}
 
-    /// Judges the version of a record that was read, of which `fewest` updates were committed when
-    /// the read began.
-    pub(super) fn judge(&self, seen: Seen, fewest: u32, faults: &mut Faults) {
-        let updates = self.trial.updates(seen.version);
-        if updates < fewest {
-            faults.add(Fault::Stale, seen.item);
-        } else if updates > self.ledger.most(seen.item) {
-            faults.add(Fault::Unmade, seen.item);
+impl ReadValidator for Shared {
+    fn floor(&self, item: u64) -> u32 {
+        self.ledger.fewest(item)
+    }
+
+    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
+        match state {
+            RecordState::Absent => Err(ReadFault::Lost),
+            RecordState::Foreign => Err(ReadFault::Foreign),
+            RecordState::Version(version) => match self.trial.updates(version) {
+                updates if updates < floor => Err(ReadFault::Stale),
+                updates if updates > self.ledger.most(item) => Err(ReadFault::Unwritten),
+                _ => Ok(()),
+            },
         }
     }
 }

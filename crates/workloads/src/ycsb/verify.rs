@@ -1,14 +1,17 @@
 //! Holds what a trial left against what its workers did: every record there and once, in order and
 //! whole, and as many updates as were committed.
 
-use super::fault::{Fault, Faults};
 use super::properties::Properties;
-use super::record::Maker;
+use super::shared::{Maker, record_maker};
 use super::version::Trial;
+use super::worker::{INSERTED, RENEWED};
 use crate::generate::random::mix;
-use crate::{Conclusion, Doing, Ended, Error, Target};
-use std::ops::{Bound, ControlFlow};
-use trueput_engine::{Direction, KeyRange, Mode, Session};
+use crate::keyed::read_check::{ReadCounts, ReadFault};
+use crate::keyed::scan::scan_first;
+use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
+use crate::{Conclusion, Ended, Error, Target};
+use std::ops::Bound;
+use trueput_engine::{Error as EngineError, KeyRange, Session};
 use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
 
@@ -16,29 +19,6 @@ use trueput_record::measurement::Check;
 const BATCH: u64 = 4_096;
 /// What `sample` compares whole: one record in so many.
 const SAMPLE: u64 = 10;
-
-/// What the workers found, all together.
-#[derive(Default)]
-struct Done {
-    renewed: u64,
-    inserted: u64,
-    checked: u64,
-    faults: Faults,
-}
-
-impl Done {
-    fn of(ended: &Ended) -> Self {
-        let mut done = Self::default();
-        for findings in &ended.findings {
-            let named = |name| findings.get(name).copied().unwrap_or_default();
-            done.renewed += named("renewed");
-            done.inserted += named("inserted");
-            done.checked += named("checked");
-            done.faults.merge(&Faults::read(findings));
-        }
-        done
-    }
-}
 
 /// The results, and the checks where verification is on and the engine keeps anything.
 ///
@@ -49,8 +29,11 @@ pub(super) fn conclude(
     target: &Target<'_>,
     ended: &Ended,
 ) -> Result<Conclusion, Error> {
-    let done = Done::of(ended);
-    let records = properties.records + done.inserted;
+    let sum = |name: &str| -> u64 {
+        let counts = ended.findings.iter().filter_map(|found| found.get(name));
+        counts.sum()
+    };
+    let records = properties.records + sum(INSERTED);
     let mut conclusion = Conclusion::default();
     let results = [
         ("records", records),
@@ -64,14 +47,17 @@ pub(super) fn conclude(
     }
     let found = Survey::of(properties, target, ended.verify, records)?;
     let checks = &mut conclusion.checks;
-    if done.checked > 0 {
-        checks.push(done.faults.check("reads", done.checked));
+    let reads = ReadCounts::sum(&ended.findings);
+    if reads.checked() > 0 {
+        checks.push(reads.check("reads", || format!("{} looked at", reads.checked())));
     }
     checks.push(Check::equal("records", &records, &found.records));
     checks.push(Check::equal("distinct records", &records, &found.distinct));
-    checks.push(found.faults.check("stored records", found.whole));
+    let whole = found.whole.checked();
+    let when_right = || format!("{whole} looked at");
+    checks.push(found.whole.check("stored records", when_right));
     if properties.renews() {
-        checks.push(Check::equal("updates", &done.renewed, &found.updates));
+        checks.push(Check::equal("updates", &sum(RENEWED), &found.updates));
     }
     Ok(conclusion)
 }
@@ -87,10 +73,9 @@ struct Survey {
     items: u64,
     records: u64,
     distinct: u64,
-    /// Records that were compared whole.
-    whole: u64,
+    /// Records that were compared whole, and what is wrong with any.
+    whole: ReadCounts,
     updates: u64,
-    faults: Faults,
     last: Option<Vec<u8>>,
 }
 
@@ -102,7 +87,7 @@ impl Survey {
         items: u64,
     ) -> Result<Self, Error> {
         let mut survey = Self {
-            maker: Maker::new(properties.shape, target.seed)?,
+            maker: record_maker(properties.shape, target.seed)?,
             trial: Trial::new(target.generation),
             seed: target.seed,
             every: verify == VerifyLevel::Full,
@@ -110,13 +95,11 @@ impl Survey {
             items,
             records: 0,
             distinct: 0,
-            whole: 0,
+            whole: ReadCounts::default(),
             updates: 0,
-            faults: Faults::default(),
             last: None,
         };
-        let session = target.database.session();
-        let mut session = session.doing(|| "opening a session".to_owned())?;
+        let mut session = target.open_session()?;
         while survey.batch(&mut *session)? {
             (target.progress)((survey.records as f64 / items as f64).min(1.0));
         }
@@ -126,39 +109,23 @@ impl Survey {
     /// Looks at the records after the last one; whether there may be more.
     fn batch(&mut self, session: &mut dyn Session) -> Result<bool, Error> {
         let doing = || "checking the records".to_owned();
-        loop {
-            // What an attempt that conflicts has looked at is looked at again by none: it goes on.
-            match self.attempt(session) {
-                Err(error) if error.is_conflict() => {}
-                done => return done.doing(doing),
-            }
-        }
+        // What an attempt that conflicts has looked at is looked at again by none: it goes on.
+        retry(&mut UnmeteredWork, doing, |_| {
+            let last = self.last.clone();
+            let range = KeyRange {
+                lower: last.as_deref().map_or(Bound::Unbounded, Bound::Excluded),
+                upper: Bound::Unbounded,
+            };
+            let shown = read_once(session, |session| {
+                scan_first(session, range, BATCH, |key, record| {
+                    self.check_record(key, record);
+                })
+            })?;
+            Ok::<_, EngineError>(shown == BATCH)
+        })
     }
 
-    fn attempt(&mut self, session: &mut dyn Session) -> trueput_engine::Result<bool> {
-        session.begin(Mode::Read)?;
-        let last = self.last.clone();
-        let range = KeyRange {
-            lower: last.as_deref().map_or(Bound::Unbounded, Bound::Excluded),
-            upper: Bound::Unbounded,
-        };
-        let mut left = BATCH;
-        let shown = session.scan(range, Direction::Forward, &mut |key, record| {
-            self.point_read(key, record);
-            left -= 1;
-            match left {
-                0 => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        });
-        // A read transaction has nothing to lose.
-        let ended = session.abort();
-        shown?;
-        ended?;
-        Ok(left == 0)
-    }
-
-    fn point_read(&mut self, key: &[u8], record: &[u8]) {
+    fn check_record(&mut self, key: &[u8], record: &[u8]) {
         self.records += 1;
         let last = self.last.get_or_insert_default();
         let in_order = self.records == 1 || key > last.as_slice();
@@ -166,19 +133,21 @@ impl Survey {
         last.extend_from_slice(key);
         let sampled = mix(self.seed ^ self.records).is_multiple_of(SAMPLE);
         let whole = self.every || sampled;
-        self.whole += u64::from(whole);
-        match self.maker.read(key, record, whole) {
-            Ok(seen) if seen.item < self.items => {
-                let (word, bit) = (&mut self.met[(seen.item / 64) as usize], seen.item % 64);
+        if whole {
+            self.whole.count(0, Ok(()));
+        }
+        match self.maker.identify(key, record, whole) {
+            Ok((item, version)) if item < self.items => {
+                let (word, bit) = (&mut self.met[(item / 64) as usize], item % 64);
                 self.distinct += u64::from(*word >> bit & 1 == 0);
                 *word |= 1 << bit;
-                self.updates += u64::from(self.trial.updates(seen.version));
+                self.updates += u64::from(self.trial.updates(version));
                 if !in_order {
-                    self.faults.add(Fault::Disordered, seen.item);
+                    self.whole.add(ReadFault::Disorder, item);
                 }
             }
-            Ok(seen) => self.faults.add(Fault::Unmade, seen.item),
-            Err(item) => self.faults.add(Fault::Foreign, item),
+            Ok((item, _)) => self.whole.add(ReadFault::Unwritten, item),
+            Err(item) => self.whole.add(ReadFault::Foreign, item),
         }
     }
 }

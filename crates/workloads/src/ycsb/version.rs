@@ -12,9 +12,6 @@ const MAX_COUNT: u32 = (1 << COUNT_BITS) - 1;
 /// How many trials can follow each other on a load before its records must be written anew.
 pub(super) const GENERATIONS: u32 = (1 << (u32::BITS - COUNT_BITS)) - 1;
 
-/// The version of a record that was loaded or inserted and not updated since.
-pub(super) const FIRST: u32 = 0;
-
 /// The versions of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trial {
@@ -105,11 +102,12 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keyed::load::FIRST_VERSION;
 
     #[test]
     fn each_trial_on_a_load_counts_from_one() {
         let (first, second) = (Trial::new(0), Trial::new(1));
-        let once = first.next(FIRST).unwrap();
+        let once = first.next(FIRST_VERSION).unwrap();
         let twice = first.next(once).unwrap();
         assert_eq!((first.updates(once), first.updates(twice)), (1, 2));
         assert_eq!(second.updates(twice), 0);

@@ -2,27 +2,31 @@
 //! workload does them through its RocksDB binding.
 
 use super::draw::{LengthChooser, Mix};
-use super::fault::{Fault, Faults};
 use super::kinds::{self, Kinds};
 use super::properties::{Properties, Shape};
-use super::record::{Maker, Seen};
-use super::shared::Shared;
-use super::version::FIRST;
+use super::shared::{Maker, Shared};
 use crate::generate::distribution::{Chooser, Items};
 use crate::generate::key::Buffer;
 use crate::generate::random::Random;
+use crate::keyed::load::FIRST_VERSION;
+use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
+use crate::keyed::scan::scan_first;
+use crate::keyed::transaction::{TransactionError, retry, transact};
+use crate::keyed::units::run_units;
 use crate::{Error, Findings, Task};
-use std::ops::ControlFlow;
-use trueput_engine::{
-    Direction, Error as EngineError, KeyRange, Mode, Result as EngineResult, Session, ValueVisitor,
-};
-use trueput_record::VerifyLevel;
+use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
+
+/// The name of the number of records that were written anew, in the findings.
+pub(super) const RENEWED: &str = "renewed";
+/// The name of the number of records that were inserted, in the findings.
+pub(super) const INSERTED: &str = "inserted";
 
 /// One worker.
-pub(super) struct Worker<'a, 't> {
-    task: &'a mut Task<'t>,
+pub(super) struct Worker<'a> {
     properties: &'a Properties,
     shared: &'a Shared,
+    /// Whether reads are checked.
+    verifies: bool,
     kinds: Kinds,
     mix: Mix,
     mixes: Random,
@@ -38,38 +42,17 @@ pub(super) struct Worker<'a, 't> {
     last: Vec<u8>,
     /// What a client would be handed.
     taken: Vec<u8>,
-    tally: Tally,
-}
-
-/// What a worker has done, what was to warm up included.
-#[derive(Debug, Default)]
-struct Tally {
+    reads: ReadCounts,
     renewed: u64,
     inserted: u64,
-    checked: u64,
-    faults: Faults,
 }
 
 /// How a record is got: within a transaction, or by a look-up of its own.
 type Get = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> EngineResult<bool>;
 
-/// How a body of a transaction ends early.
-enum Failure {
-    /// A conflict has it tried again.
-    Engine(EngineError),
-    /// There is no point in another attempt.
-    Final(Error),
-}
-
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl<'a, 't> Worker<'a, 't> {
+impl<'a> Worker<'a> {
     pub(super) fn new(
-        task: &'a mut Task<'t>,
+        task: &Task<'_>,
         properties: &'a Properties,
         shared: &'a Shared,
     ) -> Result<Self, Error> {
@@ -84,10 +67,10 @@ impl<'a, 't> Worker<'a, 't> {
             .map_err(|error| Error::Workload(error.to_string()))?;
         let random = |purpose| Random::for_worker(seed, worker, purpose);
         Ok(Self {
-            task,
             properties,
             shared,
-            kinds: Kinds::of(&properties.proportions),
+            verifies: task.verifies_reads(),
+            kinds: kinds::with_share(&properties.proportions),
             mix: Mix::new(&properties.proportions),
             mixes: random("mix"),
             chooser,
@@ -99,39 +82,36 @@ impl<'a, 't> Worker<'a, 't> {
             key: Buffer::default(),
             last: Vec::new(),
             taken: Vec::new(),
-            tally: Tally::default(),
+            reads: ReadCounts::default(),
+            renewed: 0,
+            inserted: 0,
         })
     }
 
     /// Does the share.
-    pub(super) fn run(mut self) -> Result<Findings, Error> {
-        let mut left = self.properties.share(self.task.worker, self.task.workers);
-        while left != Some(0) && self.task.meter.pace() {
-            let warming = self.task.meter.warming();
+    pub(super) fn run(mut self, task: &mut Task<'_>) -> Result<Findings, Error> {
+        let quota = self.properties.share(task.worker, task.workers);
+        run_units(task, quota, |task, _| {
             let kind = self.mix.next(&mut self.mixes);
-            self.operate(kind)?;
+            self.operate(task, kind)?;
             let index = self.kinds.index(kind);
-            self.task.meter.finish(index);
-            self.task.meter.respond(index);
-            if !warming {
-                self.task.meter.advance(1);
-                left = left.map(|left| left - 1);
-            }
-        }
+            task.meter.finish(index);
+            task.meter.respond(index);
+            Ok(1)
+        })?;
         let mut findings = Findings::new();
-        findings.insert("renewed".to_owned(), self.tally.renewed);
-        findings.insert("inserted".to_owned(), self.tally.inserted);
-        findings.insert("checked".to_owned(), self.tally.checked);
-        self.tally.faults.write(&mut findings);
+        findings.insert(RENEWED.to_owned(), self.renewed);
+        findings.insert(INSERTED.to_owned(), self.inserted);
+        self.reads.write(&mut findings);
         Ok(findings)
     }
 
-    fn operate(&mut self, kind: usize) -> Result<(), Error> {
+    fn operate(&mut self, task: &mut Task<'_>, kind: usize) -> Result<(), Error> {
         match kind {
-            kinds::INSERT => self.insert(),
-            kinds::SCAN => self.scan(),
-            kinds::READ => self.read(),
-            _ => self.renew(kind == kinds::READ_MODIFY_WRITE),
+            kinds::INSERT => self.insert(task),
+            kinds::SCAN => self.scan(task),
+            kinds::READ => self.read(task),
+            _ => self.renew(task, kind == kinds::READ_MODIFY_WRITE),
         }
     }
 
@@ -145,207 +125,150 @@ impl<'a, 't> Worker<'a, 't> {
         (!self.properties.read_all_fields).then(|| self.fields.below(fields))
     }
 
-    /// What is wrong can be told.
-    fn verifies(&self) -> bool {
-        self.task.verify != VerifyLevel::Off && self.task.capabilities.retains_data
-    }
-
-    fn read(&mut self) -> Result<(), Error> {
+    fn read(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
         let item = self.choose();
         let field = self.wanted_field();
-        let fewest = self.shared.ledger.fewest(item);
-        self.retried("reading", item, |worker| {
-            let look: Get = |session, key, visitor| session.point_read(key, visitor);
-            worker.look_up(look, item, field, fewest).map(drop)
+        let floor = self.shared.floor(item);
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        retry(meter, doing("reading", item), |_| {
+            let get: Get = |session, key, visitor| session.point_read(key, visitor);
+            self.look_up(session, get, item, field, floor).map(drop)
         })
     }
 
-    /// Gets an item's record by `get`, takes over what is wanted of it, and checks it: it must tell the
-    /// `fewest` updates that were committed before its transaction began. The version; `None` where
-    /// nothing is there that can be trusted.
+    /// Gets an item's record by `get`, takes over what is wanted of it, and checks it against `floor`,
+    /// which is from before its transaction began. The version; `None` where nothing is there that
+    /// can be trusted.
     fn look_up(
         &mut self,
+        session: &mut dyn Session,
         get: Get,
         item: u64,
         field: Option<u64>,
-        fewest: u32,
-    ) -> Result<Option<u32>, Failure> {
+        floor: u32,
+    ) -> EngineResult<Option<u32>> {
         let Shape { fields, keys, .. } = self.properties.shape;
-        let mut found = Err(Fault::Missing);
+        let mut state = RecordState::Absent;
         let (maker, taken) = (&mut self.maker, &mut self.taken);
         let key = keys.write(item, &mut self.key);
-        get(self.task.session, key, &mut |record| {
+        get(session, key, &mut |record| {
             take(taken, record, field, fields);
-            found = maker.version(item, record);
+            state = maker.state(item, record);
         })?;
-        if self.verifies() {
-            self.tally.checked += 1;
-            match found {
-                Ok(version) => {
-                    let seen = Seen { item, version };
-                    self.shared.judge(seen, fewest, &mut self.tally.faults);
-                }
-                Err(fault) => self.tally.faults.add(fault, item),
-            }
+        if self.verifies {
+            let judged = self.shared.judge(item, floor, state);
+            self.reads.count(item, judged);
         }
-        Ok(found.ok())
+        Ok(match state {
+            RecordState::Version(version) => Some(version),
+            _ => None,
+        })
     }
 
     /// Reads a record and writes it anew. With `twice` it is read once more before, as by YCSB's
     /// read-modify-write, whose update reads by itself.
-    fn renew(&mut self, twice: bool) -> Result<(), Error> {
+    fn renew(&mut self, task: &mut Task<'_>, twice: bool) -> Result<(), Error> {
         let item = self.choose();
         let field = if twice { self.wanted_field() } else { None };
-        self.shared.ledger.begin(item);
-        let fewest = self.shared.ledger.fewest(item);
-        let updates = self.transact(Mode::Write, "updating", item, |worker| {
+        let shared = self.shared;
+        shared.ledger.begin(item);
+        let floor = shared.floor(item);
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        let doing = doing("updating", item);
+        let updates = transact(session, meter, Mode::Write, doing, |session, _| {
             let get: Get = |session, key, visitor| session.get(key, visitor);
             if twice {
-                worker.look_up(get, item, field, fewest)?;
+                self.look_up(session, get, item, field, floor)?;
             }
-            let version = worker.look_up(get, item, None, fewest)?;
-            let version = version.unwrap_or(FIRST);
-            let next = worker.shared.trial.next(version).ok_or_else(|| {
-                Failure::Final(Error::Workload(format!(
+            let version = self.look_up(session, get, item, None, floor)?;
+            let version = version.unwrap_or(FIRST_VERSION);
+            let next = shared.trial.next(version).ok_or_else(|| {
+                TransactionError::workload(format!(
                     "record {item} was updated too often for its version; choose fewer operations \
                      or a shorter duration"
-                )))
+                ))
             })?;
-            let (key, record) = worker.maker.make(item, next);
-            worker.task.session.put(key, record)?;
-            Ok(worker.shared.trial.updates(next))
+            let (key, record) = self.maker.make(item, next);
+            session.put(key, record)?;
+            Ok::<_, TransactionError>(shared.trial.updates(next))
         })?;
-        self.shared.ledger.commit(item, updates);
-        self.tally.renewed += 1;
+        shared.ledger.commit(item, updates);
+        self.renewed += 1;
         Ok(())
     }
 
-    fn insert(&mut self) -> Result<(), Error> {
+    fn insert(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
         let item = self.shared.inserts.claim();
-        self.transact(Mode::Write, "inserting", item, |worker| {
-            let (key, record) = worker.maker.make(item, FIRST);
-            Ok(worker.task.session.put(key, record)?)
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        let doing = doing("inserting", item);
+        transact(session, meter, Mode::Write, doing, |session, _| {
+            let (key, record) = self.maker.make(item, FIRST_VERSION);
+            session.put(key, record)
         })?;
-        self.tally.inserted += 1;
+        self.inserted += 1;
         let acknowledged = self.shared.inserts.acknowledge(item);
         acknowledged.map_err(|error| Error::Workload(error.to_string()))
     }
 
-    fn scan(&mut self) -> Result<(), Error> {
+    fn scan(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
         let item = self.choose();
         let wanted = self.scan_records.next(&mut self.scan_lengths);
         let field = self.wanted_field();
-        let fewest = self.shared.ledger.fewest(item);
-        self.transact(Mode::Read, "scanning from", item, |worker| {
-            worker.pass(item, wanted, field, fewest)
+        let floor = self.shared.floor(item);
+        let (session, meter) = (&mut *task.session, &mut *task.meter);
+        let doing = doing("scanning from", item);
+        transact(session, meter, Mode::Read, doing, |session, _| {
+            self.pass(session, (item, wanted), field, floor)
         })
     }
 
     /// Scans so many records from an item's on, fewer at the end.
     fn pass(
         &mut self,
-        item: u64,
-        wanted: u64,
+        session: &mut dyn Session,
+        (item, wanted): (u64, u64),
         field: Option<u64>,
-        fewest: u32,
-    ) -> Result<(), Failure> {
+        floor: u32,
+    ) -> EngineResult<()> {
         let Shape { fields, keys, .. } = self.properties.shape;
-        let verifies = self.verifies();
+        let verifies = self.verifies;
         let start = keys.write(item, &mut self.key);
         let (maker, taken, shared) = (&mut self.maker, &mut self.taken, self.shared);
-        let (tally, last) = (&mut self.tally, &mut self.last);
-        let mut seen = 0;
-        let range = KeyRange::from(start);
-        let shown = self
-            .task
-            .session
-            .scan(range, Direction::Forward, &mut |key, record| {
-                take(taken, record, field, fields);
-                if verifies {
-                    tally.checked += 1;
-                    match maker.read(key, record, false) {
-                        Ok(found) => {
-                            let fewest = if found.item == item { fewest } else { 0 };
-                            shared.judge(found, fewest, &mut tally.faults);
-                        }
-                        Err(named) => tally.faults.add(Fault::Foreign, named),
+        let (reads, last) = (&mut self.reads, &mut self.last);
+        let mut is_first = true;
+        let shown = scan_first(session, KeyRange::from(start), wanted, |key, record| {
+            take(taken, record, field, fields);
+            if verifies {
+                match maker.identify(key, record, false) {
+                    Ok((found, version)) => {
+                        let floor = if found == item { floor } else { 0 };
+                        let state = RecordState::Version(version);
+                        reads.count(found, shared.judge(found, floor, state));
                     }
-                    let in_order = match seen {
-                        0 => key == start,
-                        _ => key > last.as_slice(),
-                    };
-                    if !in_order {
-                        tally.faults.add(Fault::Disordered, item);
-                    }
-                    last.clear();
-                    last.extend_from_slice(key);
+                    Err(named) => reads.count(named, Err(ReadFault::Foreign)),
                 }
-                seen += 1;
-                match seen < wanted {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
+                let in_order = match is_first {
+                    true => key == start,
+                    false => key > last.as_slice(),
+                };
+                if !in_order {
+                    reads.add(ReadFault::Disorder, item);
                 }
-            })?;
+                last.clear();
+                last.extend_from_slice(key);
+            }
+            is_first = false;
+        })?;
         if verifies && shown == 0 {
-            self.tally.faults.add(Fault::Missing, item);
+            self.reads.add(ReadFault::Lost, item);
         }
         Ok(())
     }
+}
 
-    /// Does `body` in a transaction until that commits without a conflict.
-    fn transact<T>(
-        &mut self,
-        mode: Mode,
-        doing: &str,
-        item: u64,
-        mut body: impl FnMut(&mut Self) -> Result<T, Failure>,
-    ) -> Result<T, Error> {
-        self.retried(doing, item, |worker| worker.attempt(mode, &mut body))
-    }
-
-    /// Makes `attempt` until it meets no conflict.
-    fn retried<T>(
-        &mut self,
-        doing: &str,
-        item: u64,
-        mut attempt: impl FnMut(&mut Self) -> Result<T, Failure>,
-    ) -> Result<T, Error> {
-        loop {
-            match attempt(self) {
-                Ok(value) => return Ok(value),
-                Err(Failure::Engine(error)) if error.is_conflict() => {
-                    self.task.meter.conflict(&error);
-                    if self.task.meter.stopped() {
-                        return Err(Error::Stopped);
-                    }
-                }
-                Err(Failure::Engine(source)) => {
-                    let doing = format!("{doing} record {item}");
-                    return Err(Error::Engine { doing, source });
-                }
-                Err(Failure::Final(error)) => return Err(error),
-            }
-        }
-    }
-
-    fn attempt<T>(
-        &mut self,
-        mode: Mode,
-        body: &mut impl FnMut(&mut Self) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.task.session.begin(mode)?;
-        match body(self) {
-            Ok(value) => {
-                self.task.session.commit()?;
-                Ok(value)
-            }
-            Err(failure) => {
-                // The failure says more than what the abort may add; the transaction ends anyway.
-                let _ = self.task.session.abort();
-                Err(failure)
-            }
-        }
-    }
+/// What is being done, for an error's text.
+fn doing(what: &'static str, item: u64) -> impl FnOnce() -> String {
+    move || format!("{what} record {item}")
 }
 
 /// Copies what a client would be handed: the whole record, or one field's share of it.

@@ -1,11 +1,9 @@
-//! The load: every record once, in the order of the keys, in transactions of a thousand.
+//! What must fit before the load: keys and values the engine, and a further trial the versions.
 
-use super::problem::{LOAD_BATCH, Problem, Test};
+use super::problem::{Problem, Test};
 use super::track::MAX_GENERATION;
-use super::transaction::{Unmetered, transact};
-use crate::generate::key::Buffer;
-use crate::{Doing, Error, Load, Target};
-use trueput_engine::{Capabilities, Mode};
+use crate::{Error, Target};
+use trueput_engine::Capabilities;
 use trueput_record::value::format_bytes;
 
 /// Refuses what the engine has no room for.
@@ -46,39 +44,4 @@ pub(super) fn check_fit(problem: &Problem, target: &Target<'_>) -> Result<(), Er
         )));
     }
     Ok(())
-}
-
-/// Loads every record.
-///
-/// # Errors
-/// Whatever the engine says.
-pub(super) fn load(problem: &Problem, target: &Target<'_>) -> Result<Load, Error> {
-    let values = problem.values(target.seed)?;
-    let session = target.database.session();
-    let mut session = session.doing(|| "making a session to load with".to_owned())?;
-    let mut key = Buffer::default();
-    let mut value = vec![0; problem.value_bytes];
-    let mut next = 0;
-    while next < problem.records {
-        let end = problem.records.min(next + LOAD_BATCH);
-        let doing = "loading the records";
-        transact(
-            &mut *session,
-            &mut Unmetered,
-            Mode::Write,
-            doing,
-            |session, _| {
-                (next..end).try_for_each(|item| {
-                    values.write(item, 0, &mut value);
-                    session.put(problem.format.write(item, &mut key), &value)
-                })
-            },
-        )?;
-        next = end;
-        (target.progress)(next as f64 / problem.records as f64);
-    }
-    Ok(Load {
-        records: problem.records,
-        user_bytes: problem.records * (problem.key_bytes + problem.value_bytes) as u64,
-    })
 }

@@ -1,0 +1,39 @@
+//! The load: every record once, in the order of the items, in transactions of bounded size.
+
+use super::record::{RecordMaker, ValueLengths};
+use super::transaction::transact_unmetered;
+use crate::{Error, Load, Target};
+use trueput_engine::{Mode, Result as EngineResult};
+
+/// The version of a record that was loaded or inserted and not updated since.
+pub(crate) const FIRST_VERSION: u32 = 0;
+
+/// Puts the records below `records`, in transactions of `batch`.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn load<L: ValueLengths>(
+    records: u64,
+    batch: u64,
+    maker: &mut RecordMaker<L>,
+    target: &Target<'_>,
+) -> Result<Load, Error> {
+    let mut session = target.open_session()?;
+    let mut load = Load::default();
+    while load.records < records {
+        let first = load.records;
+        let end = records.min(first.saturating_add(batch));
+        let doing = || format!("loading the records from {first} on");
+        let bytes = transact_unmetered(&mut *session, Mode::Write, doing, |session| {
+            (first..end).try_fold(0, |bytes, item| -> EngineResult<u64> {
+                let (key, value) = maker.make(item, FIRST_VERSION);
+                session.put(key, value)?;
+                Ok(bytes + (key.len() + value.len()) as u64)
+            })
+        })?;
+        load.records = end;
+        load.user_bytes += bytes;
+        (target.progress)(end as f64 / records as f64);
+    }
+    Ok(load)
+}

@@ -1,0 +1,22 @@
+//! The core that the workloads on keys and values share.
+//!
+//! A keyed workload draws operations by weight, chooses a record for each, does the operation in a
+//! transaction that is retried after conflicts, and judges every read. Each of these has its seam:
+//!
+//! | part | here | its choices |
+//! |---|---|---|
+//! | operations | [`kinds::KindSet`], the kinds that a job does and names | weights: `micro`'s `Mix`, `ycsb`'s `Mix` |
+//! | keys | [`crate::generate::distribution::Chooser`] | distributions, [`crate::generate::key::KeyFormat`] |
+//! | values | [`record::RecordMaker`] | [`record::ValueLengths`] |
+//! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
+//! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |
+//!
+//! Nothing here allocates, locks or formats within the measured loop, except to report an error.
+
+pub(crate) mod kinds;
+pub(crate) mod load;
+pub(crate) mod read_check;
+pub(crate) mod record;
+pub(crate) mod scan;
+pub(crate) mod transaction;
+pub(crate) mod units;

@@ -1,0 +1,189 @@
+//! What reads may return, and how often one returned something else: counted, so that the trial
+//! goes on and is then invalid.
+
+use crate::Findings;
+use trueput_record::measurement::Check;
+
+/// The state in which a read found a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordState {
+    /// It is not there.
+    Absent,
+    /// It is there, in this version.
+    Version(u32),
+    /// Its value is not one of this record, or damaged.
+    Foreign,
+}
+
+/// What is wrong with a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadFault {
+    /// A record is missing that nobody deleted.
+    Lost,
+    /// A record is there that nobody put, or that was deleted.
+    Unexpected,
+    /// A record is not one of the key that it stands under, or damaged.
+    Foreign,
+    /// A record is older than one that was committed before the read began.
+    Stale,
+    /// A record is newer than anything that was written.
+    Unwritten,
+    /// A scan began elsewhere than at its record, went back, or showed a key of no record.
+    Disorder,
+}
+
+impl ReadFault {
+    /// Every one.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Lost,
+        Self::Unexpected,
+        Self::Foreign,
+        Self::Stale,
+        Self::Unwritten,
+        Self::Disorder,
+    ];
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Unexpected => "unexpected",
+            Self::Foreign => "foreign",
+            Self::Stale => "stale",
+            Self::Unwritten => "unwritten",
+            Self::Disorder => "disorder",
+        }
+    }
+
+    /// What it is, for a sentence about records.
+    fn description(self) -> &'static str {
+        match self {
+            Self::Lost => "missing",
+            Self::Unexpected => "present without a write",
+            Self::Foreign => "of another record or damaged",
+            Self::Stale => "stale, older than what was committed",
+            Self::Unwritten => "newer than what was written",
+            Self::Disorder => "out of order",
+        }
+    }
+}
+
+/// Judges what reads return.
+pub(crate) trait ReadValidator {
+    /// Returns the fewest writes of a record that a read which begins now must find.
+    fn floor(&self, item: u64) -> u32;
+
+    /// Judges the state in which a record was read; `floor` is from before the read began.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault>;
+}
+
+/// The reads that were checked, and what was wrong with them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ReadCounts {
+    checked: u64,
+    /// How often each fault was met, and the first item with it.
+    faults: [(u64, u64); ReadFault::ALL.len()],
+}
+
+/// The name of the number of checked reads in the findings.
+const CHECKED: &str = "reads checked";
+
+impl ReadCounts {
+    /// Counts a read that was judged.
+    #[inline]
+    pub(crate) fn count(&mut self, item: u64, judged: Result<(), ReadFault>) {
+        self.checked += 1;
+        if let Err(fault) = judged {
+            self.add(fault, item);
+        }
+    }
+
+    /// Counts a fault, without a further read.
+    #[cold]
+    pub(crate) fn add(&mut self, fault: ReadFault, item: u64) {
+        let (count, first) = &mut self.faults[fault as usize];
+        if *count == 0 {
+            *first = item;
+        }
+        *count += 1;
+    }
+
+    /// How many reads were checked.
+    pub(crate) fn checked(&self) -> u64 {
+        self.checked
+    }
+
+    /// Writes the counts into findings, which are numbers by name.
+    pub(crate) fn write(&self, findings: &mut Findings) {
+        findings.insert(CHECKED.to_owned(), self.checked);
+        for (fault, (count, first)) in ReadFault::ALL.into_iter().zip(self.faults) {
+            if count > 0 {
+                findings.insert(format!("read: {}", fault.name()), count);
+                findings.insert(format!("read: {}: first", fault.name()), first);
+            }
+        }
+    }
+
+    /// Reads the counts of all workers from their findings.
+    pub(crate) fn sum<'f>(findings: impl IntoIterator<Item = &'f Findings>) -> Self {
+        let mut all = Self::default();
+        for findings in findings {
+            let number = |name: &str| findings.get(name).copied().unwrap_or_default();
+            all.checked += number(CHECKED);
+            for (fault, (count, first)) in ReadFault::ALL.into_iter().zip(&mut all.faults) {
+                let found = number(&format!("read: {}", fault.name()));
+                if *count == 0 && found > 0 {
+                    *first = number(&format!("read: {}: first", fault.name()));
+                }
+                *count += found;
+            }
+        }
+        all
+    }
+
+    /// The check that no read was wrong; `when_right` is what it says then.
+    pub(crate) fn check(&self, name: &str, when_right: impl FnOnce() -> String) -> Check {
+        let faults = ReadFault::ALL.into_iter().zip(self.faults);
+        let wrong: Vec<_> = faults
+            .filter(|(_, (count, _))| *count > 0)
+            .map(|(fault, (count, first))| {
+                format!("{count} {} (first record {first})", fault.description())
+            })
+            .collect();
+        match wrong.is_empty() {
+            true => Check::new(name, true, when_right()),
+            false => {
+                let detail = format!("{} of {} looked at", wrong.join(", "), self.checked);
+                Check::new(name, false, detail)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_pass_through_findings_and_fail_the_check() {
+        let mut counts = ReadCounts::default();
+        assert!(counts.check("reads", String::new).passed);
+        for _ in 0..7 {
+            counts.count(1, Ok(()));
+        }
+        counts.count(17, Err(ReadFault::Stale));
+        counts.count(4, Err(ReadFault::Stale));
+        let mut findings = Findings::new();
+        counts.write(&mut findings);
+        let all = ReadCounts::sum([&findings]);
+        assert_eq!(all, counts);
+        let check = all.check("reads", String::new);
+        assert!(!check.passed);
+        let wanted = "2 stale, older than what was committed (first record 17) of 9 looked at";
+        assert_eq!(check.detail, wanted);
+        assert_eq!(ReadCounts::sum([&findings, &findings]).checked(), 18);
+    }
+}

@@ -1,0 +1,28 @@
+//! Scans of so many records.
+
+use std::ops::ControlFlow;
+use trueput_engine::{Direction, KeyRange, Result, Session};
+
+/// Shows the first records of a range, at most `limit` of them and at least one where there is any.
+/// Returns how many were shown.
+///
+/// # Errors
+/// The engine's.
+#[inline]
+pub(crate) fn scan_first(
+    session: &mut dyn Session,
+    range: KeyRange<'_>,
+    limit: u64,
+    mut visit: impl FnMut(&[u8], &[u8]),
+) -> Result<u64> {
+    let mut shown = 0;
+    session.scan(range, Direction::Forward, &mut |key, value| {
+        visit(key, value);
+        shown += 1;
+        match shown < limit {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    })?;
+    Ok(shown)
+}

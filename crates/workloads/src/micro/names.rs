@@ -1,0 +1,9 @@
+//! Names of what a worker reports beside the measured operations, in its findings.
+
+pub(super) const WORKER: &str = "worker";
+pub(super) const DONE: &str = "done";
+/// What the worker knew of others' writes.
+pub(super) const KNOWLEDGE: &str = "knowledge";
+pub(super) const OVERFLOWED: &str = "too_many_unsettled";
+/// With the record's number behind it.
+pub(super) const UNSETTLED: &str = "unsettled.";

@@ -108,11 +108,14 @@ fn folders() -> Vec<PathBuf> {
         "/usr/lib".to_owned(),
     ];
     let known = known.into_iter().map(PathBuf::from);
-    own.into_iter().chain(known).chain(configured()).collect()
+    own.into_iter()
+        .chain(known)
+        .chain(configured_folders())
+        .collect()
 }
 
 /// The folders that `/etc/ld.so.conf.d` names (ldconfig(8)).
-fn configured() -> Vec<PathBuf> {
+fn configured_folders() -> Vec<PathBuf> {
     let files = std::fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten();
     let mut paths: Vec<_> = files.flatten().map(|file| file.path()).collect();
     paths.sort();

@@ -78,11 +78,11 @@ impl MemoryController {
     /// One sentence: what is missing and what would be right.
     pub fn find() -> Result<Self, String> {
         let read = |path| read_to_string(path).unwrap_or_default();
-        Self::found(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+        Self::find_in(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
     }
 
     /// Below this process's own group where that is possible, so that limits around it still hold.
-    fn found(mounts: &str, own: &str) -> Result<Self, String> {
+    fn find_in(mounts: &str, own: &str) -> Result<Self, String> {
         if let Some(mount) = mount_of(mounts, |kind, options| {
             kind == "cgroup" && options.split(',').any(|option| option == "memory")
         }) {
@@ -151,7 +151,7 @@ impl MemoryController {
         Ok(group)
     }
 
-    fn remove_leftovers(&self, lives: impl Fn(&str) -> bool) {
+    fn remove_leftovers(&self, is_alive: impl Fn(&str) -> bool) {
         let entries = std::fs::read_dir(&self.parent).into_iter().flatten();
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -161,7 +161,7 @@ impl MemoryController {
                 let are_numbers = pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok();
                 are_numbers.then(|| pid.to_owned())
             });
-            if made_by.is_some_and(|pid| !lives(&pid)) {
+            if made_by.is_some_and(|pid| !is_alive(&pid)) {
                 // One that still has processes in it stays.
                 let _ = std::fs::remove_dir(entry.path());
             }

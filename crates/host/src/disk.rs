@@ -35,7 +35,8 @@ impl Disk {
         stat.exists().then_some(Self { stat })
     }
 
-    /// The disks of a mounted btrfs, one of which is `source`; `None` where the kernel does not say.
+    /// The disks of a mounted btrfs, one of which is `source`; `None` where the kernel does not
+    /// say.
     pub fn of_btrfs(source: &Path) -> Option<Vec<Self>> {
         let source = source.canonicalize().ok()?;
         let file_systems = std::fs::read_dir("/sys/fs/btrfs").ok()?;
@@ -72,8 +73,8 @@ impl Disk {
         text.ok().map(|text| text.trim().to_owned())
     }
 
-    /// Whether what is written to it may be lost until it is flushed: it has a volatile cache, and no
-    /// way to write through that (FUA).
+    /// Whether what is written to it may be lost until it is flushed: it has a volatile cache, and
+    /// no way to write through that (FUA).
     pub fn needs_flushes(&self) -> bool {
         let is = |attribute, value| self.queue(attribute).as_deref() == Some(value);
         is("write_cache", "write back") && is("fua", "0")
@@ -90,8 +91,8 @@ impl Disk {
     }
 }
 
-/// `/sys/block/NAME/stat` (Documentation/block/stat.rst). Of its 17 fields the flushes are the 16th,
-/// since Linux 5.5.
+/// `/sys/block/NAME/stat` (Documentation/block/stat.rst). Of its 17 fields the flushes are the
+/// 16th, since Linux 5.5.
 fn parse_stat(text: &str) -> Option<Device> {
     let numbers = text.split_whitespace().map(str::parse);
     let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().ok()?;

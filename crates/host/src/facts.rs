@@ -6,8 +6,8 @@ use std::path::Path;
 use trueput_record::HostFacts;
 use trueput_record::host::ProgramFacts;
 
-/// Collects what a figure means nothing without: of the machine, of the file system that `directory`
-/// is or would be on; those of `program` are taken as they are.
+/// Collects what a figure means nothing without: of the machine, of the file system that
+/// `directory` is or would be on; those of `program` are taken as they are.
 ///
 /// A fact that cannot be read is empty or `None`.
 #[must_use]
@@ -83,7 +83,8 @@ fn has_flag(cpu_information: &str, flag: &str) -> bool {
     flags.split(' ').any(|word| word == flag)
 }
 
-/// The clock that the crate `quanta` takes: the counter where it runs on at one rate and `rdtscp` is there.
+/// The clock that the crate `quanta` takes: the counter where it runs on at one rate and `rdtscp`
+/// is there.
 fn clock(cpu_information: &str) -> &'static str {
     let counter = has_flag(cpu_information, "nonstop_tsc") && has_flag(cpu_information, "rdtscp");
     if cfg!(target_arch = "aarch64") {

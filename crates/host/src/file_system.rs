@@ -46,8 +46,8 @@ fn size_and_free(directory: &Path) -> Option<(u64, u64)> {
     ))
 }
 
-/// Finds the mount of `directory` in the text of `/proc/self/mountinfo` (proc(5)): the longest mount
-/// point that is a prefix of it, the last one where several are mounted on one point.
+/// Finds the mount of `directory` in the text of `/proc/self/mountinfo` (proc(5)): the longest
+/// mount point that is a prefix of it, the last one where several are mounted on one point.
 fn mount_of(mountinfo: &str, directory: &Path) -> Option<FileSystemFacts> {
     let mounts = mountinfo.lines().filter_map(parse_mount);
     mounts

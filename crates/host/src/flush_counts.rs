@@ -77,8 +77,8 @@ impl CompletedRequests {
 }
 
 impl FlushCounts {
-    /// What can be counted below these folders: the database's, and the log's where that is another.
-    /// Each is written to for a moment.
+    /// What can be counted below these folders: the database's, and the log's where that is
+    /// another. Each is written to for a moment.
     ///
     /// # Errors
     /// Why it cannot, as the end of "flushes are not counted: …".

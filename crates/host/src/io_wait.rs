@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 const MOST_THREADS: usize = 64;
 
 /// More than a thread's name and state take in its `stat`.
-const BEGINNING: usize = 128;
+const STAT_PREFIX_BYTES: usize = 128;
 
 /// How often was looked, and what was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoWaitSamples {
     /// How often.
-    pub all: u64,
+    pub total: u64,
     /// How often at least one thread waited for I/O.
     pub waiting: u64,
 }
@@ -25,14 +25,14 @@ impl IoWaitSamples {
     /// The looks since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
-            all: self.all.saturating_sub(before.all),
+            total: self.total.saturating_sub(before.total),
             waiting: self.waiting.saturating_sub(before.waiting),
         }
     }
 
     /// The part of the looks in which a thread waited for I/O; `None` without any look.
     pub fn share(&self) -> Option<f64> {
-        (self.all > 0).then(|| self.waiting as f64 / self.all as f64)
+        (self.total > 0).then(|| self.waiting as f64 / self.total as f64)
     }
 }
 
@@ -45,37 +45,37 @@ impl IoWaitSamples {
 pub struct IoWaitSampler {
     threads: BTreeMap<PathBuf, File>,
     /// What was found so far.
-    pub looks: IoWaitSamples,
+    pub samples: IoWaitSamples,
 }
 
 impl IoWaitSampler {
     /// Looks at the known threads once, then learns which threads the processes have.
-    pub fn point_read(&mut self, pids: impl Iterator<Item = u32>) {
+    pub fn sample(&mut self, pids: impl Iterator<Item = u32>) {
         if self.threads.is_empty() {
-            self.learn(pids);
-            self.see();
+            self.list_threads(pids);
+            self.sample_known();
         } else {
-            self.see();
-            self.learn(pids);
+            self.sample_known();
+            self.list_threads(pids);
         }
     }
 
-    fn see(&mut self) {
+    fn sample_known(&mut self) {
         let mut waiting = false;
         self.threads.retain(|task, stat| {
-            let mut beginning = [0; BEGINNING];
+            let mut beginning = [0; STAT_PREFIX_BYTES];
             // A thread that has ended cannot be read any more.
             let Ok(length @ 1..) = stat.read_at(&mut beginning, 0) else {
                 return false;
             };
-            waiting = waiting || waits(task, &String::from_utf8_lossy(&beginning[..length]));
+            waiting = waiting || is_waiting(task, &String::from_utf8_lossy(&beginning[..length]));
             true
         });
-        self.looks.all += 1;
-        self.looks.waiting += u64::from(waiting);
+        self.samples.total += 1;
+        self.samples.waiting += u64::from(waiting);
     }
 
-    fn learn(&mut self, pids: impl Iterator<Item = u32>) {
+    fn list_threads(&mut self, pids: impl Iterator<Item = u32>) {
         let tasks =
             pids.flat_map(|pid| read_dir(format!("/proc/{pid}/task")).into_iter().flatten());
         for task in tasks.flatten().take(MOST_THREADS) {
@@ -91,7 +91,7 @@ impl IoWaitSampler {
     }
 }
 
-fn waits(task: &Path, stat: &str) -> bool {
+fn is_waiting(task: &Path, stat: &str) -> bool {
     match state(stat) {
         Some('D') => true,
         Some('S') => {
@@ -107,8 +107,8 @@ fn state(stat: &str) -> Option<char> {
     stat[stat.rfind(')')? + 1..].trim_start().chars().next()
 }
 
-/// Whether `/proc/PID/syscall` names a call that waits for I/O in a sleep that signals end: those of
-/// asynchronous I/O. All other I/O of files sleeps uninterruptibly.
+/// Whether `/proc/PID/syscall` names a call that waits for I/O in a sleep that signals end: those
+/// of asynchronous I/O. All other I/O of files sleeps uninterruptibly.
 fn waits_for_completions(call: &str) -> bool {
     let number = call.split_whitespace().next();
     let number = number.and_then(|number| number.parse::<c_long>().ok());
@@ -146,14 +146,14 @@ mod tests {
             .spawn()
             .unwrap();
         let mut watch = IoWaitSampler::default();
-        assert_eq!(watch.looks.share(), None);
+        assert_eq!(watch.samples.share(), None);
         std::thread::sleep(std::time::Duration::from_millis(50));
         for _ in 0..4 {
-            watch.point_read([child.id()].into_iter());
+            watch.sample([child.id()].into_iter());
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(watch.looks.share().unwrap() < 1.0, "{watch:?}");
+        assert!(watch.samples.share().unwrap() < 1.0, "{watch:?}");
     }
 
     #[test]
@@ -177,11 +177,11 @@ mod tests {
                 }
             });
             for _ in 0..200 {
-                watch.point_read([std::process::id()].into_iter());
+                watch.sample([std::process::id()].into_iter());
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             stop.store(true, Relaxed);
         });
-        assert!(watch.looks.waiting > 0, "{watch:?}");
+        assert!(watch.samples.waiting > 0, "{watch:?}");
     }
 }

@@ -9,20 +9,20 @@ const PARENT: u32 = 2;
 
 /// Machines of very many processors have thousands of them. Beyond this many they are not looked
 /// at: a sample must stay cheap.
-const MOST: usize = 4_096;
+const MAX_THREADS: usize = 4_096;
 
 /// What the kernel's threads have used since this was made.
 #[derive(Debug, Default)]
 pub struct KernelThreads {
     /// Clock ticks by thread, when last looked at.
-    seen: HashMap<u32, u64>,
+    ticks_by_thread: HashMap<u32, u64>,
     used_ticks: u64,
 }
 
 impl KernelThreads {
     /// Begins to count; `None` where they cannot be seen: in a container, where process 2 is
     /// another, or without `/proc/PID/task/TID/children`.
-    pub fn watch(cpus: &CpuSet) -> Option<Self> {
+    pub fn start(cpus: &CpuSet) -> Option<Self> {
         let mut threads = Self::default();
         threads.used_s(cpus)?;
         threads.used_ticks = 0;
@@ -40,33 +40,34 @@ impl KernelThreads {
         let mut now = HashMap::new();
         for thread in children.split_whitespace() {
             let thread: u32 = thread.parse().ok()?;
-            if now.len() == MOST {
+            if now.len() == MAX_THREADS {
                 return None;
             }
             // A thread may end between the listing and the reading.
             let stat = read_to_string(format!("/proc/{thread}/stat")).ok();
             if let Some((ticks, cpu)) = stat.as_deref().and_then(parse) {
                 now.insert(thread, ticks);
-                if cpus.has(cpu) {
-                    self.used_ticks += passed(self.seen.get(&thread).copied(), ticks);
+                if cpus.contains(cpu) {
+                    self.used_ticks +=
+                        ticks_since(self.ticks_by_thread.get(&thread).copied(), ticks);
                 }
             }
         }
-        self.seen = now;
+        self.ticks_by_thread = now;
         Some(self.used_ticks as f64 / super::process::clock_ticks_per_s())
     }
 }
 
 /// Ticks since it was last seen. One that has fewer than before is another one of that number.
-fn passed(before: Option<u64>, now: u64) -> u64 {
+fn ticks_since(before: Option<u64>, now: u64) -> u64 {
     match before {
         Some(before) if before <= now => now - before,
         _ => now,
     }
 }
 
-/// Of `/proc/PID/stat` (proc_pid_stat(5)) fields 14 and 15, clock ticks, together, and field 39, the
-/// processor that it last ran on. Fields are counted from the parenthesis after the name.
+/// Of `/proc/PID/stat` (proc_pid_stat(5)) fields 14 and 15, clock ticks, together, and field 39,
+/// the processor that it last ran on. Fields are counted from the parenthesis after the name.
 fn parse(stat: &str) -> Option<(u64, u32)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let fields: Vec<&str> = after_name.split_whitespace().collect();
@@ -89,24 +90,24 @@ mod tests {
 
     #[test]
     fn a_new_thread_counts_whole_and_an_old_one_since_it_was_seen() {
-        assert_eq!(passed(None, 5), 5);
-        assert_eq!(passed(Some(3), 5), 2);
-        assert_eq!(passed(Some(9), 5), 5);
+        assert_eq!(ticks_since(None, 5), 5);
+        assert_eq!(ticks_since(Some(3), 5), 2);
+        assert_eq!(ticks_since(Some(9), 5), 5);
     }
 
     #[test]
     fn the_kernels_threads_are_seen_here_and_never_use_less_than_before() {
         let cpus = CpuSet::all();
-        let Some(mut threads) = KernelThreads::watch(&cpus) else {
+        let Some(mut threads) = KernelThreads::start(&cpus) else {
             eprintln!("skipped: the kernel's threads cannot be seen here");
             return;
         };
-        assert!(!threads.seen.is_empty());
+        assert!(!threads.ticks_by_thread.is_empty());
         let first = threads.used_s(&cpus).unwrap();
         assert!(threads.used_s(&cpus).unwrap() >= first);
         let none = CpuSet::of(&[u32::MAX]);
         assert_eq!(
-            KernelThreads::watch(&none).unwrap().used_s(&none),
+            KernelThreads::start(&none).unwrap().used_s(&none),
             Some(0.0)
         );
     }

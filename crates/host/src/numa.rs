@@ -198,7 +198,7 @@ fn pages_on_node(word: &str) -> Option<(usize, u64)> {
 }
 
 /// Adds bytes by node to those of others.
-pub(crate) fn add(sum: &mut Vec<u64>, bytes: &[u64]) {
+pub(crate) fn add_by_node(sum: &mut Vec<u64>, bytes: &[u64]) {
     if sum.len() < bytes.len() {
         sum.resize(bytes.len(), 0);
     }
@@ -247,8 +247,8 @@ mod tests {
     #[test]
     fn bytes_on_more_nodes_are_added_to_bytes_on_fewer() {
         let mut sum = vec![1];
-        add(&mut sum, &[2, 3]);
-        add(&mut sum, &[4]);
+        add_by_node(&mut sum, &[2, 3]);
+        add_by_node(&mut sum, &[4]);
         assert_eq!(sum, [7, 3]);
     }
 

@@ -1,5 +1,5 @@
-//! Where workers run: their processors, their memory's nodes, their allocator. Set before a worker's
-//! first instruction, so that nothing of it lies elsewhere; then read back.
+//! Where workers run: their processors, their memory's nodes, their allocator. Set before a
+//! worker's first instruction, so that nothing of it lies elsewhere; then read back.
 
 use super::allocator;
 use super::numa::{BitMask, MemoryPolicy, NumaMaps};
@@ -49,7 +49,7 @@ fn check_cpus(list: &str) -> Result<(), String> {
         ));
     }
     let mask = BitMask::of(&asked);
-    let got = in_a_thread(move || set_affinity(&mask).and_then(|()| affinity()));
+    let got = run_in_thread(move || set_affinity(&mask).and_then(|()| affinity()));
     match got {
         Ok(got) if got == BitMask::of(&asked) => Ok(()),
         Ok(got) => Err(format!(
@@ -77,7 +77,7 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
         ));
     }
     let set = wanted.clone();
-    match in_a_thread(move || set.set().and_then(|()| MemoryPolicy::read())) {
+    match run_in_thread(move || set.set().and_then(|()| MemoryPolicy::read())) {
         Ok(got) if got == wanted => Ok(()),
         Ok(got) => Err(format!(
             "the kernel applied '{got}' instead of the NUMA policy '{policy}'"
@@ -91,7 +91,7 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
 }
 
 /// Does something that concerns the calling thread alone, in a thread that ends with it.
-fn in_a_thread<T: Send + 'static>(
+fn run_in_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let thread = std::thread::Builder::new().spawn(work)?;
@@ -104,7 +104,7 @@ fn in_a_thread<T: Send + 'static>(
 ///
 /// # Errors
 /// Where it cannot be; [`check`] says so earlier and better.
-pub fn place(command: &mut Command, conditions: &Conditions) -> Result<(), Error> {
+pub fn apply(command: &mut Command, conditions: &Conditions) -> Result<(), Error> {
     if let Some(value) = allocator::preload(conditions.allocator).map_err(Error::other)? {
         command.env("LD_PRELOAD", value);
     }
@@ -127,7 +127,7 @@ pub fn place(command: &mut Command, conditions: &Conditions) -> Result<(), Error
 ///
 /// # Errors
 /// A sentence that says how it is placed instead.
-pub fn confirm(conditions: &Conditions) -> Result<(), String> {
+pub fn verify_own(conditions: &Conditions) -> Result<(), String> {
     let found = Placement {
         cpus: cpus_of(std::process::id()),
         numa_policy: MemoryPolicy::read()
@@ -144,7 +144,7 @@ pub fn confirm(conditions: &Conditions) -> Result<(), String> {
 ///
 /// # Errors
 /// As [`confirm`].
-pub fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
+pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
     let library = allocator::library(conditions.allocator)?;
     if library.is_some_and(|library| !allocator::maps_file(pid, &library)) {
         let asked = conditions.allocator;
@@ -156,14 +156,14 @@ pub fn confirm_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
         name: conditions.allocator.name().to_owned(),
         ..AllocatorReport::default()
     };
-    match doubts(conditions, &observe(pid), &allocator).as_slice() {
+    match doubts(conditions, &read_placement(pid), &allocator).as_slice() {
         [] => Ok(()),
         doubts => Err(doubts.join("; ")),
     }
 }
 
 /// Where a process runs and where its memory lies now.
-pub fn observe(pid: u32) -> Placement {
+pub fn read_placement(pid: u32) -> Placement {
     let maps = NumaMaps::read(pid);
     let policies: Vec<_> = maps.policies.into_iter().collect();
     Placement {
@@ -175,18 +175,18 @@ pub fn observe(pid: u32) -> Placement {
 }
 
 /// The placement of several processes together.
-pub fn together<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
+pub fn merge<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
     let mut sum = Placement::default();
     let (mut cpus, mut policies) = (BTreeSet::new(), BTreeSet::new());
     for one in all {
         cpus.extend(parse_list(&one.cpus).unwrap_or_default());
         let words = one.numa_policy.split(", ").filter(|word| !word.is_empty());
         policies.extend(words.map(str::to_owned));
-        super::numa::add(
+        super::numa::add_by_node(
             &mut sum.anonymous_bytes_by_node,
             &one.anonymous_bytes_by_node,
         );
-        super::numa::add(&mut sum.file_bytes_by_node, &one.file_bytes_by_node);
+        super::numa::add_by_node(&mut sum.file_bytes_by_node, &one.file_bytes_by_node);
     }
     sum.cpus = list_text(&cpus.into_iter().collect::<Vec<_>>());
     sum.numa_policy = policies.into_iter().collect::<Vec<_>>().join(", ");
@@ -384,7 +384,7 @@ mod tests {
     fn processes_add_up() {
         let (one, _) = found("0-1", "bind:1", &[1], "");
         let (other, _) = found("1-2", "default", &[1, 2], "");
-        let sum = together([&one, &other]);
+        let sum = merge([&one, &other]);
         assert_eq!(
             (sum.cpus.as_str(), sum.numa_policy.as_str()),
             ("0-2", "bind:1, default")

@@ -4,7 +4,7 @@ use std::fs::read_to_string;
 use trueput_record::accounting::Pressure;
 
 /// What the machine has waited since it started; `None` where the kernel has no PSI.
-pub fn pressure() -> Option<Pressure> {
+pub fn read_pressure() -> Option<Pressure> {
     let read = |what| read_to_string(format!("/proc/pressure/{what}")).ok();
     let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
     Some(Pressure {
@@ -40,7 +40,7 @@ impl CpuSet {
     }
 
     /// Whether that one is among them.
-    pub fn has(&self, number: u32) -> bool {
+    pub fn contains(&self, number: u32) -> bool {
         self.0
             .as_ref()
             .is_none_or(|numbers| numbers.contains(&number))
@@ -59,7 +59,7 @@ pub struct ProcessorTimes {
 }
 
 /// What these processors did; `None` where the kernel does not say.
-pub fn processors(cpus: &CpuSet) -> Option<ProcessorTimes> {
+pub fn read_processor_times(cpus: &CpuSet) -> Option<ProcessorTimes> {
     let ticks_per_s = super::process::clock_ticks_per_s();
     parse_processors(&read_to_string("/proc/stat").ok()?, cpus, ticks_per_s)
 }
@@ -78,7 +78,7 @@ fn parse_processors(text: &str, cpus: &CpuSet, ticks_per_s: f64) -> Option<Proce
         let (number, times) = line.split_once(' ')?;
         // The line without a number has the sum over all.
         let Ok(number) = number.parse() else { continue };
-        if cpus.has(number) {
+        if cpus.contains(number) {
             let (busy, steal) = parse_ticks(times)?;
             sum.busy_s += busy / ticks_per_s;
             sum.steal_s += steal / ticks_per_s;
@@ -131,9 +131,9 @@ mod tests {
 
     #[test]
     fn this_machine_says_what_its_processors_do() {
-        let now = processors(&CpuSet::all()).unwrap();
+        let now = read_processor_times(&CpuSet::all()).unwrap();
         assert!(now.busy_s > 0.0 && now.runnable_tasks.is_some());
-        match pressure() {
+        match read_pressure() {
             Some(pressure) => assert!(pressure.io_some_s >= pressure.io_full_s),
             None => eprintln!("skipped: this kernel has no PSI"),
         }

@@ -47,7 +47,7 @@ pub struct ThreadContextSwitches {
 
 impl ThreadContextSwitches {
     /// Looks at every thread of `pid` that lives, and sums up with those that do not.
-    pub fn point_read(&mut self, pid: u32) -> ContextSwitches {
+    pub fn read(&mut self, pid: u32) -> ContextSwitches {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
         for thread in threads.into_iter().flatten().flatten() {
             // A thread may end between the listing and the reading.
@@ -169,13 +169,13 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
 
 /// When `pid` began, clock ticks after the machine did: with its number, that names a process for
 /// good. `None` once it is gone.
-pub(crate) fn began(pid: u32) -> Option<u64> {
+pub(crate) fn start_time_ticks(pid: u32) -> Option<u64> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     StatFields::of(&text)?.number(22)
 }
 
 /// Whether a process has not ended. One that nobody has waited for yet has.
-pub(crate) fn lives(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let text = read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = StatFields::of(&text);
     let state = fields.and_then(|fields| fields.0.first().copied());
@@ -304,7 +304,7 @@ fn named_number(text: &str, name: &str) -> Option<u64> {
 
 /// How a process ended: `was killed by SIGKILL`, `exited with code 1`.
 #[must_use]
-pub fn status_text(status: ExitStatus) -> String {
+pub fn describe_exit_status(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(number), _) => match nix::sys::signal::Signal::try_from(number) {
             Ok(signal) => format!("was killed by {}", signal.as_str()),
@@ -342,11 +342,11 @@ mod tests {
     #[test]
     fn a_signal_is_named_and_an_exit_code_told() {
         assert_eq!(
-            status_text(ExitStatus::from_raw(9)),
+            describe_exit_status(ExitStatus::from_raw(9)),
             "was killed by SIGKILL"
         );
         assert_eq!(
-            status_text(ExitStatus::from_raw(3 << 8)),
+            describe_exit_status(ExitStatus::from_raw(3 << 8)),
             "exited with code 3"
         );
     }
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn an_ended_threads_switches_stay_in_the_sum() {
-        let mut seen = ThreadContextSwitches::default();
+        let mut thread_switches = ThreadContextSwitches::default();
         let own = std::process::id();
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -406,25 +406,25 @@ mod tests {
             let _ = receiver.recv();
         });
         std::thread::sleep(std::time::Duration::from_millis(100));
-        let before = seen.point_read(own);
+        let before = thread_switches.read(own);
         assert!(before.voluntary >= 20, "{before:?}");
         drop(sender);
         thread.join().unwrap();
-        assert!(seen.point_read(own).voluntary >= before.voluntary);
+        assert!(thread_switches.read(own).voluntary >= before.voluntary);
     }
 
     #[test]
     fn a_thread_that_takes_the_number_of_an_ended_one_adds_to_it() {
-        let mut seen = ThreadContextSwitches::default();
+        let mut thread_switches = ThreadContextSwitches::default();
         let switches = |voluntary| ContextSwitches {
             voluntary,
             involuntary: 1,
             run_delay_ns: 10,
         };
         for voluntary in [5, 9, 2] {
-            seen.note("7".to_owned(), switches(voluntary));
+            thread_switches.note("7".to_owned(), switches(voluntary));
         }
-        assert_eq!(seen.total().voluntary, 11);
+        assert_eq!(thread_switches.total().voluntary, 11);
         assert_eq!(parse_run_delay("143287 63584888 3\n"), 63_584_888);
         assert_eq!(parse_run_delay(""), 0);
     }

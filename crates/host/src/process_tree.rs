@@ -88,7 +88,7 @@ impl ProcessTree {
                 faults.major += of_one_faults.major;
             }
             io = io.plus(&process::io(pid).unwrap_or_default());
-            self.switches.entry(pid).or_default().point_read(pid);
+            self.switches.entry(pid).or_default().read(pid);
         }
         let switches = self.switches.values().map(ThreadContextSwitches::total);
         let (voluntary, involuntary) = switches.fold((0, 0), |(given, taken), one| {

@@ -3,7 +3,7 @@
 mod processes;
 
 use super::placement;
-use super::process::status_text;
+use super::process::describe_exit_status;
 use super::user::{ServerUser, server_user};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
@@ -23,28 +23,28 @@ use trueput_record::Conditions;
 
 /// How long a server may take until it answers for the first time, and until it has stopped when
 /// the user would not wait any longer.
-const LIMIT: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long a server may take to recover what a crash left to its log, or to write all that it
 /// holds in memory to its files.
-const PUTTING_IN_ORDER: Duration = Duration::from_secs(30 * 60);
+const RECOVERY_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// How long making an instance may take.
-const MAKING: Duration = Duration::from_secs(600);
+const SETUP_LIMIT: Duration = Duration::from_secs(600);
 
 /// How long a server that nobody needs any more may take to stop.
-const FAREWELL: Duration = Duration::from_secs(10);
+const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// Between two looks at whether something has happened.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Between two attempts to reach a server that is starting.
-const ATTEMPT: Duration = Duration::from_millis(50);
+const ATTEMPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The same in the first [`SOON`] of one that starts again: how long that takes is measured after a
-/// crash.
-const ATTEMPT_SOON: Duration = Duration::from_millis(2);
-const SOON: Duration = Duration::from_secs(5);
+/// The same in the first [`SHORT_ATTEMPTS_FOR`] of one that starts again: how long that takes is
+/// measured after a crash.
+const SHORT_ATTEMPT: Duration = Duration::from_millis(2);
+const SHORT_ATTEMPTS_FOR: Duration = Duration::from_secs(5);
 
 /// How much of the end of a log is read for its last line, bytes.
 const LOG_TAIL: u64 = 8 << 10;
@@ -57,7 +57,7 @@ pub struct ServerSpec<'a> {
     /// How it is done.
     pub service: &'a dyn Service,
     /// Its folder, level and knobs.
-    pub spec: &'a OpenSpec<'a>,
+    pub database: &'a OpenSpec<'a>,
     /// On which processors and nodes, and with which allocator.
     pub conditions: &'a Conditions,
     /// The file that takes the numbers of processes that enter the trial's control group; `None`
@@ -95,45 +95,45 @@ pub struct Server {
 ///
 /// # Errors
 /// One sentence: which folder is in the way and what would be right.
-pub fn check_place(service: &dyn Service, place: &Path) -> Result<(), String> {
-    server_user(service.users())?.map_or(Ok(()), |runner| runner.check_way(place))
+pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String> {
+    server_user(service.users())?.map_or(Ok(()), |user| user.check_access(place))
 }
 
 impl Server {
     /// Makes the instance where there is none, starts its server and waits until it answers: for at
-    /// most [`LIMIT`] where it was made, for 30 minutes where it may have to recover.
+    /// most [`START_LIMIT`] where it was made, for 30 minutes where it may have to recover.
     ///
     /// `wait` is called while it is waited for and says whether to go on.
     ///
     /// # Errors
     /// [`ServerError`]; no process of it is left then.
     pub fn start(
-        site: &ServerSpec<'_>,
+        spec: &ServerSpec<'_>,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<Self, ServerError> {
-        let runner = server_user(site.service.users())?;
-        if let Some(runner) = &runner {
-            let above = site.spec.directory.parent();
-            runner.check_way(above.unwrap_or(site.spec.directory))?;
+        let user = server_user(spec.service.users())?;
+        if let Some(user) = &user {
+            let above = spec.database.directory.parent();
+            user.check_access(above.unwrap_or(spec.database.directory))?;
         }
-        let is_made = site.service.is_made(site.spec);
+        let is_made = spec.service.is_made(spec.database);
         if !is_made {
-            if let Some(runner) = &runner {
-                runner.take(site.spec.directory)?;
+            if let Some(user) = &user {
+                user.change_owner(spec.database.directory)?;
             }
-            let commands = site.service.make(site.spec);
+            let commands = spec.service.make(spec.database);
             for command in commands.map_err(|error| format!("creating the instance: {error}"))? {
-                make(site, runner.as_ref(), command, wait)?;
+                run_setup_command(spec, user.as_ref(), command, wait)?;
             }
         }
-        let command = site
+        let command = spec
             .service
-            .command(site.spec)
+            .command(spec.database)
             .map_err(|error| error.to_string())?;
-        let mut server = Self::spawn(site, runner.as_ref(), command)?;
-        let limit = if is_made { PUTTING_IN_ORDER } else { LIMIT };
-        server.wait_until_ready(site, limit, wait)?;
-        let placed = placement::confirm_child(server.pid(), site.conditions);
+        let mut server = Self::spawn(spec, user.as_ref(), command)?;
+        let limit = if is_made { RECOVERY_LIMIT } else { START_LIMIT };
+        server.wait_until_ready(spec, limit, wait)?;
+        let placed = placement::verify_child(server.pid(), spec.conditions);
         placed.map_err(|why| format!("the server: {why}"))?;
         Ok(server)
     }
@@ -145,11 +145,14 @@ impl Server {
     }
 
     /// Whether it has ended by itself, and then how, with the last line of its log.
-    pub fn end(&mut self) -> Option<String> {
+    pub fn exit_reason(&mut self) -> Option<String> {
         let status = self.status()?;
         let pid = self.pid();
-        let text = format!("the server (process {pid}) {}", status_text(status));
-        Some(with_last_line(text, &self.log))
+        let text = format!(
+            "the server (process {pid}) {}",
+            describe_exit_status(status)
+        );
+        Some(with_last_log_line(text, &self.log))
     }
 
     /// Stops it in good order: what it has committed lies in its files then. That takes 30 minutes
@@ -159,7 +162,7 @@ impl Server {
     /// One sentence, where it had ended, takes longer and is killed, or says that it did not end
     /// well.
     pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
-        if let Some(end) = self.end() {
+        if let Some(end) = self.exit_reason() {
             return Err(ServerError::Failed(end));
         }
         self.signal();
@@ -169,10 +172,17 @@ impl Server {
                 if status.success() {
                     return Ok(());
                 }
-                break format!("the server, asked to stop, {}", status_text(status));
+                break format!(
+                    "the server, asked to stop, {}",
+                    describe_exit_status(status)
+                );
             }
             let is_wanted = wait();
-            let limit = if is_wanted { PUTTING_IN_ORDER } else { LIMIT };
+            let limit = if is_wanted {
+                RECOVERY_LIMIT
+            } else {
+                START_LIMIT
+            };
             if began.elapsed() >= limit {
                 self.kill();
                 if !is_wanted {
@@ -183,47 +193,47 @@ impl Server {
             }
             std::thread::sleep(PAUSE);
         };
-        Err(ServerError::Failed(with_last_line(text, &self.log)))
+        Err(ServerError::Failed(with_last_log_line(text, &self.log)))
     }
 
     fn spawn(
-        site: &ServerSpec<'_>,
-        runner: Option<&ServerUser>,
+        spec: &ServerSpec<'_>,
+        user: Option<&ServerUser>,
         command: Command,
     ) -> Result<Self, String> {
-        let log = site.service.log(site.spec);
+        let log = spec.service.log(spec.database);
         let program = command.get_program().to_string_lossy().into_owned();
-        let command = prepared(site, runner, command, site.service.death_signal());
+        let command = prepare_command(spec, user, command, spec.service.death_signal());
         let child = command.and_then(|mut command| command.spawn());
         let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
         Ok(Self {
-            processes: ServerProcesses::of(child.id()),
+            processes: ServerProcesses::follow(child.id()),
             child,
             log,
-            stop_signal: site.service.stop_signal(),
+            stop_signal: spec.service.stop_signal(),
             ended: None,
         })
     }
 
     fn wait_until_ready(
         &mut self,
-        site: &ServerSpec<'_>,
+        spec: &ServerSpec<'_>,
         limit: Duration,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<(), ServerError> {
         let began = Instant::now();
-        let soon = if limit == PUTTING_IN_ORDER {
-            SOON
+        let soon = if limit == RECOVERY_LIMIT {
+            SHORT_ATTEMPTS_FOR
         } else {
             Duration::ZERO
         };
         loop {
-            if let Some(end) = self.end() {
+            if let Some(end) = self.exit_reason() {
                 return Err(ServerError::Failed(format!("{end} (while starting)")));
             }
-            match site.service.is_ready(site.spec) {
+            match spec.service.is_ready(spec.database) {
                 Ok(true) => {
-                    self.processes.remember();
+                    self.processes.refresh();
                     return Ok(());
                 }
                 Ok(false) => {}
@@ -231,14 +241,14 @@ impl Server {
             }
             if began.elapsed() >= limit {
                 let text = format!("the server did not respond within {} s", limit.as_secs());
-                return Err(ServerError::Failed(with_last_line(text, &self.log)));
+                return Err(ServerError::Failed(with_last_log_line(text, &self.log)));
             }
             if !wait() {
                 return Err(ServerError::Canceled);
             }
             std::thread::sleep(match began.elapsed() < soon {
-                true => ATTEMPT_SOON,
-                false => ATTEMPT,
+                true => SHORT_ATTEMPT,
+                false => ATTEMPT_INTERVAL,
             });
         }
     }
@@ -251,11 +261,11 @@ impl Server {
     }
 
     fn signal(&self) {
-        self.processes.remember();
+        self.processes.refresh();
         // It has not been waited for, so that the number is its own.
         let _ = kill(
             Pid::from_raw(self.pid().cast_signed()),
-            number(self.stop_signal),
+            signal_number(self.stop_signal),
         );
     }
 
@@ -272,7 +282,7 @@ impl Server {
 
     /// Kills it and what descends from it. Processes of a server may have groups of their own.
     fn kill(&mut self) {
-        self.processes.remember();
+        self.processes.refresh();
         let _ = self.child.kill();
         self.ended = self.child.wait().ok();
         self.processes.kill_survivors();
@@ -283,7 +293,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         if self.status().is_none() {
             self.signal();
-            if self.wait_for_end(FAREWELL).is_none() {
+            if self.wait_for_end(STOP_LIMIT).is_none() {
                 self.kill();
             }
         }
@@ -293,32 +303,35 @@ impl Drop for Server {
 }
 
 /// Runs one of the commands that make an instance to its end.
-fn make(
-    site: &ServerSpec<'_>,
-    runner: Option<&ServerUser>,
+fn run_setup_command(
+    spec: &ServerSpec<'_>,
+    user: Option<&ServerUser>,
     command: Command,
     wait: &mut dyn FnMut() -> bool,
 ) -> Result<(), ServerError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let log = site.service.log(site.spec);
-    let child = prepared(site, runner, command, Signal::Kill);
+    let log = spec.service.log(spec.database);
+    let child = prepare_command(spec, user, command, Signal::Kill);
     let child = child.and_then(|mut command| command.spawn());
     let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
     // Dropped while it runs, it is told to end.
     let mut maker = Server {
-        processes: ServerProcesses::of(child.id()),
+        processes: ServerProcesses::follow(child.id()),
         child,
         log,
         stop_signal: Signal::Terminate,
         ended: None,
     };
-    let until = Instant::now() + MAKING;
+    let until = Instant::now() + SETUP_LIMIT;
     loop {
         let text = match maker.status() {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => format!("creating the instance: {program} {}", status_text(status)),
+            Some(status) => format!(
+                "creating the instance: {program} {}",
+                describe_exit_status(status)
+            ),
             None if Instant::now() >= until => {
-                let limit_s = MAKING.as_secs();
+                let limit_s = SETUP_LIMIT.as_secs();
                 format!("creating the instance: {program} did not end within {limit_s} s")
             }
             None if !wait() => return Err(ServerError::Canceled),
@@ -327,19 +340,19 @@ fn make(
                 continue;
             }
         };
-        return Err(ServerError::Failed(with_last_line(text, &maker.log)));
+        return Err(ServerError::Failed(with_last_log_line(text, &maker.log)));
     }
 }
 
 /// The command as its process is to be: placed, as its user, in a group of its own, dying with the
 /// runner, its words in the log.
-fn prepared(
-    site: &ServerSpec<'_>,
-    runner: Option<&ServerUser>,
+fn prepare_command(
+    spec: &ServerSpec<'_>,
+    user: Option<&ServerUser>,
     mut command: Command,
     death_signal: Signal,
 ) -> std::io::Result<Command> {
-    let path = site.service.log(site.spec);
+    let path = spec.service.log(spec.database);
     // A server may log statements, addresses and users: they are nobody else's.
     let log = OpenOptions::new()
         .create(true)
@@ -352,20 +365,25 @@ fn prepared(
         .stderr(log)
         .process_group(0);
     if command.get_current_dir().is_none() {
-        command.current_dir(site.spec.directory);
+        command.current_dir(spec.database.directory);
     }
-    placement::place(&mut command, site.conditions)?;
-    let entry = site
+    placement::apply(&mut command, spec.conditions)?;
+    let entry = spec
         .group_entry
         .map(|path| OpenOptions::new().write(true).open(path));
-    enter(&mut command, entry.transpose()?, runner, death_signal);
+    configure_process(&mut command, entry.transpose()?, user, death_signal);
     Ok(command)
 }
 
 /// Has the process of `command` enter the control group, become the user and be tied to this
 /// process, in that order: a user's change would untie it (prctl(2)).
-fn enter(command: &mut Command, entry: Option<File>, runner: Option<&ServerUser>, death: Signal) {
-    let user = runner.map(|runner| (runner.uid, runner.gid));
+fn configure_process(
+    command: &mut Command,
+    entry: Option<File>,
+    user: Option<&ServerUser>,
+    death: Signal,
+) {
+    let user = user.map(|user| (user.uid, user.gid));
     let parent = nix::unistd::getpid();
     let set = move || {
         if let Some(mut entry) = entry.as_ref() {
@@ -377,7 +395,7 @@ fn enter(command: &mut Command, entry: Option<File>, runner: Option<&ServerUser>
             setgid(gid)?;
             setuid(uid)?;
         }
-        set_pdeathsig(number(death))?;
+        set_pdeathsig(signal_number(death))?;
         match getppid() == parent {
             true => Ok(()),
             // The runner was killed before this was tied to it.
@@ -388,7 +406,7 @@ fn enter(command: &mut Command, entry: Option<File>, runner: Option<&ServerUser>
     unsafe { command.pre_exec(set) };
 }
 
-fn number(signal: Signal) -> SystemSignal {
+fn signal_number(signal: Signal) -> SystemSignal {
     match signal {
         Signal::Terminate => SystemSignal::SIGTERM,
         Signal::Interrupt => SystemSignal::SIGINT,
@@ -397,7 +415,7 @@ fn number(signal: Signal) -> SystemSignal {
     }
 }
 
-fn with_last_line(text: String, log: &Path) -> String {
+fn with_last_log_line(text: String, log: &Path) -> String {
     match last_line(log) {
         Some(line) => format!("{text}; it last wrote: {line}"),
         None => text,
@@ -424,7 +442,7 @@ fn last_line(log: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::lives;
+    use crate::process::is_alive;
     use crate::process_tree::members;
     use std::cell::Cell;
     use std::os::unix::fs::PermissionsExt;
@@ -506,13 +524,13 @@ mod tests {
             knobs: &ParameterValues::default(),
             sessions: 1,
         };
-        let site = ServerSpec {
+        let spec = ServerSpec {
             service: script,
-            spec: &spec,
+            database: &spec,
             conditions: &Conditions::default(),
             group_entry: None,
         };
-        Server::start(&site, wait)
+        Server::start(&spec, wait)
     }
 
     #[test]
@@ -523,7 +541,7 @@ mod tests {
         assert_ne!(made_by.trim(), "root");
         let (pid, sleeper) = (server.pid(), members(server.pid())[1]);
         server.stop(&mut || true).unwrap();
-        assert!(!lives(pid) && !lives(sleeper));
+        assert!(!is_alive(pid) && !is_alive(sleeper));
         assert!(!folder.path().join("ready").exists());
     }
 
@@ -535,14 +553,14 @@ mod tests {
             serve: "echo one; echo two; touch ready; exec sleep 60",
         };
         let mut server = start(&talkative, folder.path()).unwrap();
-        assert_eq!(server.end(), None);
+        assert_eq!(server.exit_reason(), None);
         kill(
             Pid::from_raw(server.pid().cast_signed()),
             SystemSignal::SIGKILL,
         )
         .unwrap();
-        assert!(server.wait_for_end(LIMIT).is_some());
-        let end = server.end().unwrap();
+        assert!(server.wait_for_end(START_LIMIT).is_some());
+        let end = server.exit_reason().unwrap();
         assert!(
             end.ends_with("was killed by SIGKILL; it last wrote: two"),
             "{end}"
@@ -581,7 +599,7 @@ mod tests {
         let refused = start_while(&recovering, folder.path(), &mut || !pid.exists());
         assert_eq!(refused.err(), Some(ServerError::Canceled));
         let pid = std::fs::read_to_string(pid).unwrap();
-        assert!(!lives(pid.trim().parse().unwrap()));
+        assert!(!is_alive(pid.trim().parse().unwrap()));
     }
 
     #[test]
@@ -596,11 +614,11 @@ mod tests {
         assert_eq!(all.len(), 2);
         server.kill();
         drop(server);
-        let limit = Instant::now() + LIMIT;
-        while all.iter().any(|pid| lives(*pid)) && Instant::now() < limit {
+        let limit = Instant::now() + START_LIMIT;
+        while all.iter().any(|pid| is_alive(*pid)) && Instant::now() < limit {
             std::thread::sleep(PAUSE);
         }
-        assert!(!all.iter().any(|pid| lives(*pid)));
+        assert!(!all.iter().any(|pid| is_alive(*pid)));
     }
 
     #[test]
@@ -616,7 +634,7 @@ mod tests {
         let pid = Pid::from_raw(server.pid().cast_signed());
         kill(pid, SystemSignal::SIGKILL).unwrap();
         drop(server);
-        assert!(!all.iter().any(|&pid| lives(pid)));
+        assert!(!all.iter().any(|&pid| is_alive(pid)));
     }
 
     #[test]

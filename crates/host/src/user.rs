@@ -19,8 +19,8 @@ pub(crate) struct ServerUser {
     pub gid: Gid,
 }
 
-/// Who is to run a server, `None` where that is whoever runs this program: the first of `users` that
-/// the system knows, where this is root.
+/// Who is to run a server, `None` where that is whoever runs this program: the first of `users`
+/// that the system knows, where this is root.
 ///
 /// # Errors
 /// One sentence, where the system knows none of them.
@@ -47,7 +47,7 @@ pub(crate) fn server_user(users: &[&str]) -> Result<Option<ServerUser>, String> 
 
 impl ServerUser {
     /// The topmost folder on the way to `directory`, itself included, that this user may not pass.
-    pub fn stopped_at(&self, directory: &Path) -> Option<PathBuf> {
+    pub fn first_impassable(&self, directory: &Path) -> Option<PathBuf> {
         let mut way: Vec<&Path> = directory.ancestors().collect();
         way.reverse();
         let passes = |folder: &Path| {
@@ -70,8 +70,8 @@ impl ServerUser {
     ///
     /// # Errors
     /// One sentence that names the folder in the way.
-    pub fn check_way(&self, directory: &Path) -> Result<(), String> {
-        let Some(folder) = self.stopped_at(directory) else {
+    pub fn check_access(&self, directory: &Path) -> Result<(), String> {
+        let Some(folder) = self.first_impassable(directory) else {
             return Ok(());
         };
         Err(format!(
@@ -86,7 +86,7 @@ impl ServerUser {
     ///
     /// # Errors
     /// One sentence with the file that cannot be given.
-    pub fn take(&self, directory: &Path) -> Result<(), String> {
+    pub fn change_owner(&self, directory: &Path) -> Result<(), String> {
         let mut left = vec![directory.to_owned()];
         while let Some(path) = left.pop() {
             let refused = |error| {
@@ -157,21 +157,24 @@ mod tests {
         std::fs::create_dir_all(&below).unwrap();
         mode(folder.path(), 0o755);
         mode(&closed, 0o700);
-        assert_eq!(stranger().stopped_at(&below), Some(closed.clone()));
-        let why = stranger().check_way(&below).unwrap_err();
+        assert_eq!(stranger().first_impassable(&below), Some(closed.clone()));
+        let why = stranger().check_access(&below).unwrap_err();
         assert!(
             why.contains(&format!("may not enter {}", closed.display())) && why.contains("--work")
         );
         mode(&closed, 0o755);
-        assert_eq!(stranger().check_way(&below.join("not/there/yet")), Ok(()));
+        assert_eq!(
+            stranger().check_access(&below.join("not/there/yet")),
+            Ok(())
+        );
     }
 
     #[test]
     fn who_is_no_root_runs_servers_and_root_has_another_do_it() {
-        let runner = server_user(&["no-such-user-anywhere"]).unwrap();
+        let user = server_user(&["no-such-user-anywhere"]).unwrap();
         match geteuid().is_root() {
-            true => assert_eq!(runner.unwrap().name, NOBODY),
-            false => assert_eq!(runner, None),
+            true => assert_eq!(user.unwrap().name, NOBODY),
+            false => assert_eq!(user, None),
         }
     }
 }

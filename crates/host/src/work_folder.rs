@@ -55,8 +55,8 @@ impl WorkFolder {
             path: path.to_owned(),
             message,
         };
-        let refused = |error: std::io::Error| refuse(format!("cannot be used: {error}"));
-        let absolute = std::path::absolute(path).map_err(refused)?;
+        let refuse_error = |error: std::io::Error| refuse(format!("cannot be used: {error}"));
+        let absolute = std::path::absolute(path).map_err(refuse_error)?;
         let created = first_missing(&absolute);
         if let Err(error) = fs::create_dir_all(&absolute) {
             remove_empty(&absolute, created.as_deref());
@@ -69,11 +69,11 @@ impl WorkFolder {
         }
         // From here on by its real name, so that a link that is turned later changes nothing.
         let folder = Self {
-            path: absolute.canonicalize().map_err(refused)?,
+            path: absolute.canonicalize().map_err(refuse_error)?,
         };
-        match folder.is_marked().map_err(refused)? {
-            true => folder.probe().map_err(refused)?,
-            false if !is_empty(&folder.path).map_err(refused)? => {
+        match folder.is_marked().map_err(refuse_error)? {
+            true => folder.probe().map_err(refuse_error)?,
+            false if !is_empty(&folder.path).map_err(refuse_error)? => {
                 return Err(refuse(
                     "is not trueput's: it holds files, but no mark of trueput; name \
                      an empty or new directory"
@@ -82,7 +82,7 @@ impl WorkFolder {
             }
             false => folder.mark(created.as_deref()).map_err(|error| {
                 remove_empty(&folder.path, created.as_deref());
-                refused(error)
+                refuse_error(error)
             })?,
         }
         Ok(folder)
@@ -94,7 +94,7 @@ impl WorkFolder {
     }
 
     /// The folder at that path, if it is there and marked.
-    pub fn at(path: &Path) -> Option<Self> {
+    pub fn open_marked(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let folder = Self { path };
         folder
@@ -158,7 +158,8 @@ pub struct RunWorkFolder {
 }
 
 impl RunWorkFolder {
-    /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run left.
+    /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run
+    /// left.
     ///
     /// # Errors
     /// A [`WorkFolderError`].
@@ -188,7 +189,7 @@ impl RunWorkFolder {
     ///
     /// # Errors
     /// A sentence, where it cannot be made.
-    pub fn trial(&self, id: &str) -> Result<(PathBuf, bool), String> {
+    pub fn trial_folder(&self, id: &str) -> Result<(PathBuf, bool), String> {
         let path = self.path.join(id);
         make_folder(&path).map_err(|message| format!("{}: {message}", path.display()))?;
         let empty = is_empty(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -199,9 +200,9 @@ impl RunWorkFolder {
     ///
     /// # Errors
     /// A sentence, where something cannot be removed.
-    pub fn remove(&self, id: &str) -> Result<(), String> {
+    pub fn remove_trial(&self, id: &str) -> Result<(), String> {
         let path = self.path.join(id);
-        trial_file_system::unmake(&path)?;
+        trial_file_system::remove(&path)?;
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(format!("cannot remove {}: {error}", path.display()))
@@ -214,8 +215,8 @@ impl RunWorkFolder {
     ///
     /// # Errors
     /// A sentence, where something cannot be unmounted.
-    pub fn put_away(&self, id: &str) -> Result<(), String> {
-        trial_file_system::put_away(&self.path.join(id))
+    pub fn unmount_trial(&self, id: &str) -> Result<(), String> {
+        trial_file_system::unmount_all(&self.path.join(id))
     }
 
     /// Leaves the work folder as it was found, but for databases that are kept.
@@ -259,15 +260,15 @@ impl RunMarker {
     }
 
     /// Whether the run is still at work in its folder.
-    pub fn is_at_work(&self, folder: &Path) -> bool {
-        self.take(folder).is_err()
+    pub fn is_active(&self, folder: &Path) -> bool {
+        self.lock(folder).is_err()
     }
 
     /// Locks the folder of a run that is gone.
     ///
     /// # Errors
     /// A sentence, where the run is at work.
-    pub fn take(&self, folder: &Path) -> Result<fs::File, String> {
+    pub fn lock(&self, folder: &Path) -> Result<fs::File, String> {
         let lock = fs::File::open(folder).map_err(|error| error.to_string())?;
         let at_work = || {
             format!(
@@ -281,8 +282,8 @@ impl RunMarker {
             Err(fs::TryLockError::WouldBlock) => Err(at_work()),
             // Without locks, a process of that number is taken for the run.
             Err(fs::TryLockError::Error(_)) => {
-                let lives = Path::new(&format!("/proc/{}", self.pid)).exists();
-                (!lives).then_some(lock).ok_or_else(at_work)
+                let is_alive = Path::new(&format!("/proc/{}", self.pid)).exists();
+                (!is_alive).then_some(lock).ok_or_else(at_work)
             }
         }
     }
@@ -430,12 +431,12 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("work");
         let area = RunWorkFolder::open(WorkFolder::claim(&path).unwrap(), "run").unwrap();
-        let (trial, left) = area.trial("0001").unwrap();
+        let (trial_folder, left) = area.trial_folder("0001").unwrap();
         assert!(!left);
-        fs::write(trial.join("data"), "x").unwrap();
-        assert!(area.trial("0001").unwrap().1);
+        fs::write(trial_folder.join("data"), "x").unwrap();
+        assert!(area.trial_folder("0001").unwrap().1);
         fs::write(path.join("bystander"), "x").unwrap();
-        area.remove("0001").unwrap();
+        area.remove_trial("0001").unwrap();
         area.close();
         assert!(path.join("bystander").exists() && !path.join("run").exists());
     }
@@ -464,9 +465,9 @@ mod tests {
         let work = WorkFolder::claim(&parent.path().join("work")).unwrap();
         let area = RunWorkFolder::open(work, "run").unwrap();
         std::os::unix::fs::symlink(victim.path(), area.path.join("0001")).unwrap();
-        assert!(area.trial("0001").is_err());
+        assert!(area.trial_folder("0001").is_err());
         // Whether or not the link itself goes, what it points to stays.
-        let _ = area.remove("0001");
+        let _ = area.remove_trial("0001");
         assert!(victim.path().join("precious").exists());
     }
 }

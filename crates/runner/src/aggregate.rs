@@ -30,29 +30,33 @@ pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 pub(crate) fn measurement(
     job: &dyn Job,
     conditions: &Conditions,
-    ran: &ExecutionResult,
+    result: &ExecutionResult,
 ) -> Result<(Measurement, NamedHistograms), String> {
     let kinds = job.kinds();
-    let encoded = ran.executions.iter().map(|part| part.histograms.as_slice());
+    let encoded = result
+        .executions
+        .iter()
+        .map(|part| part.histograms.as_slice());
     let histograms = merge(kinds.len(), encoded)?;
     let elapsed_s = elapsed_s(
-        ran.executions
+        result
+            .executions
             .iter()
             .flat_map(|execution| &execution.workers),
     );
-    let finals: Vec<OperationCounts> = ran
+    let finals: Vec<OperationCounts> = result
         .executions
         .iter()
-        .map(|part| done(kinds.len(), part))
+        .map(|part| operation_counts(kinds.len(), part))
         .collect();
     let total = Sample {
-        machine: ran.machine,
-        ..total(&ran.executions, ran.server.as_ref())
+        host_activity: result.host_activity,
+        ..total(&result.executions, result.server.as_ref())
     };
     let totals: Vec<u64> = (0..kinds.len())
         .map(|kind| finals.iter().map(|done| done.counts[kind]).sum())
         .collect();
-    let (open_loop, responses) = match open_loop(job, conditions, ran)? {
+    let (open_loop, responses) = match open_loop(job, conditions, result)? {
         Some((open_loop, responses)) => (Some(open_loop), responses),
         None => (None, Vec::new()),
     };
@@ -62,23 +66,25 @@ pub(crate) fn measurement(
         user_read_bytes: user.map(|(read, _)| read),
         user_written_bytes: user.map(|(_, written)| written),
         live_user_bytes: job.live_bytes(&totals),
-        device: ran.machine.device,
-        log_device: ran.machine.log_device,
-        pressure: ran.machine.pressure,
-        neighbours: ran.machine.neighbours,
+        device: result.host_activity.device,
+        log_device: result.host_activity.log_device,
+        pressure: result.host_activity.pressure,
+        neighbours: result.host_activity.neighbours,
         open_loop,
         elapsed_s,
         operations: operations(kinds, &histograms, &totals, elapsed_s),
-        conflicts: workers(ran).map(|(_, share)| share.conflicts).sum(),
-        deadlocks: workers(ran).map(|(_, share)| share.deadlocks).sum(),
-        resources: resources(ran, &total),
-        server: ran.server.map(|served| used(&[served.usage], served.peak)),
-        placement: Some(placed(ran)),
-        cache: cache(&ran.executions),
-        allocator: ran.executions.first().map(|part| part.allocator.clone()),
-        timeline: timeline::timeline(elapsed_s, &ran.seconds, &finals, &ran.samples, &total),
-        workers: workers(ran)
-            .map(|(pid, share)| report(pid, share))
+        conflicts: workers(result).map(|(_, worker)| worker.conflicts).sum(),
+        deadlocks: workers(result).map(|(_, worker)| worker.deadlocks).sum(),
+        resources: resources(result, &total),
+        server: result
+            .server
+            .map(|server| total_resources(&[server.usage], server.peak)),
+        placement: Some(placement_of(result)),
+        cache: cache(&result.executions),
+        allocator: result.executions.first().map(|part| part.allocator.clone()),
+        timeline: timeline::timeline(elapsed_s, &result.seconds, &finals, &result.samples, &total),
+        workers: workers(result)
+            .map(|(pid, worker)| report(pid, worker))
             .collect(),
         ..Measurement::default()
     };
@@ -92,10 +98,10 @@ pub(crate) fn measurement(
 /// that tells; where each tells its own, together.
 fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
     let told = || executions.iter().filter_map(|part| part.cache);
-    match told().find(|share| share.is_shared) {
-        Some(share) => Some(share.used),
+    match told().find(|worker| worker.is_shared) {
+        Some(worker) => Some(worker.used),
         None => told()
-            .map(|share| share.used)
+            .map(|worker| worker.used)
             .reduce(|sum, one| sum.plus(&one)),
     }
 }
@@ -135,20 +141,20 @@ fn user_bytes(volumes: &[Volume], counts: &[u64]) -> Option<(u64, u64)> {
 }
 
 /// Where all processes ran, and where their memory lay at the end.
-fn placed(ran: &ExecutionResult) -> Placement {
-    placement::together(ran.executions.iter().map(|part| &part.placement))
+fn placement_of(result: &ExecutionResult) -> Placement {
+    placement::merge(result.executions.iter().map(|part| &part.placement))
 }
 
 /// How the open loop of the trial kept its rate, and its response times by name.
 fn open_loop(
     job: &dyn Job,
     conditions: &Conditions,
-    ran: &ExecutionResult,
+    result: &ExecutionResult,
 ) -> Result<Option<(OpenLoop, NamedHistograms)>, String> {
-    let paced: Vec<_> = ran
+    let paced: Vec<_> = result
         .executions
         .iter()
-        .filter_map(|part| part.paced.as_ref())
+        .filter_map(|part| part.open_loop.as_ref())
         .collect();
     let (Some(rate), false) = (conditions.rate, paced.is_empty()) else {
         return Ok(None);
@@ -181,16 +187,16 @@ fn open_loop(
 
 /// What a process loaded and what that used, of its engine's server too where there is one.
 pub(crate) fn load(
-    done: &LoadResult,
+    loaded: &LoadResult,
     server: Option<ResourceUsage>,
     database: DatabaseSize,
 ) -> LoadReport {
-    let usages: Vec<ResourceUsage> = [done.usage].into_iter().chain(server).collect();
+    let usages: Vec<ResourceUsage> = [loaded.usage].into_iter().chain(server).collect();
     LoadReport {
-        records: done.records,
-        user_bytes: done.user_bytes,
-        elapsed_s: done.elapsed_s,
-        resources: used(&usages, done.memory),
+        records: loaded.records,
+        user_bytes: loaded.user_bytes,
+        elapsed_s: loaded.elapsed_s,
+        resources: total_resources(&usages, loaded.memory),
         database,
     }
 }
@@ -231,7 +237,8 @@ pub(crate) fn database_size_within(
             if metadata.is_dir() {
                 folders.push(entry.path());
             } else {
-                // st_blocks counts units of 512 bytes whatever the file system's block is (stat(2)).
+                // st_blocks counts units of 512 bytes whatever the file system's block is
+                // (stat(2)).
                 size.allocated_bytes += metadata.blocks() * 512;
                 size.apparent_bytes += metadata.len();
             }
@@ -240,42 +247,45 @@ pub(crate) fn database_size_within(
     Ok(Some(size))
 }
 
-fn workers(ran: &ExecutionResult) -> impl Iterator<Item = (u32, &WorkerResult)> {
-    let processes = ran.executions.iter().zip(&ran.pids);
-    processes.flat_map(|(execution, pid)| execution.workers.iter().map(|share| (*pid, share)))
+fn workers(result: &ExecutionResult) -> impl Iterator<Item = (u32, &WorkerResult)> {
+    let processes = result.executions.iter().zip(&result.pids);
+    processes.flat_map(|(execution, pid)| execution.workers.iter().map(|worker| (*pid, worker)))
 }
 
-fn report(pid: u32, share: &WorkerResult) -> WorkerReport {
+fn report(pid: u32, worker: &WorkerResult) -> WorkerReport {
     WorkerReport {
-        index: share.index,
+        index: worker.index,
         pid,
-        elapsed_s: elapsed_s(std::iter::once(share)),
-        counts: share.counts.clone(),
-        conflicts: share.conflicts,
-        deadlocks: share.deadlocks,
+        elapsed_s: elapsed_s(std::iter::once(worker)),
+        counts: worker.counts.clone(),
+        conflicts: worker.conflicts,
+        deadlocks: worker.deadlocks,
     }
 }
 
 /// From the first start to the last end, seconds.
-fn elapsed_s<'a>(shares: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64 {
-    let first = shares
+fn elapsed_s<'a>(workers: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64 {
+    let first = workers
         .clone()
-        .map(|share| share.start_ns)
+        .map(|worker| worker.start_ns)
         .min()
         .unwrap_or_default();
-    let last = shares.map(|share| share.end_ns).max().unwrap_or_default();
+    let last = workers
+        .map(|worker| worker.end_ns)
+        .max()
+        .unwrap_or_default();
     last.saturating_sub(first) as f64 / 1e9
 }
 
 /// What the workers of a process have done in all.
-fn done(kinds: usize, execution: &ProcessResult) -> OperationCounts {
+fn operation_counts(kinds: usize, execution: &ProcessResult) -> OperationCounts {
     let sum = |of: fn(&WorkerResult) -> &Vec<u64>| {
-        let shares = execution.workers.iter().map(of);
-        timeline::sum(kinds, shares.map(Vec::as_slice))
+        let workers = execution.workers.iter().map(of);
+        timeline::sum(kinds, workers.map(Vec::as_slice))
     };
     OperationCounts {
-        counts: sum(|share| &share.counts),
-        times_ns: sum(|share| &share.times_ns),
+        counts: sum(|worker| &worker.counts),
+        times_ns: sum(|worker| &worker.times_ns),
         units: 0,
     }
 }
@@ -299,7 +309,7 @@ fn merge<'a>(
 fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
     let mut total = Sample::default();
     let workers = executions.iter().map(|one| (&one.usage, &one.memory));
-    let server = server.map(|served| (&served.usage, &served.memory));
+    let server = server.map(|server| (&server.usage, &server.memory));
     for (usage, memory) in workers.chain(server) {
         total.cpu = CpuTime {
             user_s: total.cpu.user_s + usage.user_cpu_s,
@@ -315,8 +325,8 @@ fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
             minor: total.faults.minor + usage.minor_page_faults,
             major: total.faults.major + usage.major_page_faults,
         };
-        let sum = total.moment.memory;
-        total.moment.memory = MemoryUsage {
+        let sum = total.gauges.memory;
+        total.gauges.memory = MemoryUsage {
             pss_bytes: sum.pss_bytes + memory.pss_bytes,
             rss_bytes: sum.rss_bytes + memory.rss_bytes,
             max_rss_bytes: sum.max_rss_bytes + memory.max_rss_bytes,
@@ -325,15 +335,16 @@ fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
     total
 }
 
-fn resources(ran: &ExecutionResult, total: &Sample) -> Resources {
+fn resources(result: &ExecutionResult, total: &Sample) -> Resources {
     let moments = || {
-        ran.samples
+        result
+            .samples
             .iter()
             .chain([total])
-            .map(|Sample { moment, .. }| moment.memory)
+            .map(|Sample { gauges, .. }| gauges.memory)
     };
-    let workers = ran.executions.iter().map(|execution| execution.usage);
-    let server = ran.server.map(|served| served.usage);
+    let workers = result.executions.iter().map(|execution| execution.usage);
+    let server = result.server.map(|server| server.usage);
     let usages: Vec<_> = workers.chain(server).collect();
     let peak = MemoryUsage {
         pss_bytes: moments()
@@ -344,13 +355,13 @@ fn resources(ran: &ExecutionResult, total: &Sample) -> Resources {
             .map(|memory| memory.rss_bytes)
             .max()
             .unwrap_or_default(),
-        max_rss_bytes: total.moment.memory.max_rss_bytes,
+        max_rss_bytes: total.gauges.memory.max_rss_bytes,
     };
-    used(&usages, peak)
+    total_resources(&usages, peak)
 }
 
 /// What processes used together, with the highest memory that was seen of them.
-fn used(usages: &[ResourceUsage], peak: MemoryUsage) -> Resources {
+fn total_resources(usages: &[ResourceUsage], peak: MemoryUsage) -> Resources {
     let seconds = |of: fn(&ResourceUsage) -> f64| usages.iter().map(of).sum();
     let count = |of: fn(&ResourceUsage) -> u64| usages.iter().map(of).sum();
     Resources {
@@ -376,7 +387,7 @@ fn used(usages: &[ResourceUsage], peak: MemoryUsage) -> Resources {
 mod tests {
     use super::*;
 
-    fn share(index: u32, start_ns: u64, end_ns: u64) -> WorkerResult {
+    fn worker(index: u32, start_ns: u64, end_ns: u64) -> WorkerResult {
         WorkerResult {
             index,
             start_ns,
@@ -387,11 +398,11 @@ mod tests {
 
     #[test]
     fn elapsed_runs_from_the_first_start_to_the_last_end() {
-        let shares = [
-            share(0, 1_000_000_000, 2_000_000_000),
-            share(1, 500_000_000, 1_500_000_000),
+        let workers = [
+            worker(0, 1_000_000_000, 2_000_000_000),
+            worker(1, 500_000_000, 1_500_000_000),
         ];
-        assert_eq!(elapsed_s(shares.iter()), 1.5);
+        assert_eq!(elapsed_s(workers.iter()), 1.5);
     }
 
     #[test]

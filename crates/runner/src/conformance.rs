@@ -5,7 +5,7 @@ use crate::context::{RunContext, TrialError};
 use crate::protocol::{Assignment, Report, WorkerTask};
 use crate::resolution::resolve_trial;
 use crate::server_lifecycle::ServerLifecycle;
-use crate::worker_task::alone;
+use crate::worker_task::run_task;
 use crate::{Event, Phase};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,8 +19,8 @@ use trueput_record::{TrialSpec, Value};
 /// No trial has such an id.
 const FOLDER: &str = ".conformance";
 
-/// The suite takes a second or two. An engine that hangs in one call cannot be cut short from inside
-/// its process, so the process is.
+/// The suite takes a second or two. An engine that hangs in one call cannot be cut short from
+/// inside its process, so the process is.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// What the failure of a trial begins with whose own input was the reason.
@@ -45,11 +45,12 @@ pub(crate) enum ConformanceResult {
 
 /// What the suite finds of a trial's engine at its level, with its knobs and its allocator. It runs
 /// once per run for each of them, in a process of its own: an engine that crashes has failed. It is
-/// spared where the same program has passed it on the same files before and the user lets that count.
+/// spared where the same program has passed it on the same files before and the user lets that
+/// count.
 ///
 /// # Errors
-/// [`TrialError::Interrupted`] where the user stopped the run, [`TrialError::Failed`] where there is no folder
-/// to do it in.
+/// [`TrialError::Interrupted`] where the user stopped the run, [`TrialError::Failed`] where there
+/// is no folder to do it in.
 pub(crate) fn check(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -75,7 +76,7 @@ pub(crate) fn check(
         Some(passed) => ConformanceResult::Passed(Some(passed)),
         None => {
             let found = run_suite(context, spec, cached)?;
-            blame_knobs(context, spec, found)?
+            find_refused_knob(context, spec, found)?
         }
     };
     tell(context, spec, &found);
@@ -106,8 +107,8 @@ fn tell(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResul
 /// What the suite's result depends on; `None` where it cannot be told, as of a server elsewhere.
 fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
     context.options.conformance_cache.as_ref()?;
-    let bound = resolve_trial(context.registry, spec).ok()?;
-    let library = bound.engine.build().ok()?.library;
+    let resolved = resolve_trial(context.registry, spec).ok()?;
+    let library = resolved.engine.build().ok()?.library;
     let library = context.sha256(library.as_deref()).ok()?;
     Some(ConformanceKey {
         program: context.sha256(None).ok()?,
@@ -137,10 +138,10 @@ fn run_suite(
     spec: &TrialSpec,
     cached: Option<(ConformanceCache, ConformanceKey)>,
 ) -> Result<ConformanceResult, TrialError> {
-    context.area.remove(FOLDER)?;
-    let (directory, _) = context.area.trial(FOLDER)?;
+    context.area.remove_trial(FOLDER)?;
+    let (directory, _) = context.area.trial_folder(FOLDER)?;
     let answer = examine(context, spec, &directory);
-    context.area.remove(FOLDER)?;
+    context.area.remove_trial(FOLDER)?;
     let (report, loaded) = match answer {
         Ok(answer) => answer,
         Err(TrialError::Failed(reason)) => return Ok(failed(0, vec![reason])),
@@ -166,12 +167,13 @@ fn run_suite(
     Ok(ConformanceResult::Passed(Some(passed)))
 }
 
-/// Where an engine opened no database at all: whether it does with the default of a knob that the trial
-/// turns. Then it is the knob's value that the engine cannot have, and its conformance is not known.
+/// Where an engine opened no database at all: whether it does with the default of a knob that the
+/// trial turns. Then it is the knob's value that the engine cannot have, and its conformance is not
+/// known.
 ///
 /// # Errors
 /// As [`check`].
-fn blame_knobs(
+fn find_refused_knob(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
     found: ConformanceResult,
@@ -181,13 +183,13 @@ fn blame_knobs(
     };
     // A check that wants a refusal passes where nothing can be opened.
     let opens_nothing = match reasons.as_slice() {
-        [reason] => engines_words(reason).starts_with("open: "),
+        [reason] => engine_message(reason).starts_with("open: "),
         _ => false,
     };
     if !opens_nothing {
         return Ok(found);
     }
-    let turned = turned_knobs(context, spec);
+    let turned = changed_knobs(context, spec);
     let each = turned.iter().map(|knob| vec![knob.clone()]);
     let together = (turned.len() > 1).then(|| turned.clone());
     for knobs in each.chain(together) {
@@ -204,7 +206,7 @@ fn blame_knobs(
             let given: Vec<_> = knobs.iter().map(given).collect();
             let said = reasons
                 .first()
-                .map_or("nothing", |reason| engines_words(reason));
+                .map_or("nothing", |reason| engine_message(reason));
             return Ok(ConformanceResult::KnobsRefused(format!(
                 "{BAD_INPUT}{} is not supported here; the engine says: {said}",
                 given.join(" with ")
@@ -215,11 +217,11 @@ fn blame_knobs(
 }
 
 /// The knobs of a trial that do not stand at their defaults, with these.
-fn turned_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
-    let Ok(bound) = resolve_trial(context.registry, spec) else {
+fn changed_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
+    let Ok(resolved) = resolve_trial(context.registry, spec) else {
         return Vec::new();
     };
-    let defaults = bound.engine.knobs().iter();
+    let defaults = resolved.engine.knobs().iter();
     let defaults = defaults.map(|knob| (knob.name.to_owned(), knob.kind.default_value()));
     defaults
         .filter(|(name, default)| spec.knobs.get(name).is_some_and(|value| value != default))
@@ -227,7 +229,7 @@ fn turned_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Valu
 }
 
 /// What the engine said, without the checks that it said it to.
-fn engines_words(reason: &str) -> &str {
+fn engine_message(reason: &str) -> &str {
     let after_checks = reason.strip_prefix("conformance, ");
     let words = after_checks.and_then(|rest| rest.split_once(": "));
     words.map_or(reason, |(_, words)| words)
@@ -244,20 +246,20 @@ fn examine(
     spec: &TrialSpec,
     directory: &Path,
 ) -> Result<(Report, Option<Vec<FileState>>), TrialError> {
-    let bound = resolve_trial(context.registry, spec)?;
-    let mut hosting = ServerLifecycle::new(&bound, spec, directory);
-    hosting.start(context, None, Phase::Prepare)?;
+    let resolved = resolve_trial(context.registry, spec)?;
+    let mut server = ServerLifecycle::new(&resolved, spec, directory);
+    server.start(context, None, Phase::Prepare)?;
     let assignment = Assignment {
         spec: spec.clone(),
         directory: directory.to_owned(),
         generation: 0,
-        part: WorkerTask::Conformance,
+        task: WorkerTask::Conformance,
     };
     let what = "the conformance suite";
-    let answer = alone(context, assignment, None, Some(LIMIT), what);
-    let answer = answer.map_err(|halt| hosting.explained(halt))?;
-    let of_server = hosting.pid().map(|pid| loaded_files(&pid.to_string()));
-    hosting.stop(context, Phase::Prepare)?;
+    let answer = run_task(context, assignment, None, Some(LIMIT), what);
+    let answer = answer.map_err(|error| server.explain_failure(error))?;
+    let of_server = server.pid().map(|pid| loaded_files(&pid.to_string()));
+    server.stop(context, Phase::Prepare)?;
     let loaded = match &answer {
         Report::Conformed { loaded, .. } => loaded.clone(),
         _ => None,
@@ -312,7 +314,7 @@ mod tests {
             ["conformance, puts and 2 more: no such file"]
         );
         assert_eq!(failures(&[]).len(), 1);
-        assert_eq!(engines_words(&failures(&closed)[0]), "no such file");
-        assert_eq!(engines_words("no server: full"), "no server: full");
+        assert_eq!(engine_message(&failures(&closed)[0]), "no such file");
+        assert_eq!(engine_message("no server: full"), "no server: full");
     }
 }

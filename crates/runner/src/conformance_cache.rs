@@ -1,5 +1,5 @@
-//! Conformance that an engine has passed before, remembered for this user. A suite that was passed by
-//! the same program on the same files, with the same level and knobs, need not be run again.
+//! Conformance that an engine has passed before, remembered for this user. A suite that was passed
+//! by the same program on the same files, with the same level and knobs, need not be run again.
 
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
@@ -190,7 +190,8 @@ impl ConformanceCache {
         serde_json::from_str(&text).ok()
     }
 
-    /// Remembers that the suite was passed. A cache that cannot be written is no reason to complain.
+    /// Remembers that the suite was passed. A cache that cannot be written is no reason to
+    /// complain.
     pub(crate) fn store(&self, key: ConformanceKey, passed: &Conformance, files: Vec<FileState>) {
         let Some(name) = key.file_name() else {
             return;

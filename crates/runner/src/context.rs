@@ -27,7 +27,7 @@ pub(crate) struct RunContext<'a> {
     /// What the machine could do at most, by file system, committers and bytes per commit.
     pub ceilings: HashMap<String, Ceilings>,
     /// The database that the last trial left for the next one.
-    pub held: Option<ReusableDatabase>,
+    pub reusable: Option<ReusableDatabase>,
 }
 
 /// A loaded database that is kept for the next trial.
@@ -54,13 +54,13 @@ impl RunContext<'_> {
 
     /// Removes the database that was held for a next trial, where no trial took it, unless it is to
     /// be kept.
-    pub fn drop_held(&mut self) {
-        let Some(held) = self.held.take() else {
+    pub fn drop_reusable(&mut self) {
+        let Some(reusable) = self.reusable.take() else {
             return;
         };
         let done = match self.options.keep_databases {
-            true => self.area.put_away(&held.id),
-            false => self.area.remove(&held.id),
+            true => self.area.unmount_trial(&reusable.id),
+            false => self.area.remove_trial(&reusable.id),
         };
         if let Err(message) = done {
             self.warn(message);

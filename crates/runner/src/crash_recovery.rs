@@ -7,7 +7,7 @@ use crate::context::{RunContext, TrialError};
 use crate::execution::ExecutionPlan;
 use crate::protocol::{Assignment, Report, WorkerTask};
 use crate::server_lifecycle::ServerLifecycle;
-use crate::worker_task::alone;
+use crate::worker_task::run_task;
 use std::time::Instant;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::DatabaseSize;
@@ -30,28 +30,28 @@ pub(crate) struct RecoveryReport {
 pub(crate) fn recover(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &ExecutionPlan<'_>,
-    hosting: &mut ServerLifecycle<'_>,
+    plan: &ExecutionPlan<'_>,
+    server: &mut ServerLifecycle<'_>,
     killed: u32,
 ) -> Result<RecoveryReport, TrialError> {
-    hosting.bury();
-    let database = aggregate::database_size(work.directory)
-        .map_err(|error| format!("{}: {error}", work.directory.display()))?;
+    server.forget_killed();
+    let database = aggregate::database_size(plan.directory)
+        .map_err(|error| format!("{}: {error}", plan.directory.display()))?;
     let began = Instant::now();
-    hosting.start(context, None, Phase::Verify)?;
-    let server_s = hosting.pid().map(|_| began.elapsed().as_secs_f64());
+    server.start(context, None, Phase::Verify)?;
+    let server_s = server.pid().map(|_| began.elapsed().as_secs_f64());
     let assignment = Assignment {
         spec: spec.clone(),
-        directory: work.directory.to_owned(),
-        generation: work.generation,
-        part: WorkerTask::Recover,
+        directory: plan.directory.to_owned(),
+        generation: plan.generation,
+        task: WorkerTask::Recover,
     };
     let what = "opening the database after the crash";
-    let report = alone(context, assignment, None, None, what);
+    let report = run_task(context, assignment, None, None, what);
     let Report::Recovered {
         open_s,
         first_commit_s,
-    } = report.map_err(|halt| hosting.explained(halt))?
+    } = report.map_err(|error| server.explain_failure(error))?
     else {
         return Err(TrialError::Failed(format!(
             "{what} returned an unexpected result"

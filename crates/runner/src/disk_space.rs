@@ -1,7 +1,8 @@
-//! How much room on disk trials need: the one estimate by which plans are shown and runs are refused.
+//! How much room on disk trials need: the one estimate by which plans are shown and runs are
+//! refused.
 
 use crate::Registry;
-use crate::time_slicing::round_key;
+use crate::time_slicing::group_key;
 use std::collections::HashMap;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
@@ -10,10 +11,10 @@ use trueput_record::TrialSpec;
 use trueput_record::value::format_bytes;
 use trueput_workloads::Job;
 
-/// How many times a frugal engine's size must be free before a trial, unless the user says otherwise:
-/// engines that copy on write or compact in the background hold several versions of a page or a level
-/// at once. Some outgrow even that (LMDB under long-lived readers has no bound); their trial then
-/// fails with the engine's words.
+/// How many times a frugal engine's size must be free before a trial, unless the user says
+/// otherwise: engines that copy on write or compact in the background hold several versions of a
+/// page or a level at once. Some outgrow even that (LMDB under long-lived readers has no bound);
+/// their trial then fails with the engine's words.
 pub const DISK_FACTOR: f64 = 4.0;
 
 /// What a file system has beyond files that a workload lays out itself: their directory, metadata.
@@ -63,7 +64,8 @@ impl DiskSpace {
         }
     }
 
-    /// What a trial of a plan takes; nothing for one that cannot be run, which is refused elsewhere.
+    /// What a trial of a plan takes; nothing for one that cannot be run, which is refused
+    /// elsewhere.
     #[must_use]
     pub fn of_trial(spec: &TrialSpec, registry: &Registry, factor: f64) -> Self {
         let Ok(workload) = registry.workload(&spec.workload) else {
@@ -148,7 +150,7 @@ impl RunSpace {
             return;
         }
         // The databases of a round are there at once.
-        let together = match round_key(spec) {
+        let together = match group_key(spec) {
             Some(key) => {
                 let sum = self.of_rounds.entry(key).or_default();
                 *sum = sum.plus(space);

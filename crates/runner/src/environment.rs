@@ -10,7 +10,7 @@ use crate::protocol::{Assignment, Report};
 use crate::resolution::resolve_trial;
 use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_pool::WorkerPool;
-use crate::worker_task::alone_in;
+use crate::worker_task::run_task_in;
 use trueput_host::cgroup::{MemoryController, MemoryGroup};
 use trueput_host::page_cache;
 use trueput_record::accounting::{ColdStart, MemoryUse};
@@ -26,7 +26,7 @@ pub(crate) struct EnvironmentReport {
     /// What they made of their memory limit; `None` where they had none.
     pub memory: Option<MemoryUse>,
     /// What became of the database after they were killed; `None` where they were not.
-    pub aftermath: Option<RecoveryReport>,
+    pub recovery: Option<RecoveryReport>,
 }
 
 /// How the workers of a trial began, and what limits them.
@@ -37,110 +37,118 @@ pub(crate) struct Environment {
 }
 
 /// Starts the workers of a trial, whose database no process but its server has open, within its
-/// limits. A server is started again for a cold start, and for a limit, which it falls under with the
-/// workers.
+/// limits. A server is started again for a cold start, and for a limit, which it falls under with
+/// the workers.
 ///
 /// # Errors
 /// As [`WorkerGroup::start`]; where the memory limit killed a process the reason says so.
-pub(crate) fn start_within<'a>(
+pub(crate) fn start_workers<'a>(
     context: &mut RunContext<'_>,
     spec: &'a TrialSpec,
-    work: &ExecutionPlan<'a>,
-    hosting: &mut ServerLifecycle<'_>,
+    plan: &ExecutionPlan<'a>,
+    server: &mut ServerLifecycle<'_>,
 ) -> Result<(WorkerGroup<'a>, Environment), TrialError> {
     let is_cold = starts_cold(&spec.conditions);
     if is_cold {
-        hosting.stop(context, Phase::Prepare)?;
+        server.stop(context, Phase::Prepare)?;
     }
     let cold_start = match is_cold {
         true => Some(
-            page_cache::drop_pages(work.directory)
+            page_cache::drop_pages(plan.directory)
                 .map_err(|error| format!("dropping the database's pages: {error}"))?,
         ),
         false => None,
     };
-    let group = group_for(&spec.conditions)?;
+    let group = memory_group(&spec.conditions)?;
     if is_cold {
-        hosting.start(context, group.as_ref(), Phase::Prepare)?;
+        server.start(context, group.as_ref(), Phase::Prepare)?;
     }
-    let running = WorkerGroup::start(context, spec, work, hosting.pid(), group.as_ref());
+    let workers = WorkerGroup::start(context, spec, plan, server.pid(), group.as_ref());
     let memory = group.as_ref().map(MemoryGroup::usage);
-    let running = running
-        .map_err(|halt| explained(hosting.explained(halt), memory, || advice(context, spec)))?;
-    Ok((running, Environment { cold_start, group }))
+    let workers = workers.map_err(|error| {
+        explain_failure(server.explain_failure(error), memory, || {
+            cache_advice(context, spec)
+        })
+    })?;
+    Ok((workers, Environment { cold_start, group }))
 }
 
 /// What became of workers that began so, with a database that was crashed where the plan says so.
 ///
 /// # Errors
 /// The workers' own, with the memory limit as its reason where that was it; the crash's.
-pub(crate) fn end_within(
+pub(crate) fn finish_workers(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &ExecutionPlan<'_>,
-    hosting: &mut ServerLifecycle<'_>,
-    ran: Result<ExecutionResult, TrialError>,
-    under: Environment,
+    plan: &ExecutionPlan<'_>,
+    server: &mut ServerLifecycle<'_>,
+    result: Result<ExecutionResult, TrialError>,
+    environment: Environment,
 ) -> Result<(ExecutionResult, EnvironmentReport), TrialError> {
-    let Environment { cold_start, group } = under;
+    let Environment { cold_start, group } = environment;
     let memory = group.as_ref().map(MemoryGroup::usage);
-    let ran =
-        ran.map_err(|halt| explained(hosting.explained(halt), memory, || advice(context, spec)));
-    let aftermath = match &ran {
-        Ok(ran) if ran.killed > 0 => Some(recover(context, spec, work, hosting, ran.killed)?),
+    let result = result.map_err(|error| {
+        explain_failure(server.explain_failure(error), memory, || {
+            cache_advice(context, spec)
+        })
+    });
+    let recovery = match &result {
+        Ok(result) if result.killed > 0 => {
+            Some(recover(context, spec, plan, server, result.killed)?)
+        }
         _ => None,
     };
-    if group.is_some() && aftermath.is_none() {
+    if group.is_some() && recovery.is_none() {
         // The group is removed, and the verification runs without the limit.
-        let stopped = hosting.stop(context, Phase::Verify);
-        if ran.is_ok() {
+        let stopped = server.stop(context, Phase::Verify);
+        if result.is_ok() {
             stopped?;
-            hosting.start(context, None, Phase::Verify)?;
+            server.start(context, None, Phase::Verify)?;
         }
     }
-    let began = EnvironmentReport {
+    let report = EnvironmentReport {
         cold_start,
         memory,
-        aftermath,
+        recovery,
     };
-    Ok((ran?, began))
+    Ok((result?, report))
 }
 
 /// Runs the workers of a trial within its limits, alone.
 ///
 /// # Errors
-/// As [`start_within`] and [`end_within`].
-pub(crate) fn execute_within(
+/// As [`start_workers`] and [`finish_workers`].
+pub(crate) fn run_workers(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &ExecutionPlan<'_>,
-    hosting: &mut ServerLifecycle<'_>,
+    plan: &ExecutionPlan<'_>,
+    server: &mut ServerLifecycle<'_>,
 ) -> Result<(ExecutionResult, EnvironmentReport), TrialError> {
-    let (mut running, under) = start_within(context, spec, work, hosting)?;
-    running.release(context);
-    let ran = running.follow(context).and_then(|()| running.end());
-    end_within(context, spec, work, hosting, ran, under)
+    let (mut workers, environment) = start_workers(context, spec, plan, server)?;
+    workers.release(context);
+    let result = workers.follow(context).and_then(|()| workers.end());
+    finish_workers(context, spec, plan, server, result, environment)
 }
 
 /// Has a process do its part alone, within the memory that the trial's workers may have.
 ///
 /// # Errors
-/// As [`alone_in`]; where the memory limit killed it the reason says so.
-pub(crate) fn alone_within(
+/// As [`run_task_in`]; where the memory limit killed it the reason says so.
+pub(crate) fn run_limited_task(
     context: &mut RunContext<'_>,
     assignment: Assignment,
     what: &str,
 ) -> Result<Report, TrialError> {
-    let group = group_for(&assignment.spec.conditions)?;
+    let group = memory_group(&assignment.spec.conditions)?;
     let pool = WorkerPool::within(group.as_ref());
     let spec = assignment.spec.clone();
-    let done = alone_in(pool, context, assignment, None, None, what);
+    let done = run_task_in(pool, context, assignment, None, None, what);
     let memory = group.as_ref().map(MemoryGroup::usage);
-    done.map_err(|halt| explained(halt, memory, || advice(context, &spec)))
+    done.map_err(|error| explain_failure(error, memory, || cache_advice(context, &spec)))
 }
 
 /// The control group that limits a trial's memory; `None` where there is no limit.
-fn group_for(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
+fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
     let limit = conditions.memory_bytes;
     let group = limit.map(|bytes| MemoryController::find()?.make(bytes));
     group.transpose()
@@ -153,12 +161,12 @@ fn starts_cold(conditions: &Conditions) -> bool {
 }
 
 /// Says of a failure that the memory limit was its reason, where it was, and what sizes the cache.
-fn explained(
-    halt: TrialError,
+fn explain_failure(
+    error: TrialError,
     memory: Option<MemoryUse>,
     advice: impl Fn() -> String,
 ) -> TrialError {
-    match (halt, memory) {
+    match (error, memory) {
         (TrialError::Failed(reason), Some(memory)) if memory.kills > 0 => {
             let limit = format_bytes(memory.limit_bytes);
             let killed = format!("killed by the memory limit of {limit}");
@@ -171,16 +179,16 @@ fn explained(
                 false => format!("{reason}; a process was {killed}{advice}"),
             })
         }
-        (halt, _) => halt,
+        (error, _) => error,
     }
 }
 
 /// What sizes the cache of a trial's engine, in words that follow a failure.
-fn advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
+fn cache_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
     let limit = spec.conditions.memory_bytes.unwrap_or_default();
     match resolve_trial(context.registry, spec) {
-        Ok(bound) if bound.engine.capabilities().retains_data => {
-            let text = cache::advice(&*bound.engine, &bound.knobs, spec.workers, limit);
+        Ok(resolved) if resolved.engine.capabilities().retains_data => {
+            let text = cache::advice(&*resolved.engine, &resolved.knobs, spec.workers, limit);
             format!("; {text}")
         }
         _ => String::new(),
@@ -188,7 +196,7 @@ fn advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
 }
 
 /// Why the figures of workers that began so must not be believed.
-pub(crate) fn doubts(cold_start: Option<ColdStart>) -> Option<String> {
+pub(crate) fn start_warnings(cold_start: Option<ColdStart>) -> Option<String> {
     let warm = cold_start.filter(|start| !start.is_cold())?;
     let ColdStart { pages, pages_left } = warm;
     Some(format!(
@@ -209,7 +217,7 @@ mod tests {
     }
 
     fn reason(reason: &str, memory: Option<MemoryUse>) -> String {
-        match explained(TrialError::Failed(reason.to_owned()), memory, || {
+        match explain_failure(TrialError::Failed(reason.to_owned()), memory, || {
             "; advice".to_owned()
         }) {
             TrialError::Failed(reason) => reason,
@@ -248,8 +256,8 @@ mod tests {
                 pages_left,
             })
         };
-        assert!(doubts(start(500)).unwrap().contains("500 of"));
-        assert_eq!(doubts(start(10)), None);
-        assert_eq!(doubts(None), None);
+        assert!(start_warnings(start(500)).unwrap().contains("500 of"));
+        assert_eq!(start_warnings(start(10)), None);
+        assert_eq!(start_warnings(None), None);
     }
 }

@@ -11,7 +11,7 @@ use crate::protocol::{
 use crate::resolution::ResolvedTrial;
 use crate::sampler::{HostActivity, Sample, Sampler, ServerUsage};
 use crate::worker_pool::{GRACE, PoolEvent, WorkerPool};
-use crate::worker_task::{TICK, start};
+use crate::worker_task::{TICK, start_worker};
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -21,12 +21,13 @@ use trueput_host::flush_counts::CompletedRequests;
 use trueput_host::service::kill_server;
 use trueput_record::{TrialSpec, WorkerKind};
 
-/// A worker that says nothing for this long is worth a warning. It is not killed: storage does stall.
-const SILENCE: Duration = Duration::from_secs(60);
+/// A worker that says nothing for this long is worth a warning. It is not killed: storage does
+/// stall.
+const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Workers that are to rest do so within microseconds, once their unit of work is done; storage may
 /// stall that. After this long they wait for each other.
-const RESTLESS: Duration = Duration::from_secs(60);
+const PAUSE_LIMIT: Duration = Duration::from_secs(60);
 
 /// What the workers of a trial did.
 pub(crate) struct ExecutionResult {
@@ -41,13 +42,14 @@ pub(crate) struct ExecutionResult {
     /// What they used, per second.
     pub samples: Vec<Sample>,
     /// What the machine did between release and end.
-    pub machine: HostActivity,
+    pub host_activity: HostActivity,
     /// What the engine's server used meanwhile; `None` where there is none.
     pub server: Option<ServerUsage>,
-    /// What was seen of the engine's own doings meanwhile; `None` where there is nothing to look at.
-    pub seen: Option<Vec<EngineEvent>>,
+    /// What was seen of the engine's own doings meanwhile; `None` where there is nothing to look
+    /// at.
+    pub engine_events: Option<Vec<EngineEvent>>,
     /// What the storage below had completed while they worked; `None` where that was not counted.
-    pub completed: Option<CompletedRequests>,
+    pub completed_requests: Option<CompletedRequests>,
     /// Whether the user stopped them.
     pub interrupted: bool,
     /// Processes that were killed with the database open, as the plan says; 0 where it does not.
@@ -65,27 +67,27 @@ pub(crate) struct ExecutionPlan<'a> {
     /// How many units of work make the whole; 0 where it ends by its duration.
     pub total_units: u64,
     /// What the trial is bound to.
-    pub bound: &'a ResolvedTrial,
+    pub resolved: &'a ResolvedTrial,
     /// What can be counted of the storage below; `None` where that says nothing.
-    pub countable: Option<&'a FlushCounting>,
+    pub flush_counting: Option<&'a FlushCounting>,
 }
 
 /// The workers of a trial, from when they have the database open.
 pub(crate) struct WorkerGroup<'a> {
-    watch: WorkerMonitor<'a>,
+    monitor: WorkerMonitor<'a>,
     directory: &'a Path,
-    bound: &'a ResolvedTrial,
+    resolved: &'a ResolvedTrial,
     server: Option<u32>,
     flushes: FlushCounter<'a>,
     /// From the release on.
-    measuring: Option<ActiveMeasurement>,
+    measurement: Option<ActiveMeasurement>,
 }
 
 /// What watches the released workers.
 struct ActiveMeasurement {
     started_at: String,
     sampler: Sampler,
-    observed: EventCollector,
+    events: EventCollector,
 }
 
 impl<'a> WorkerGroup<'a> {
@@ -101,44 +103,45 @@ impl<'a> WorkerGroup<'a> {
         server: Option<u32>,
         group: Option<&MemoryGroup>,
     ) -> Result<Self, TrialError> {
-        let pool = started(context, spec, work, group)?;
-        let mut watch = WorkerMonitor::new(spec, pool, work.total_units);
-        watch.wait_until_ready(context)?;
+        let pool = start_pool(context, spec, work, group)?;
+        let mut monitor = WorkerMonitor::new(spec, pool, work.total_units);
+        monitor.wait_until_ready(context)?;
         Ok(Self {
-            watch,
+            monitor,
             directory: work.directory,
-            bound: work.bound,
+            resolved: work.resolved,
             server,
-            flushes: FlushCounter::new(work.countable),
-            measuring: None,
+            flushes: FlushCounter::new(work.flush_counting),
+            measurement: None,
         })
     }
 
     /// Releases the workers, and lets them warm up.
     pub fn release(&mut self, context: &mut RunContext<'_>) {
-        let watch = &mut self.watch;
+        let monitor = &mut self.monitor;
         self.flushes.begin();
-        watch.pool.tell_all(&Instruction::Go);
-        watch.wait_for_warm_up(context);
+        monitor.pool.send_all(&Instruction::Start);
+        monitor.wait_for_warm_up(context);
         let started_at = jiff::Timestamp::now().to_string();
-        let log = log_folder(&watch.spec.knobs, self.directory);
-        let (pids, natives) = (watch.pool.pids(), &watch.natives);
-        let mut sampler = Sampler::new(&pids, natives, self.directory, log.as_deref());
-        if watch.takes_turns() {
-            sampler.leave_machine_out();
+        let log = log_folder(&monitor.spec.knobs, self.directory);
+        let (pids, native_pids) = (monitor.pool.pids(), &monitor.native_pids);
+        let mut sampler = Sampler::new(&pids, native_pids, self.directory, log.as_deref());
+        if monitor.is_time_sliced() {
+            sampler.omit_host_activity();
         }
         sampler.follow_server(self.server);
-        self.measuring = Some(ActiveMeasurement {
+        self.measurement = Some(ActiveMeasurement {
             started_at,
             sampler,
-            observed: EventCollector::begin(self.bound, watch.spec, self.directory),
+            events: EventCollector::start(self.resolved, monitor.spec, self.directory),
         });
     }
 
     /// Follows the released workers until their processes have ended.
     ///
     /// # Errors
-    /// [`TrialError::Failed`] names the worker that failed or died and why; the others have been stopped.
+    /// [`TrialError::Failed`] names the worker that failed or died and why; the others have been
+    /// stopped.
     pub fn follow(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         self.follow_until(context, None)
     }
@@ -148,13 +151,13 @@ impl<'a> WorkerGroup<'a> {
         context: &mut RunContext<'_>,
         until: Option<Instant>,
     ) -> Result<(), TrialError> {
-        let Some(measuring) = &mut self.measuring else {
+        let Some(measurement) = &mut self.measurement else {
             return Ok(());
         };
         let ActiveMeasurement {
-            sampler, observed, ..
-        } = measuring;
-        self.watch.follow(context, sampler, observed, until)
+            sampler, events, ..
+        } = measurement;
+        self.monitor.follow(context, sampler, events, until)
     }
 
     /// Gives the workers a turn, the first time with their warm-up before it, and has them rest
@@ -162,21 +165,21 @@ impl<'a> WorkerGroup<'a> {
     ///
     /// # Errors
     /// As [`WorkerGroup::follow`]; where they do not come to rest.
-    pub fn take_turn(
+    pub fn run_slice(
         &mut self,
         context: &mut RunContext<'_>,
-        turn: Duration,
+        slice: Duration,
     ) -> Result<(), TrialError> {
-        match self.measuring {
+        match self.measurement {
             None => self.release(context),
             Some(_) => {
                 self.flushes.begin();
-                self.watch.resume();
+                self.monitor.resume();
             }
         }
-        self.follow_until(context, Some(Instant::now() + turn))?;
+        self.follow_until(context, Some(Instant::now() + slice))?;
         if !self.is_done() {
-            self.watch.rest(context)?;
+            self.monitor.pause(context)?;
         }
         self.flushes.pause();
         Ok(())
@@ -184,12 +187,12 @@ impl<'a> WorkerGroup<'a> {
 
     /// Whether there is nothing left to do for the workers.
     pub fn is_done(&self) -> bool {
-        self.watch.has_executed() || self.watch.pool.all_closed()
+        self.monitor.has_executed() || self.monitor.pool.all_closed()
     }
 
     /// Lets the processes of workers that took turns close the database and end.
-    pub fn leave(&mut self) {
-        self.watch.pool.tell_all(&Instruction::Leave);
+    pub fn close_database(&mut self) {
+        self.monitor.pool.send_all(&Instruction::CloseDatabase);
     }
 
     /// What the workers did, which were followed to their end; where the plan says so they are
@@ -201,27 +204,27 @@ impl<'a> WorkerGroup<'a> {
         let Some(ActiveMeasurement {
             started_at,
             mut sampler,
-            observed,
-        }) = self.measuring
+            events,
+        }) = self.measurement
         else {
             return Err(TrialError::Interrupted);
         };
-        let completed = self.flushes.end();
-        let mut watch = self.watch;
-        let killed = match watch.spec.conditions.crash_and_recover && !watch.interrupted {
+        let completed_requests = self.flushes.end();
+        let mut monitor = self.monitor;
+        let killed = match monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
             // The server first: it must not put away what dead clients leave.
-            true => self.server.map_or(Ok(0), kill_server)? + watch.pool.len() as u32,
+            true => self.server.map_or(Ok(0), kill_server)? + monitor.pool.len() as u32,
             false => 0,
         };
         if killed > 0 {
-            watch.pool.kill_all();
+            monitor.pool.kill_all();
         }
         let WorkerMonitor {
             pool,
             parts,
             interrupted,
             ..
-        } = watch;
+        } = monitor;
         let (executions, seconds) = parts
             .into_iter()
             .map(|part| (part.execution, part.seconds))
@@ -232,7 +235,7 @@ impl<'a> WorkerGroup<'a> {
             return Err(TrialError::Interrupted);
         };
         let server = sampler.server();
-        let (samples, machine) = sampler.into_samples();
+        let (samples, host_activity) = sampler.into_samples();
         let pids = pool.pids();
         Ok(ExecutionResult {
             started_at,
@@ -240,10 +243,10 @@ impl<'a> WorkerGroup<'a> {
             pids,
             seconds,
             samples,
-            machine,
+            host_activity,
             server,
-            seen: observed.end(),
-            completed,
+            engine_events: events.finish(),
+            completed_requests,
             interrupted,
             killed,
         })
@@ -251,7 +254,7 @@ impl<'a> WorkerGroup<'a> {
 }
 
 /// Starts the workers' processes.
-fn started(
+fn start_pool(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
     work: &ExecutionPlan<'_>,
@@ -267,9 +270,9 @@ fn started(
             spec: spec.clone(),
             directory: work.directory.to_owned(),
             generation: work.generation,
-            part: WorkerTask::Execute { first, sessions },
+            task: WorkerTask::Execute { first, sessions },
         };
-        start(context, &mut pool, assignment)?;
+        start_worker(context, &mut pool, assignment)?;
     }
     Ok(pool)
 }
@@ -280,8 +283,8 @@ struct ProcessProgress {
     seconds: Vec<OperationCounts>,
     execution: Option<ProcessResult>,
     /// Whether it has said that it rests, since it was last made to.
-    rests: bool,
-    heard_at: Instant,
+    paused: bool,
+    last_event_at: Instant,
     warned: bool,
 }
 
@@ -290,7 +293,7 @@ struct WorkerMonitor<'a> {
     spec: &'a TrialSpec,
     pool: WorkerPool,
     /// Processes of native programs, which the workers have started.
-    natives: Vec<u32>,
+    native_pids: Vec<u32>,
     parts: Vec<ProcessProgress>,
     total_units: u64,
     /// Why the trial fails, once it does.
@@ -300,11 +303,11 @@ struct WorkerMonitor<'a> {
     /// When those that were asked to stop are killed.
     deadline: Option<Instant>,
     /// Operations when progress was last told, and when.
-    told: (u64, Instant),
+    reported: (u64, Instant),
     /// When the measured part began; later by as much as the workers have rested since.
     measured_from: Instant,
     /// When all had come to rest, while they do.
-    rests_since: Option<Instant>,
+    paused_since: Option<Instant>,
 }
 
 impl<'a> WorkerMonitor<'a> {
@@ -314,22 +317,22 @@ impl<'a> WorkerMonitor<'a> {
             ready: false,
             seconds: Vec::new(),
             execution: None,
-            rests: false,
-            heard_at: now,
+            paused: false,
+            last_event_at: now,
             warned: false,
         };
         Self {
             parts: (0..pool.len()).map(nothing).collect(),
             spec,
             pool,
-            natives: Vec::new(),
+            native_pids: Vec::new(),
             total_units,
             failure: None,
             interrupted: false,
             deadline: None,
-            told: (0, now),
+            reported: (0, now),
             measured_from: now,
-            rests_since: None,
+            paused_since: None,
         }
     }
 
@@ -339,7 +342,7 @@ impl<'a> WorkerMonitor<'a> {
             if context.stopped() {
                 return Err(TrialError::Interrupted);
             }
-            self.hear(TICK);
+            self.receive(TICK);
             // None has begun, so none has anything to hand back: the pool kills them.
             if let Some(reason) = self.failure.take() {
                 return Err(TrialError::Failed(reason));
@@ -357,16 +360,16 @@ impl<'a> WorkerMonitor<'a> {
                 break;
             }
             let left = measured.saturating_duration_since(Instant::now());
-            self.hear(TICK.min(left));
+            self.receive(TICK.min(left));
         }
         self.measured_from = measured.min(Instant::now());
-        self.told.1 = self.measured_from;
+        self.reported.1 = self.measured_from;
         for part in &mut self.parts {
-            part.heard_at = self.measured_from;
+            part.last_event_at = self.measured_from;
         }
     }
 
-    fn takes_turns(&self) -> bool {
+    fn is_time_sliced(&self) -> bool {
         self.spec.conditions.turn_s.is_some()
     }
 
@@ -379,31 +382,31 @@ impl<'a> WorkerMonitor<'a> {
         &mut self,
         context: &mut RunContext<'_>,
         sampler: &mut Sampler,
-        observed: &mut EventCollector,
-        turn_ends: Option<Instant>,
+        events: &mut EventCollector,
+        slice_ends: Option<Instant>,
     ) -> Result<(), TrialError> {
         while !self.pool.all_closed() {
             if self.has_executed() {
                 // What closing the database does is no part of the measurement.
                 sampler.finish();
-                if self.spec.conditions.crash_and_recover || turn_ends.is_some() {
+                if self.spec.conditions.crash_and_recover || slice_ends.is_some() {
                     break;
                 }
             }
             sampler.poll();
             let now = Instant::now();
-            let turn_ends = turn_ends.filter(|_| self.failure.is_none() && !self.interrupted);
-            if turn_ends.is_some_and(|end| now >= end) {
+            let slice_ends = slice_ends.filter(|_| self.failure.is_none() && !self.interrupted);
+            if slice_ends.is_some_and(|end| now >= end) {
                 break;
             }
             let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
             let next = self.measured_from + next_s;
             // One that has done its share waits for the others, which is no part of it.
-            let awaits_others = self.takes_turns() && self.has_executed();
+            let awaits_others = self.is_time_sliced() && self.has_executed();
             if now >= next && !awaits_others {
                 sampler.sample();
-                observed.poll();
-                self.tell_progress(context, next_s);
+                events.poll();
+                self.report_progress(context, next_s);
                 self.warn_of_silence(context);
                 continue;
             }
@@ -415,9 +418,9 @@ impl<'a> WorkerMonitor<'a> {
                 self.pool.kill_all();
                 break;
             }
-            let next = turn_ends.map_or(next, |end| end.min(next));
+            let next = slice_ends.map_or(next, |end| end.min(next));
             let left = next.saturating_duration_since(now);
-            self.hear(if awaits_others { TICK } else { TICK.min(left) });
+            self.receive(if awaits_others { TICK } else { TICK.min(left) });
         }
         match self.failure.take() {
             // A worker that was told to stop may fail on the way; the user's word explains it.
@@ -427,45 +430,45 @@ impl<'a> WorkerMonitor<'a> {
     }
 
     /// Has the workers rest, and waits until all do or have ended.
-    fn rest(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
-        self.parts.iter_mut().for_each(|part| part.rests = false);
-        self.pool.tell_all(&Instruction::Rest);
-        let told = Instant::now();
-        let rests = |part: &ProcessProgress| part.rests || part.execution.is_some();
-        while !self.parts.iter().all(rests) {
+    fn pause(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
+        self.parts.iter_mut().for_each(|part| part.paused = false);
+        self.pool.send_all(&Instruction::Pause);
+        let asked = Instant::now();
+        let paused = |part: &ProcessProgress| part.paused || part.execution.is_some();
+        while !self.parts.iter().all(paused) {
             // Both are dealt with at the next turn.
             if context.stopped() || self.failure.is_some() || self.pool.all_closed() {
                 break;
             }
-            if told.elapsed() >= RESTLESS {
+            if asked.elapsed() >= PAUSE_LIMIT {
                 return Err(TrialError::Failed(format!(
                     "its workers did not pause within {} s for the next time slice: run it \
                      without --turns",
-                    RESTLESS.as_secs()
+                    PAUSE_LIMIT.as_secs()
                 )));
             }
-            self.hear(TICK);
+            self.receive(TICK);
         }
-        self.rests_since = Some(Instant::now());
+        self.paused_since = Some(Instant::now());
         Ok(())
     }
 
     /// Has the workers go on. The time that they have rested is not the trial's.
     fn resume(&mut self) {
-        let Some(since) = self.rests_since.take() else {
+        let Some(since) = self.paused_since.take() else {
             return;
         };
-        let rested = since.elapsed();
-        self.measured_from += rested;
-        self.told.1 += rested;
+        let paused_for = since.elapsed();
+        self.measured_from += paused_for;
+        self.reported.1 += paused_for;
         for part in &mut self.parts {
-            part.heard_at += rested;
+            part.last_event_at += paused_for;
         }
-        self.pool.tell_all(&Instruction::Resume);
+        self.pool.send_all(&Instruction::Resume);
     }
 
     fn ask_to_stop(&mut self) {
-        self.pool.tell_all(&Instruction::Stop);
+        self.pool.send_all(&Instruction::Stop);
         self.deadline.get_or_insert(Instant::now() + GRACE);
     }
 
@@ -483,15 +486,15 @@ impl<'a> WorkerMonitor<'a> {
         }
     }
 
-    fn hear(&mut self, limit: Duration) {
-        let Some((index, heard)) = self.pool.hear(limit) else {
+    fn receive(&mut self, limit: Duration) {
+        let Some((index, event)) = self.pool.receive(limit) else {
             return;
         };
         let part = &mut self.parts[index];
-        part.heard_at = Instant::now();
+        part.last_event_at = Instant::now();
         part.warned = false;
-        match heard {
-            PoolEvent::Closed => match self.pool.end_of(index) {
+        match event {
+            PoolEvent::Closed => match self.pool.exit_result(index) {
                 Err(why) => self.fail(index, &format!(" {why}")),
                 Ok(()) if self.parts[index].execution.is_none() => {
                     self.fail(index, " ended without a result");
@@ -499,12 +502,12 @@ impl<'a> WorkerMonitor<'a> {
                 Ok(()) => {}
             },
             PoolEvent::Report(report) => match *report {
-                Report::Ready { natives } => {
+                Report::Ready { native_pids } => {
                     part.ready = true;
-                    self.natives.extend(natives);
+                    self.native_pids.extend(native_pids);
                 }
                 Report::Second(done) => part.seconds.push(done),
-                Report::Resting => part.rests = true,
+                Report::Paused => part.paused = true,
                 Report::Executed(execution) => part.execution = Some(*execution),
                 Report::Failed { message } => self.fail(index, &format!(": {message}")),
                 other => self.fail(index, &format!(": sent an unexpected message: {other:?}")),
@@ -512,7 +515,7 @@ impl<'a> WorkerMonitor<'a> {
         }
     }
 
-    fn tell_progress(&mut self, context: &mut RunContext<'_>, elapsed: Duration) {
+    fn report_progress(&mut self, context: &mut RunContext<'_>, elapsed: Duration) {
         let (mut units, mut operations) = (0, 0);
         for part in &self.parts {
             let last = part.seconds.last();
@@ -527,7 +530,7 @@ impl<'a> WorkerMonitor<'a> {
             };
         }
         let now = Instant::now();
-        let (before, then) = std::mem::replace(&mut self.told, (operations, now));
+        let (before, then) = std::mem::replace(&mut self.reported, (operations, now));
         let passed_s = now.duration_since(then).as_secs_f64();
         context.tell(&Event::TrialProgress {
             id: self.spec.id.clone(),
@@ -549,10 +552,10 @@ impl<'a> WorkerMonitor<'a> {
     fn warn_of_silence(&mut self, context: &mut RunContext<'_>) {
         for index in 0..self.parts.len() {
             let part = &mut self.parts[index];
-            let silent = part.execution.is_none() && part.heard_at.elapsed() >= SILENCE;
+            let silent = part.execution.is_none() && part.last_event_at.elapsed() >= SILENCE_LIMIT;
             if silent && !part.warned {
                 part.warned = true;
-                let silence_s = SILENCE.as_secs();
+                let silence_s = SILENCE_LIMIT.as_secs();
                 let message = format!("{} has not responded for {silence_s} s", self.name(index));
                 context.warn(message);
             }

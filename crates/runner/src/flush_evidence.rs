@@ -17,12 +17,12 @@ pub(crate) type FlushCounting = Result<FlushCounts, String>;
 
 /// Finds what can be counted below a trial whose database is to be made in `directory`, or lies
 /// there closed; `None` where its level waits for no flush, or the engine keeps nothing.
-pub(crate) fn countable(
+pub(crate) fn flush_counting(
     spec: &TrialSpec,
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     directory: &Path,
 ) -> Option<FlushCounting> {
-    if spec.durability != Durability::Sync || !bound.engine.capabilities().retains_data {
+    if spec.durability != Durability::Sync || !resolved.engine.capabilities().retains_data {
         return None;
     }
     let is_users = |build: &Path| is_address_for(&spec.engine, build);
@@ -50,9 +50,9 @@ pub(crate) struct FlushCounter<'a> {
 
 impl<'a> FlushCounter<'a> {
     /// Has counted nothing yet.
-    pub fn new(countable: Option<&'a FlushCounting>) -> Self {
+    pub fn new(flush_counting: Option<&'a FlushCounting>) -> Self {
         Self {
-            counts: countable.and_then(|countable| countable.as_ref().ok()),
+            counts: flush_counting.and_then(|flush_counting| flush_counting.as_ref().ok()),
             before: None,
             total: Some(CompletedRequests {
                 writes: 0,
@@ -92,16 +92,16 @@ impl<'a> FlushCounter<'a> {
 /// its commits.
 pub(crate) fn evidence(
     spec: &TrialSpec,
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     measurement: &Measurement,
-    countable: Option<&FlushCounting>,
+    flush_counting: Option<&FlushCounting>,
     completed: Option<CompletedRequests>,
 ) -> Option<FlushEvidence> {
-    let countable = countable?;
+    let flush_counting = flush_counting?;
     measurement
         .commits
-        .or_else(|| bound.job.changing_commits(spec, measurement))?;
-    let sessions = bound.job.sessions(spec.workers);
+        .or_else(|| resolved.job.changing_commits(spec, measurement))?;
+    let sessions = resolved.job.sessions(spec.workers);
     let not_counted = |commits: Option<u64>, why: &str| {
         let commits = commits.unwrap_or_default();
         Some(FlushEvidence::not_counted(
@@ -110,8 +110,8 @@ pub(crate) fn evidence(
             why.to_owned(),
         ))
     };
-    let commits = bound.job.changing_commits(spec, measurement);
-    let counts = match countable {
+    let commits = resolved.job.changing_commits(spec, measurement);
+    let counts = match flush_counting {
         Ok(counts) => counts,
         Err(why) => return not_counted(commits, why),
     };
@@ -137,8 +137,8 @@ pub(crate) fn evidence(
     }
 }
 
-/// Requests that may lack in counts over so many intervals. The kernel wakes who waits for a request
-/// before it counts it: at most one on each processor when an interval ends.
+/// Requests that may lack in counts over so many intervals. The kernel wakes who waits for a
+/// request before it counts it: at most one on each processor when an interval ends.
 fn uncounted(intervals: u64) -> u64 {
     configured_processors().saturating_mul(intervals.max(1))
 }
@@ -165,8 +165,8 @@ mod tests {
                 return;
             }
         };
-        let countable = Ok(counts);
-        let mut watch = FlushCounter::new(Some(&countable));
+        let flush_counting = Ok(counts);
+        let mut watch = FlushCounter::new(Some(&flush_counting));
         for _ in 0..3 {
             watch.begin();
             watch.pause();

@@ -129,8 +129,8 @@ pub struct Options {
     /// Leave the database of a trial that failed or was interrupted where it is, so that it can be
     /// resumed.
     pub keep_unfinished: bool,
-    /// Continue an unfinished trial in its database where that is still there, and run failed trials
-    /// again. Otherwise such a database is removed and its trial starts afresh.
+    /// Continue an unfinished trial in its database where that is still there, and run failed
+    /// trials again. Otherwise such a database is removed and its trial starts afresh.
     pub resume_databases: bool,
     /// How many times a database's expected size must be free before it is made; see
     /// [`disk_space::DISK_FACTOR`].
@@ -138,7 +138,8 @@ pub struct Options {
     /// Measure what the machine could do at most, once for each file system, number of workers and
     /// size of a commit; it takes about two seconds each time.
     pub ceilings: bool,
-    /// Where conformance that was passed before is remembered; `None`: nowhere, each run checks anew.
+    /// Where conformance that was passed before is remembered; `None`: nowhere, each run checks
+    /// anew.
     pub conformance_cache: Option<ConformanceCache>,
     /// When repeats are enough, so that the trials that are left are spared; `None`: all are run.
     pub until: Option<RepeatRule>,
@@ -146,7 +147,7 @@ pub struct Options {
     pub include_assertions: bool,
     /// What else the contenders of one ranking must have in common, in the run's reports.
     pub split_by: Option<SplitBy>,
-    /// Set by the caller's signal handler when the user stops the run: workers are stopped, what was
-    /// measured is kept.
+    /// Set by the caller's signal handler when the user stops the run: workers are stopped, what
+    /// was measured is kept.
     pub stop: Arc<AtomicBool>,
 }

@@ -4,14 +4,14 @@ pub(crate) mod cache;
 mod conditions;
 mod ineffective;
 mod names;
-mod reach;
+mod reachability;
 mod steps;
 mod time_slices;
 
 pub use names::name_trials;
 
 use crate::Registry;
-use crate::resolution::{check_fit, in_an_engines_place, in_words};
+use crate::resolution::{check_fit, error_text, storage_in_place_of_engine};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::parameter::resolve;
@@ -82,7 +82,8 @@ pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, Error> {
     expand_with(plan, registry, BuildAccess::Opened)
 }
 
-/// Expands a plan as [`expand`] does, and looks into the builds of its engines or leaves them alone.
+/// Expands a plan as [`expand`] does, and looks into the builds of its engines or leaves them
+/// alone.
 ///
 /// # Errors
 /// As [`expand`].
@@ -95,27 +96,27 @@ pub fn expand_with(
     let mut left_out = Vec::new();
     expansion.leave_out_file_systems(&mut left_out)?;
     let mut cells = Vec::new();
-    let mut rivals = expansion.rivals(&mut left_out)?;
-    expansion.check_caches(&mut rivals, &mut left_out)?;
-    let not_opened = rivals
+    let mut candidates = expansion.candidates(&mut left_out)?;
+    expansion.check_caches(&mut candidates, &mut left_out)?;
+    let not_opened = candidates
         .iter()
-        .filter_map(|rival| expansion.not_opened(rival))
+        .filter_map(|candidate| expansion.not_opened(candidate))
         .collect();
-    for rival in rivals {
-        let (engine, first) = (rival.build.engine(), cells.len());
-        expansion.cells(&rival.contender, engine, &mut cells, &mut left_out)?;
-        expansion.take_steps(engine, first, &mut cells, &mut left_out)?;
+    for candidate in candidates {
+        let (engine, first) = (candidate.build.engine(), cells.len());
+        expansion.cells(&candidate.contender, engine, &mut cells, &mut left_out)?;
+        expansion.add_steps(engine, first, &mut cells, &mut left_out)?;
     }
     if cells.is_empty() {
-        return Err(expansion.wrong("engines", nothing_left(&left_out)));
+        return Err(expansion.plan_error("engines", nothing_left(&left_out)));
     }
-    expansion.check_taken(&cells, &left_out)?;
-    expansion.check_turns(&cells)?;
-    time_slices::leave_out_alone(&mut cells);
+    expansion.check_steps_applied(&cells, &left_out)?;
+    expansion.check_time_slices(&cells)?;
+    time_slices::clear_unpaired(&mut cells);
     let total = cells.len() * plan.repeat as usize;
     if total > MAX_TRIALS {
         let message = format!("the plan has {total} trials; the maximum is {MAX_TRIALS}");
-        return Err(expansion.wrong("repeat", message));
+        return Err(expansion.plan_error("repeat", message));
     }
     let of_repeat = |repeat| {
         cells.iter().map(move |cell| TrialSpec {
@@ -175,20 +176,20 @@ struct Expansion<'a> {
 
 impl<'a> Expansion<'a> {
     fn new(plan: &'a PlanFile, registry: &'a Registry, builds: BuildAccess) -> Result<Self, Error> {
-        let wrong = |key: &str, message| Error {
+        let plan_error = |key: &str, message| Error {
             place: plan.origin.of(key),
             message,
         };
-        check_name(&plan.name).map_err(|why| wrong("name", why))?;
+        check_name(&plan.name).map_err(|why| plan_error("name", why))?;
         let workload = registry
             .workload(&plan.workload)
-            .map_err(|why| wrong("workload", why))?;
+            .map_err(|why| plan_error("workload", why))?;
         for &workers in &plan.workers {
             check_count("workers", i64::from(workers), MAX_WORKERS)
-                .map_err(|why| wrong("workers", why))?;
+                .map_err(|why| plan_error("workers", why))?;
         }
         check_count("repeat", i64::from(plan.repeat), MAX_REPEAT)
-            .map_err(|why| wrong("repeat", why))?;
+            .map_err(|why| plan_error("repeat", why))?;
         let expansion = Self {
             plan,
             registry,
@@ -221,7 +222,7 @@ impl<'a> Expansion<'a> {
                 } else {
                     first
                 };
-                self.wrong(&key.unwrap_or_default(), why)
+                self.plan_error(&key.unwrap_or_default(), why)
             })?;
             self.check_each(&at, name, engine.knobs(), knobs)?;
         }
@@ -230,10 +231,10 @@ impl<'a> Expansion<'a> {
             for name in &when.engines {
                 self.registry
                     .engine(name)
-                    .map_err(|why| self.wrong(&at, why))?;
+                    .map_err(|why| self.plan_error(&at, why))?;
             }
             resolve(owner, self.workload.settings(), &when.settings)
-                .map_err(|why| self.wrong(&at, why))?;
+                .map_err(|why| self.plan_error(&at, why))?;
         }
         Ok(())
     }
@@ -250,29 +251,32 @@ impl<'a> Expansion<'a> {
             for value in values {
                 let alone = Settings::from([(name.clone(), value.clone())]);
                 resolve(owner, knobs, &alone)
-                    .map_err(|why| self.wrong(&format!("{at}.{name}"), why))?;
+                    .map_err(|why| self.plan_error(&format!("{at}.{name}"), why))?;
             }
         }
         Ok(())
     }
 
-    fn rivals(&self, left_out: &mut Vec<String>) -> Result<Vec<EngineCandidate>, Error> {
+    fn candidates(&self, left_out: &mut Vec<String>) -> Result<Vec<EngineCandidate>, Error> {
         if self.workload.subject() == Subject::Storage {
             return Ok(vec![self.storage()?]);
         }
-        let mut rivals: Vec<EngineCandidate> = Vec::new();
+        let mut candidates: Vec<EngineCandidate> = Vec::new();
         for contender in &self.plan.engines {
             if contender.engine == PRESENT_ENGINES {
-                self.present(&mut rivals, left_out);
+                self.present(&mut candidates, left_out);
                 continue;
             }
-            let contender = in_full(contender);
-            if !rivals.iter().any(|rival| rival.contender == contender) {
+            let contender = with_full_path(contender);
+            if !candidates
+                .iter()
+                .any(|candidate| candidate.contender == contender)
+            {
                 let build = self.build(&contender)?;
-                rivals.push(EngineCandidate { contender, build });
+                candidates.push(EngineCandidate { contender, build });
             }
         }
-        Ok(rivals)
+        Ok(candidates)
     }
 
     /// What stands in an engine's place under a workload that needs none.
@@ -280,29 +284,31 @@ impl<'a> Expansion<'a> {
         let workload = &self.plan.workload;
         let named = self.plan.engines.iter();
         for contender in named.filter(|named| named.engine != PRESENT_ENGINES) {
-            in_an_engines_place(workload, &contender.engine)
-                .map_err(|why| self.wrong("engines", why))?;
+            storage_in_place_of_engine(workload, &contender.engine)
+                .map_err(|why| self.plan_error("engines", why))?;
         }
         if self.plan.durability != PlanFile::for_workload(workload).durability {
             let message =
                 format!("the settings of {workload} define its durability: remove durability");
-            return Err(self.wrong("durability", message));
+            return Err(self.plan_error("durability", message));
         }
-        let engine = in_an_engines_place(workload, trueput_engine::storage::NAME)
-            .map_err(|why| self.wrong("engines", why))?;
+        let engine = storage_in_place_of_engine(workload, trueput_engine::storage::NAME)
+            .map_err(|why| self.plan_error("engines", why))?;
         Ok(EngineCandidate {
             contender: Contender::parse(engine.info().name),
             build: EngineBuild::Default(engine),
         })
     }
 
-    fn present(&self, rivals: &mut Vec<EngineCandidate>, left_out: &mut Vec<String>) {
+    fn present(&self, candidates: &mut Vec<EngineCandidate>, left_out: &mut Vec<String>) {
         let engines = self.registry.engines.iter().copied();
         for engine in engines.filter(|engine| !engine.requires_address()) {
             let contender = Contender::parse(engine.info().name);
             match self.builds.missing(engine) {
-                None if rivals.iter().any(|rival| rival.contender == contender) => {}
-                None => rivals.push(EngineCandidate {
+                None if candidates
+                    .iter()
+                    .any(|candidate| candidate.contender == contender) => {}
+                None => candidates.push(EngineCandidate {
                     contender,
                     build: EngineBuild::Default(engine),
                 }),
@@ -320,7 +326,7 @@ impl<'a> Expansion<'a> {
         let engine = self
             .registry
             .engine(name)
-            .map_err(|why| self.wrong("engines", with_present(name, why)))?;
+            .map_err(|why| self.plan_error("engines", with_present_hint(name, why)))?;
         let build = contender.build.as_deref();
         let is_users = build.is_some_and(|build| is_address_for(name, build));
         let cannot = |error: trueput_engine::Error| {
@@ -329,7 +335,7 @@ impl<'a> Expansion<'a> {
                 true => error.to_string(),
                 false => with_install(&error, engine),
             };
-            self.wrong("engines", format!("{name} cannot be used: {why}"))
+            self.plan_error("engines", format!("{name} cannot be used: {why}"))
         };
         match &contender.build {
             Some(library) => {
@@ -339,8 +345,8 @@ impl<'a> Expansion<'a> {
                 };
                 let named = named.map_err(|error| match error {
                     // The engine's own sentence names it and the library.
-                    trueput_engine::Error::Unsupported(why) => self.wrong("engines", why),
-                    other => self.wrong("engines", format!("{name}: {other}")),
+                    trueput_engine::Error::Unsupported(why) => self.plan_error("engines", why),
+                    other => self.plan_error("engines", format!("{name}: {other}")),
                 })?;
                 if self.builds == BuildAccess::Opened {
                     named.build().map_err(cannot)?;
@@ -355,13 +361,13 @@ impl<'a> Expansion<'a> {
     }
 
     /// What is not told of a contender whose build was left alone.
-    fn not_opened(&self, rival: &EngineCandidate) -> Option<String> {
-        let build = rival.contender.build.as_ref()?;
+    fn not_opened(&self, candidate: &EngineCandidate) -> Option<String> {
+        let build = candidate.contender.build.as_ref()?;
         (self.builds == BuildAccess::Unopened).then(|| {
             format!(
                 "build {}@{} is not loaded by this command: its version and limits are known when \
                  the plan runs",
-                rival.contender.engine,
+                candidate.contender.engine,
                 build.display()
             )
         })
@@ -388,10 +394,10 @@ impl<'a> Expansion<'a> {
             }
             for knobs in given {
                 let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
-                    .map_err(|why| self.wrong("knobs", why))?;
+                    .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(error) = engine.promise_with(durability, &knobs) {
-                    let why = in_words(&contender.engine, error);
-                    self.lacking("knobs", why, left_out)?;
+                    let why = error_text(&contender.engine, error);
+                    self.leave_out_or_refuse("knobs", why, left_out)?;
                     continue;
                 }
                 let draft = TrialSpec {
@@ -419,8 +425,8 @@ impl<'a> Expansion<'a> {
     }
 
     /// The cells of one contender with one set of knobs at one level. What a load depends on is the
-    /// outer dimension and workers the inner one, so that trials that can share a load stand side by
-    /// side.
+    /// outer dimension and workers the inner one, so that trials that can share a load stand side
+    /// by side.
     fn cells_of(
         &self,
         engine: &dyn Engine,
@@ -434,22 +440,22 @@ impl<'a> Expansion<'a> {
             let Some(knobs) = placed else { continue };
             for settings in combinations(settings) {
                 let conditions = self.with_end(&settings, &conditions);
-                let (settings, job) = self.bound(&settings, &conditions)?;
+                let (settings, job) = self.resolve_settings(&settings, &conditions)?;
                 if job.durability().is_some_and(|own| own != draft.durability) {
                     continue;
                 }
                 let resolved = resolve(&draft.engine, engine.knobs(), &knobs)
-                    .map_err(|why| self.wrong("knobs", why))?;
+                    .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(why) = check_fit(&*job, engine, &resolved) {
-                    let why = self.unfit(engine, &why);
+                    let why = self.describe_misfit(engine, &why);
                     if !left_out.contains(&why) {
-                        self.lacking("settings", why, left_out)?;
+                        self.leave_out_or_refuse("settings", why, left_out)?;
                     }
                     continue;
                 }
                 for &workers in &self.plan.workers {
                     job.check_workers(workers, draft.worker_kind)
-                        .map_err(|why| self.wrong("workers", why))?;
+                        .map_err(|why| self.plan_error("workers", why))?;
                     cells.push(TrialSpec {
                         cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
                         settings: settings.as_settings().clone(),
@@ -466,7 +472,7 @@ impl<'a> Expansion<'a> {
 
     /// Why the workload is not done on an engine, with the name of the one that the sentence leaves
     /// out.
-    fn unfit(&self, engine: &dyn Engine, why: &str) -> String {
+    fn describe_misfit(&self, engine: &dyn Engine, why: &str) -> String {
         let name = engine.info().name;
         match why.starts_with(name) {
             true => format!("{}: {why}", self.plan.workload),
@@ -475,16 +481,16 @@ impl<'a> Expansion<'a> {
     }
 
     /// Fills in defaults, and asks the workload whether its settings go together.
-    fn bound(
+    fn resolve_settings(
         &self,
         given: &Settings,
         conditions: &Conditions,
     ) -> Result<(ParameterValues, Box<dyn Job>), Error> {
         let resolved = resolve(&self.plan.workload, self.workload.settings(), given)
-            .map_err(|why| self.wrong("settings", why))?;
+            .map_err(|why| self.plan_error("settings", why))?;
         match self.workload.job(&resolved, conditions) {
             Ok(job) => Ok((resolved, job)),
-            Err(why) => Err(self.wrong("settings", format!("{}: {why}", self.plan.workload))),
+            Err(why) => Err(self.plan_error("settings", format!("{}: {why}", self.plan.workload))),
         }
     }
 
@@ -537,7 +543,7 @@ impl<'a> Expansion<'a> {
             if engine.promise(level).is_some() {
                 offered.push(level);
             } else {
-                self.lacking("durability", lacks_level(engine, level), left_out)?;
+                self.leave_out_or_refuse("durability", missing_level(engine, level), left_out)?;
             }
         }
         Ok(offered)
@@ -558,7 +564,7 @@ impl<'a> Expansion<'a> {
                     "{name} allows only one process to open a database: run its workers as \
                      threads"
                 );
-                self.lacking("worker_kind", message, left_out)?;
+                self.leave_out_or_refuse("worker_kind", message, left_out)?;
                 Ok(None)
             }
             Some(kind) => Ok(Some(kind)),
@@ -566,17 +572,22 @@ impl<'a> Expansion<'a> {
     }
 
     /// What an engine has not is left out or refused, as the plan says.
-    fn lacking(&self, key: &str, message: String, left_out: &mut Vec<String>) -> Result<(), Error> {
+    fn leave_out_or_refuse(
+        &self,
+        key: &str,
+        message: String,
+        left_out: &mut Vec<String>,
+    ) -> Result<(), Error> {
         match self.plan.unsupported {
             Unsupported::LeaveOut => {
                 left_out.push(message);
                 Ok(())
             }
-            Unsupported::Refuse => Err(self.wrong(key, format!("{message}{SKIP_HINT}"))),
+            Unsupported::Refuse => Err(self.plan_error(key, format!("{message}{SKIP_HINT}"))),
         }
     }
 
-    fn wrong(&self, key: &str, message: String) -> Error {
+    fn plan_error(&self, key: &str, message: String) -> Error {
         Error {
             place: self.plan.origin.of(key),
             message,
@@ -587,8 +598,9 @@ impl<'a> Expansion<'a> {
 /// The contender with the full path of its library, so that a run resumed in another folder finds
 /// it and two names of one file are one contender. A file that is not there keeps its name for the
 /// engine to refuse; the address of a server loses its password, which is remembered. It stays an
-/// address where there is a file of that name: nobody is to be told of a server, and to run a program.
-fn in_full(contender: &Contender) -> Contender {
+/// address where there is a file of that name: nobody is to be told of a server, and to run a
+/// program.
+fn with_full_path(contender: &Contender) -> Contender {
     let full = |path: &PathBuf| {
         let is_file = !is_address_for(&contender.engine, path);
         let full = is_file.then(|| path.canonicalize().ok()).flatten();
@@ -609,7 +621,7 @@ fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
     }
 }
 
-fn with_present(name: &str, why: String) -> String {
+fn with_present_hint(name: &str, why: String) -> String {
     let hint = did_you_mean(name, [PRESENT_ENGINES]);
     if hint.is_empty() {
         why
@@ -618,7 +630,7 @@ fn with_present(name: &str, why: String) -> String {
     }
 }
 
-fn lacks_level(engine: &dyn Engine, level: Durability) -> String {
+fn missing_level(engine: &dyn Engine, level: Durability) -> String {
     let has = Durability::ALL
         .into_iter()
         .filter(|&level| engine.promise(level).is_some());

@@ -20,17 +20,17 @@ const SPIN_NS: u64 = 60_000;
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
 
 /// A user who keys in or thinks sleeps no longer than this at once: there may be a thousand.
-const LONGEST_REST_NS: u64 = 250_000_000;
+const LONGEST_THINK_NS: u64 = 250_000_000;
 
 /// What a process's workers are at. Its main thread says so; they read it once per operation.
 #[derive(Debug)]
 pub struct Stage {
-    /// The stage; with [`Stage::RESTING`] added while the workers are to rest, so that one read
+    /// The stage; with [`Stage::PAUSED`] added while the workers are to rest, so that one read
     /// tells whether there is nothing to heed.
     at: AtomicU8,
     /// How many rests have begun; held while one begins or ends.
-    rests: Mutex<u64>,
-    rest_ended: Condvar,
+    pauses: Mutex<u64>,
+    pause_ended: Condvar,
 }
 
 impl Stage {
@@ -38,13 +38,13 @@ impl Stage {
     const MEASURED: u8 = 1;
     const OVER: u8 = 2;
     const STOPPED: u8 = 3;
-    const RESTING: u8 = 0x80;
+    const PAUSED: u8 = 0x80;
 
     const fn new(at: u8) -> Self {
         Self {
             at: AtomicU8::new(at),
-            rests: Mutex::new(0),
-            rest_ended: Condvar::new(),
+            pauses: Mutex::new(0),
+            pause_ended: Condvar::new(),
         }
     }
 
@@ -81,67 +81,67 @@ impl Stage {
         self.get() == Self::STOPPED
     }
 
-    /// The workers are to rest at the next place where they may, until [`Stage::end_rest`].
-    pub fn begin_rest(&self) {
-        *self.rests() += 1;
-        self.at.fetch_or(Self::RESTING, Relaxed);
+    /// The workers are to rest at the next place where they may, until [`Stage::end_pause`].
+    pub fn begin_pause(&self) {
+        *self.pauses() += 1;
+        self.at.fetch_or(Self::PAUSED, Relaxed);
         // One that has not woken from the last rest yet is to take note of this one.
-        self.rest_ended.notify_all();
+        self.pause_ended.notify_all();
     }
 
     /// The workers go on.
-    pub fn end_rest(&self) {
-        let _held = self.rests();
-        self.at.fetch_and(!Self::RESTING, Relaxed);
-        self.rest_ended.notify_all();
+    pub fn end_pause(&self) {
+        let _held = self.pauses();
+        self.at.fetch_and(!Self::PAUSED, Relaxed);
+        self.pause_ended.notify_all();
     }
 
-    fn is_resting(&self) -> bool {
-        self.at.load(Relaxed) & Self::RESTING != 0
+    fn is_paused(&self) -> bool {
+        self.at.load(Relaxed) & Self::PAUSED != 0
     }
 
-    fn rests(&self) -> MutexGuard<'_, u64> {
-        self.rests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pauses(&self) -> MutexGuard<'_, u64> {
+        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Which rest it is that a worker is to begin; `None` where it is to go on.
-    fn rest_to_begin(&self) -> Option<u64> {
-        let rests = self.rests();
-        (self.is_resting() && !self.is_stopped()).then_some(*rests)
+    fn pending_pause(&self) -> Option<u64> {
+        let pauses = self.pauses();
+        (self.is_paused() && !self.is_stopped()).then_some(*pauses)
     }
 
     /// Waits until that rest ends, or the user stops the run.
-    fn rest(&self, which: u64) {
-        let mut held = self.rests();
-        while *held == which && self.is_resting() && !self.is_stopped() {
-            let waited = self.rest_ended.wait(held);
+    fn wait_out_pause(&self, which: u64) {
+        let mut held = self.pauses();
+        while *held == which && self.is_paused() && !self.is_stopped() {
+            let waited = self.pause_ended.wait(held);
             held = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Waits for so long, or until something is asked of the workers.
     fn sleep(&self, time: Duration) {
-        let rests = self.rests();
-        if self.goes_on() {
-            let _ = self.rest_ended.wait_timeout(rests, time);
+        let pauses = self.pauses();
+        if self.is_running() {
+            let _ = self.pause_ended.wait_timeout(pauses, time);
         }
     }
 
     /// Whether the time is not up and nobody is to rest.
-    fn goes_on(&self) -> bool {
+    fn is_running(&self) -> bool {
         self.at.load(Relaxed) < Self::OVER
     }
 
     fn get(&self) -> u8 {
-        self.at.load(Relaxed) & !Self::RESTING
+        self.at.load(Relaxed) & !Self::PAUSED
     }
 
     fn raise(&self, stage: u8) {
-        let raised = |at: u8| Some(at & Self::RESTING | stage.max(at & !Self::RESTING));
-        let _held = self.rests();
+        let raised = |at: u8| Some(at & Self::PAUSED | stage.max(at & !Self::PAUSED));
+        let _held = self.pauses();
         let _ = self.at.fetch_update(Relaxed, Relaxed, raised);
         // Those who rest are not to miss that the user stops the run.
-        self.rest_ended.notify_all();
+        self.pause_ended.notify_all();
     }
 }
 
@@ -270,8 +270,8 @@ impl OpenLoop {
 /// What an open loop came to.
 #[derive(Debug)]
 pub struct ResponseTimes {
-    /// From when a unit was due to its end, by kind of unit, nanoseconds. The first has the units of
-    /// the backlog with the time that they had waited at the end: it was at least so long.
+    /// From when a unit was due to its end, by kind of unit, nanoseconds. The first has the units
+    /// of the backlog with the time that they had waited at the end: it was at least so long.
     pub histograms: Vec<Histogram<u64>>,
     /// Units begun.
     pub issued: u64,
@@ -290,12 +290,12 @@ pub struct ClockMeter<'a> {
     measured_from: Option<u64>,
     histograms: Vec<Histogram<u64>>,
     open: Option<OpenLoop>,
-    lane: &'a WorkerCounters,
+    counters: &'a WorkerCounters,
     stage: &'a Stage,
     /// Ticks of the clock for which the worker has rested: they are taken out of its time.
-    rested: u64,
+    paused_ticks: u64,
     /// Who is told that the worker rests.
-    on_rest: Option<Box<dyn FnMut() + 'a>>,
+    on_pause: Option<Box<dyn FnMut() + 'a>>,
 }
 
 /// Histograms of which every page has been written to, so that none is faulted in while the trial
@@ -309,7 +309,7 @@ fn empty_histograms(kinds: usize) -> Vec<Histogram<u64>> {
 impl<'a> ClockMeter<'a> {
     /// A meter for `kinds` kinds of operation. Making the first one of a process calibrates the
     /// clock, which takes up to a fifth of a second.
-    pub fn new(kinds: usize, lane: &'a WorkerCounters, stage: &'a Stage) -> Self {
+    pub fn new(kinds: usize, counters: &'a WorkerCounters, stage: &'a Stage) -> Self {
         let clock = quanta::Clock::new();
         let histograms = empty_histograms(kinds);
         let last = clock.raw();
@@ -320,34 +320,34 @@ impl<'a> ClockMeter<'a> {
             measured_from: None,
             histograms,
             open: None,
-            lane,
+            counters,
             stage,
-            rested: 0,
-            on_rest: None,
+            paused_ticks: 0,
+            on_pause: None,
         }
     }
 
     /// Has somebody told whenever the worker begins to rest.
     #[must_use]
-    pub fn with_rests(mut self, tell: impl FnMut() + 'a) -> Self {
-        self.on_rest = Some(Box::new(tell));
+    pub fn with_pause_callback(mut self, tell: impl FnMut() + 'a) -> Self {
+        self.on_pause = Some(Box::new(tell));
         self
     }
 
     /// This worker's clock, which stands still while it rests.
     #[inline]
     fn now(&self) -> u64 {
-        self.clock.raw().wrapping_sub(self.rested)
+        self.clock.raw().wrapping_sub(self.paused_ticks)
     }
 
     /// How long the worker has rested, nanoseconds.
-    pub fn rested_ns(&self) -> u64 {
-        self.clock.delta_as_nanos(0, self.rested)
+    pub fn paused_ns(&self) -> u64 {
+        self.clock.delta_as_nanos(0, self.paused_ticks)
     }
 
     /// Sleeps; where the worker takes turns it is woken when it is to rest.
     fn sleep(&self, time: Duration) {
-        match self.on_rest {
+        match self.on_pause {
             Some(_) => self.stage.sleep(time),
             None => std::thread::sleep(time),
         }
@@ -355,24 +355,24 @@ impl<'a> ClockMeter<'a> {
 
     /// Rests, where the worker is to.
     #[cold]
-    fn rest_if_told(&mut self) {
-        if !self.stage.is_resting() {
+    fn pause_if_requested(&mut self) {
+        if !self.stage.is_paused() {
             return;
         }
         let began = self.clock.raw();
         // A next rest may begin before this thread has woken from one: it is told of too.
-        while let Some(which) = self.stage.rest_to_begin() {
-            if let Some(tell) = &mut self.on_rest {
+        while let Some(which) = self.stage.pending_pause() {
+            if let Some(tell) = &mut self.on_pause {
                 tell();
             }
-            self.stage.rest(which);
+            self.stage.wait_out_pause(which);
         }
-        self.rested += self.clock.raw().saturating_sub(began);
+        self.paused_ticks += self.clock.raw().saturating_sub(began);
     }
 
     /// Keeps a pace from [`ClockMeter::begin`] on; `units` is how many kinds of unit there are.
     #[must_use]
-    pub fn with_pace(mut self, pace: ArrivalSpec, units: usize) -> Self {
+    pub fn with_arrivals(mut self, pace: ArrivalSpec, units: usize) -> Self {
         self.open = Some(OpenLoop::new(pace, units));
         self
     }
@@ -392,7 +392,7 @@ impl<'a> ClockMeter<'a> {
     }
 
     /// Closes the books on an open loop, now. `None` for a closed one.
-    pub fn close(&mut self) -> Option<ResponseTimes> {
+    pub fn finish_open_loop(&mut self) -> Option<ResponseTimes> {
         let open = self.open.take()?;
         let end_ns = self.clock.delta_as_nanos(open.began, self.now());
         let mut histograms = open.responses;
@@ -419,8 +419,8 @@ impl<'a> ClockMeter<'a> {
         self.histograms
     }
 
-    /// Once the warm-up is over, forgets what it did. A worker's end calls it too: one that has ended
-    /// nothing since must not count what it did before.
+    /// Once the warm-up is over, forgets what it did. A worker's end calls it too: one that has
+    /// ended nothing since must not count what it did before.
     #[inline]
     pub fn leave_warm_up(&mut self) {
         if self.warming && self.stage.get() != Stage::WARMING {
@@ -433,7 +433,7 @@ impl<'a> ClockMeter<'a> {
     fn forget_warm_up(&mut self) {
         self.warming = false;
         self.histograms.iter_mut().for_each(Histogram::clear);
-        self.lane.clear();
+        self.counters.clear();
         self.last = self.now();
         self.measured_from = Some(self.last);
         if let Some(open) = &mut self.open {
@@ -442,16 +442,16 @@ impl<'a> ClockMeter<'a> {
     }
 
     /// Waits until the next unit is due; `false` where the end comes first.
-    fn wait(&mut self, may_rest: bool) -> bool {
+    fn await_arrival(&mut self, may_pause: bool) -> bool {
         loop {
             // The warm-up may end meanwhile, and what is due begins anew.
             self.leave_warm_up();
-            let rested = self.rested;
+            let paused_ticks = self.paused_ticks;
             let Some(open) = &mut self.open else {
                 return true;
             };
             let due_ns = open.schedule.next_ns();
-            let now = self.clock.raw().wrapping_sub(rested);
+            let now = self.clock.raw().wrapping_sub(paused_ticks);
             let passed_ns = self.clock.delta_as_nanos(open.began, now);
             if passed_ns >= due_ns {
                 self.last = now;
@@ -464,8 +464,8 @@ impl<'a> ClockMeter<'a> {
             if left_ns > SPIN_NS {
                 let sleep_ns = (left_ns - SPIN_NS).min(LONGEST_SLEEP_NS);
                 self.sleep(Duration::from_nanos(sleep_ns));
-                if may_rest {
-                    self.rest_if_told();
+                if may_pause {
+                    self.pause_if_requested();
                 }
                 if self.stage.get() >= Stage::OVER {
                     return false;
@@ -480,16 +480,16 @@ impl<'a> ClockMeter<'a> {
 impl Meter for ClockMeter<'_> {
     fn pace(&mut self) -> bool {
         self.breathe();
-        self.stage.get() < Stage::OVER && self.wait(true)
+        self.stage.get() < Stage::OVER && self.await_arrival(true)
     }
 
     fn pace_within(&mut self) -> bool {
-        self.stage.get() < Stage::OVER && self.wait(false)
+        self.stage.get() < Stage::OVER && self.await_arrival(false)
     }
 
     fn breathe(&mut self) {
-        if !self.stage.goes_on() {
-            self.rest_if_told();
+        if !self.stage.is_running() {
+            self.pause_if_requested();
         }
     }
 
@@ -502,8 +502,8 @@ impl Meter for ClockMeter<'_> {
         let latency_ns = self.clock.delta_as_nanos(self.last, now);
         self.last = now;
         self.histograms[kind].saturating_record(latency_ns);
-        add(&self.lane.counts[kind], 1);
-        add(&self.lane.times_ns[kind], latency_ns);
+        add(&self.counters.counts[kind], 1);
+        add(&self.counters.times_ns[kind], latency_ns);
         self.leave_warm_up();
     }
 
@@ -514,14 +514,14 @@ impl Meter for ClockMeter<'_> {
     fn within(&mut self, kind: usize, mark: u64) {
         let latency_ns = self.clock.delta_as_nanos(mark, self.now());
         self.histograms[kind].saturating_record(latency_ns);
-        add(&self.lane.counts[kind], 1);
-        add(&self.lane.times_ns[kind], latency_ns);
+        add(&self.counters.counts[kind], 1);
+        add(&self.counters.times_ns[kind], latency_ns);
     }
 
     fn rest(&mut self, mark: u64, time_ns: u64) -> bool {
         loop {
             self.leave_warm_up();
-            self.rest_if_told();
+            self.pause_if_requested();
             if self.stage.get() >= Stage::OVER {
                 return false;
             }
@@ -529,7 +529,7 @@ impl Meter for ClockMeter<'_> {
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };
-            self.sleep(Duration::from_nanos(left_ns.min(LONGEST_REST_NS)));
+            self.sleep(Duration::from_nanos(left_ns.min(LONGEST_THINK_NS)));
         }
     }
 
@@ -553,16 +553,16 @@ impl Meter for ClockMeter<'_> {
     }
 
     fn advance(&mut self, units: u64) {
-        add(&self.lane.units, units);
+        add(&self.counters.units, units);
     }
 
     fn conflict(&mut self, error: &trueput_engine::Error) {
-        add(&self.lane.conflicts, 1);
-        add(&self.lane.deadlocks, u64::from(error.is_deadlock()));
+        add(&self.counters.conflicts, 1);
+        add(&self.counters.deadlocks, u64::from(error.is_deadlock()));
     }
 
     fn retract(&mut self, kind: usize, count: u64) {
-        let counted = &self.lane.counts[kind];
+        let counted = &self.counters.counts[kind];
         counted.store(counted.load(Relaxed).saturating_sub(count), Relaxed);
     }
 

@@ -18,20 +18,20 @@ use trueput_workloads::Findings;
 #[serde(tag = "order", rename_all = "snake_case")]
 pub(crate) enum Instruction {
     /// Ahead of all, where there is any: the passwords of users' servers.
-    Learn {
+    ImportCredentials {
         /// As [`trueput_engine::credentials::for_workers`] gives them.
         handed: String,
     },
     /// The first line otherwise: what this process is for.
     Assign(Box<Assignment>),
     /// Every worker is ready: begin.
-    Go,
+    Start,
     /// Rest as soon as no worker holds a transaction: it is another contender's turn.
-    Rest,
+    Pause,
     /// Go on.
     Resume,
     /// All contenders have done their share: close the database and end.
-    Leave,
+    CloseDatabase,
     /// Return at the next convenience. The end of the pipe means the same.
     Stop,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Assignment {
     /// How many trials ran on this load before.
     pub generation: u32,
     /// Its part.
-    pub part: WorkerTask,
+    pub task: WorkerTask,
 }
 
 /// One worker process's part of a trial.
@@ -56,7 +56,7 @@ pub(crate) enum WorkerTask {
     /// Put the engine through the conformance suite.
     Conformance,
     /// Measure what this machine could do at most.
-    Ceilings {
+    HardwareLimits {
         /// The folder of the database's log, which exists.
         log_directory: PathBuf,
         /// Whether the engine stores anything.
@@ -69,7 +69,7 @@ pub(crate) enum WorkerTask {
     /// Make and fill the database.
     Prepare {
         /// What the database holds already.
-        remains: ExistingDatabase,
+        existing: ExistingDatabase,
     },
     /// Open the database, say that you are ready, and run when told.
     Execute {
@@ -81,10 +81,11 @@ pub(crate) enum WorkerTask {
     /// Open the database after a crash, and commit a first transaction.
     Recover,
     /// Draw and check the results.
-    Conclude(ExecutionTotals),
+    Verify(ExecutionTotals),
 }
 
-/// What a database holds before it is prepared: [`trueput_workloads::Remains`], as said to a worker.
+/// What a database holds before it is prepared: [`trueput_workloads::Remains`], as said to a
+/// worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ExistingDatabase {
@@ -139,21 +140,22 @@ pub(crate) enum Report {
     Ready {
         /// The processes of the native programs that it has started, where it has.
         #[serde(default)]
-        natives: Vec<u32>,
+        native_pids: Vec<u32>,
     },
     /// Every worker of this process that has not ended rests.
-    Resting,
+    Paused,
     /// A second of the run has ended.
     Second(OperationCounts),
     /// The conformance suite's answer.
     Conformed {
         /// Every check.
         checks: Vec<Check>,
-        /// The files with machine code that the process had mapped; `None` where that cannot be told.
+        /// The files with machine code that the process had mapped; `None` where that cannot be
+        /// told.
         loaded: Option<Vec<PathBuf>>,
     },
     /// The ceilings.
-    Ceilings(Box<Ceilings>),
+    HardwareLimits(Box<Ceilings>),
     /// The database is ready for the workers.
     Prepared {
         /// The version that the engine's library reports.
@@ -215,7 +217,7 @@ pub(crate) struct ProcessResult {
     /// Latencies by kind, over its workers, as [`trueput_record::histogram::encode`] writes them.
     pub histograms: Vec<String>,
     /// What its open loop came to; `None` for a closed one.
-    pub paced: Option<OpenLoopResult>,
+    pub open_loop: Option<OpenLoopResult>,
     /// What it used between release and end.
     pub usage: ResourceUsage,
     /// Its memory at the end, the database still open.

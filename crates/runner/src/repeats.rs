@@ -60,8 +60,8 @@ pub(crate) struct RepeatProgress {
 }
 
 impl RepeatProgress {
-    /// Whether what is known is enough before a trial is begun. Intervals are looked at only between
-    /// rounds, so that every cell has as many repeats.
+    /// Whether what is known is enough before a trial is begun. Intervals are looked at only
+    /// between rounds, so that every cell has as many repeats.
     ///
     /// # Errors
     /// Where the run folder cannot be read.

@@ -71,7 +71,7 @@ pub(crate) fn resolve_trial(
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
         Subject::Engine => registry.engine(&spec.engine)?,
-        Subject::Storage => in_an_engines_place(&spec.workload, &spec.engine)?,
+        Subject::Storage => storage_in_place_of_engine(&spec.workload, &spec.engine)?,
     };
     let name = offered.info().name;
     let engine = match &spec.build {
@@ -79,7 +79,7 @@ pub(crate) fn resolve_trial(
         Some(library) => SelectedEngine::Loaded(
             offered
                 .with_library(library)
-                .map_err(|error| in_words(name, error))?,
+                .map_err(|error| error_text(name, error))?,
         ),
     };
     if engine.promise(spec.durability).is_none() {
@@ -99,14 +99,14 @@ pub(crate) fn resolve_trial(
     }
     let knobs = parameter::resolve(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
-    let promise = promise.map_err(|error| in_words(name, error))?;
+    let promise = promise.map_err(|error| error_text(name, error))?;
     let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
         .job(&settings, &spec.conditions)
         .map_err(|why| format!("{}: {why}", spec.workload))?;
     let native = engine.native(&knobs, workload.info().name, &settings);
-    let native = native.map_err(|error| in_words(name, error))?;
-    if native.is_some() && !suit_a_program(&spec.conditions) {
+    let native = native.map_err(|error| error_text(name, error))?;
+    if native.is_some() && !suits_native_program(&spec.conditions) {
         return Err(format!(
             "the native program of {name} runs all of its work at once: it accepts cpus, numa and \
              allocator only; remove rate, warm_up, duration and other conditions"
@@ -126,7 +126,7 @@ pub(crate) fn resolve_trial(
 }
 
 /// Whether conditions differ from the default in what a process inherits, and in nothing else.
-fn suit_a_program(conditions: &Conditions) -> bool {
+fn suits_native_program(conditions: &Conditions) -> bool {
     let inherited = Conditions {
         cpus: conditions.cpus.clone(),
         numa: conditions.numa.clone(),
@@ -142,7 +142,7 @@ fn suit_a_program(conditions: &Conditions) -> bool {
 ///
 /// # Errors
 /// One sentence, where the plan names an engine for it.
-pub(crate) fn in_an_engines_place(
+pub(crate) fn storage_in_place_of_engine(
     workload: &str,
     named: &str,
 ) -> Result<&'static dyn Engine, String> {
@@ -168,7 +168,7 @@ pub(crate) fn check_fit(
     job.check_dialect(engine.dialect())?;
     if job.needs_transactions() {
         let checked = engine.check_transactions(knobs);
-        checked.map_err(|error| in_words(engine.info().name, error))?;
+        checked.map_err(|error| error_text(engine.info().name, error))?;
     }
     Ok(())
 }
@@ -211,7 +211,7 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
 }
 
 /// The engine's own sentence names it already.
-pub(crate) fn in_words(name: &str, error: trueput_engine::Error) -> String {
+pub(crate) fn error_text(name: &str, error: trueput_engine::Error) -> String {
     match error {
         trueput_engine::Error::Unsupported(why) => why,
         other => format!("{name}: {other}"),

@@ -6,7 +6,7 @@ use crate::disk_space::{DiskSpace, RunSpace};
 use crate::program::program_facts;
 use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
-use crate::time_slicing::{round_key, rounds, run_round};
+use crate::time_slicing::{group_key, group_trials, run_in_time_slices};
 use crate::trial::{TrialResult, load_key, outcome, run_trial};
 use crate::{Error, Event, Options, Registry, conformance};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -105,7 +105,7 @@ fn check_trials(
             id: spec.id.clone(),
             message,
         };
-        let bound = resolve_trial(registry, spec).map_err(refuse)?;
+        let resolved = resolve_trial(registry, spec).map_err(refuse)?;
         if !ids.insert(&spec.id) {
             return Err(refuse("another trial has the same id".to_owned()));
         }
@@ -113,12 +113,12 @@ fn check_trials(
         if let Some(limit) = limit.filter(|limit| limits.insert(*limit)) {
             host::cgroup::check(limit).map_err(refuse)?;
         }
-        if let Some(service) = bound.engine.service() {
+        if let Some(service) = resolved.engine.service() {
             let place = options.work.as_deref().unwrap_or(results);
-            host::service::check_place(&*service, &host::nearest_existing(place))
+            host::service::check_access_to(&*service, &host::nearest_existing(place))
                 .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
         }
-        space.add(spec, bound.disk_space(spec, options.disk_factor));
+        space.add(spec, resolved.disk_space(spec, options.disk_factor));
     }
     if ids.is_empty() {
         Err(Error::NoTrials)
@@ -156,8 +156,8 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// By workload, the kind of operation that its contenders are ranked by; none where that is the first
-/// one that the settings leave.
+/// By workload, the kind of operation that its contenders are ranked by; none where that is the
+/// first one that the settings leave.
 fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
     let names = trials.iter().map(|spec| spec.workload.as_str());
     let known = names.filter_map(|name| Some((name, registry.workload(name).ok()?)));
@@ -244,8 +244,8 @@ fn settings_give_up(
 
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
-/// An interrupted trial has not ended, and is run again; with [`Options::resume_databases`] a failed
-/// one is too. Workers die with the thread that calls this, should it end early.
+/// An interrupted trial has not ended, and is run again; with [`Options::resume_databases`] a
+/// failed one is too. Workers die with the thread that calls this, should it end early.
 ///
 /// # Errors
 /// Where the work folder or the run folder cannot be used. A trial that fails is recorded, and the
@@ -278,7 +278,7 @@ pub fn run(
         );
         observer(&Event::Warning { message });
     }
-    let area = open_area(folder, manifest, options)?;
+    let area = open_work_folder(folder, manifest, options)?;
     let mut context = RunContext {
         registry,
         options,
@@ -288,10 +288,10 @@ pub fn run(
         used_libraries: HashSet::new(),
         conformance: HashMap::new(),
         ceilings: HashMap::new(),
-        held: None,
+        reusable: None,
     };
     let run = run_trials(&mut context, folder, manifest, &to_do, &mut ended);
-    context.drop_held();
+    context.drop_reusable();
     let RunContext { area, observer, .. } = context;
     area.close();
     let stopped = run?;
@@ -319,7 +319,7 @@ fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, 
     let has_ended = |record: &TrialRecord| {
         // One that took turns cannot take them alone.
         let redo = options.resume_databases
-            && round_key(&record.spec).is_none()
+            && group_key(&record.spec).is_none()
             && matches!(record.outcome, Outcome::Failed { .. });
         record.outcome != Outcome::Interrupted && !redo
     };
@@ -331,7 +331,7 @@ fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, 
 
 /// Claims the work folder that is named now, or was named when the run began: what a killed run
 /// left is there.
-fn open_area(
+fn open_work_folder(
     folder: &RunFolder,
     manifest: &RunManifest,
     options: &Options,
@@ -393,9 +393,9 @@ fn run_trials(
     ended: &mut HashMap<String, Outcome>,
 ) -> Result<Option<StopReason>, Error> {
     let mut progress = context.options.until.clone().map(RepeatRule::begin);
-    let rounds = rounds(to_do);
+    let group_trials = group_trials(to_do);
     let mut begun = 0;
-    for (index, round) in rounds.iter().enumerate() {
+    for (index, round) in group_trials.iter().enumerate() {
         if context.stopped() {
             return Ok(Some(StopReason::ByUser));
         }
@@ -412,8 +412,8 @@ fn run_trials(
                 spec: Box::new((*spec).clone()),
             });
         }
-        let next = rounds.get(index + 1).and_then(|round| round.first());
-        let mut trials = checked_round(context, round);
+        let next = group_trials.get(index + 1).and_then(|round| round.first());
+        let mut trials = run_checked_group(context, round);
         settle(&mut trials, round, manifest);
         let interrupted = trials.iter().any(is_interrupted);
         for trial in trials {
@@ -439,14 +439,14 @@ fn is_interrupted(trial: &TrialResult) -> bool {
     trial.record.outcome == Outcome::Interrupted
 }
 
-/// Trials that took turns count together: where one was interrupted all were, and are run again; and
-/// one whose rivals had ended in an earlier part of the run took turns with nobody.
+/// Trials that took turns count together: where one was interrupted all were, and are run again;
+/// and one whose rivals had ended in an earlier part of the run took turns with nobody.
 fn settle(trials: &mut [TrialResult], round: &[&TrialSpec], manifest: &RunManifest) {
-    let Some(key) = round.first().and_then(|spec| round_key(spec)) else {
+    let Some(key) = round.first().and_then(|spec| group_key(spec)) else {
         return;
     };
     let rivals = manifest.trials.iter();
-    let rivals = rivals.filter(|spec| round_key(spec).as_ref() == Some(&key));
+    let rivals = rivals.filter(|spec| group_key(spec).as_ref() == Some(&key));
     let is_whole = rivals.count() == round.len();
     let interrupted = trials.iter().any(is_interrupted);
     for trial in trials {
@@ -464,7 +464,7 @@ fn settle(trials: &mut [TrialResult], round: &[&TrialSpec], manifest: &RunManife
 }
 
 /// Runs those trials of a round whose engine passes the conformance suite.
-fn checked_round(context: &mut RunContext<'_>, round: &[&TrialSpec]) -> Vec<TrialResult> {
+fn run_checked_group(context: &mut RunContext<'_>, round: &[&TrialSpec]) -> Vec<TrialResult> {
     let mut trials = Vec::new();
     let mut fit = Vec::new();
     let mut passed = HashMap::new();
@@ -485,12 +485,12 @@ fn checked_round(context: &mut RunContext<'_>, round: &[&TrialSpec]) -> Vec<Tria
                 };
                 trials.push(TrialResult::without_measurement(spec, outcome));
             }
-            Err(halt) => trials.push(TrialResult::without_measurement(spec, outcome(Err(halt)))),
+            Err(error) => trials.push(TrialResult::without_measurement(spec, outcome(Err(error)))),
         }
     }
     match fit.as_slice() {
-        [spec] if round_key(spec).is_none() => trials.push(run_trial(context, spec)),
-        fit => trials.extend(run_round(context, fit)),
+        [spec] if group_key(spec).is_none() => trials.push(run_trial(context, spec)),
+        fit => trials.extend(run_in_time_slices(context, fit)),
     }
     for trial in &mut trials {
         trial.record.conformance = passed.remove(trial.record.spec.id.as_str()).flatten();
@@ -532,14 +532,14 @@ fn set_aside(path: &Path) -> std::io::Result<()> {
 /// Keeps a trial's database for the next one where both load the same; otherwise clears it away.
 fn hold_or_clear(context: &mut RunContext<'_>, trial: &TrialResult, next: Option<&TrialSpec>) {
     // Contenders that take turns have each a database of their own.
-    let spec = Some(&trial.record.spec).filter(|spec| round_key(spec).is_none());
+    let spec = Some(&trial.record.spec).filter(|spec| group_key(spec).is_none());
     let key = spec.and_then(|spec| load_key(context.registry, spec));
     let next_key = next.and_then(|next| load_key(context.registry, next));
     match key {
         Some(key) if trial.record.outcome == Outcome::Valid && next_key.as_ref() == Some(&key) => {
-            context.held = Some(ReusableDatabase {
+            context.reusable = Some(ReusableDatabase {
                 key,
-                id: trial.place.clone(),
+                id: trial.database_id.clone(),
                 generation: trial.generation + 1,
             });
         }
@@ -559,8 +559,8 @@ fn clear(context: &mut RunContext<'_>, trial: &TrialResult) {
         Outcome::Failed { .. } | Outcome::Interrupted
     );
     let done = match *keep_databases || (*keep_unfinished && unfinished) {
-        true => context.area.put_away(&trial.place),
-        false => context.area.remove(&trial.place),
+        true => context.area.unmount_trial(&trial.database_id),
+        false => context.area.remove_trial(&trial.database_id),
     };
     if let Err(message) = done {
         context.warn(message);

@@ -9,7 +9,7 @@ use trueput_host::disk::Disk;
 use trueput_host::io_wait::{IoWaitSampler, IoWaitSamples};
 use trueput_host::kernel_threads::KernelThreads;
 use trueput_host::placement;
-use trueput_host::pressure::{CpuSet, ProcessorTimes, pressure, processors};
+use trueput_host::pressure::{CpuSet, ProcessorTimes, read_pressure, read_processor_times};
 use trueput_host::process::{
     self, ContextSwitches, CpuTime, IoBytes, MemoryUsage, PageFaults, ThreadContextSwitches,
 };
@@ -39,9 +39,9 @@ pub(crate) struct Sample {
     /// Bytes moved.
     pub io: IoBytes,
     /// What the machine did meanwhile.
-    pub machine: HostActivity,
+    pub host_activity: HostActivity,
     /// What there was then.
-    pub moment: Gauges,
+    pub gauges: Gauges,
 }
 
 /// What the machine did since the release, as far as the kernel says.
@@ -56,7 +56,7 @@ pub(crate) struct HostActivity {
     /// What others used of the processors that the trial may use.
     pub neighbours: Option<Neighbours>,
     /// How often the workers were seen to wait for I/O.
-    pub looks: IoWaitSamples,
+    pub io_waits: IoWaitSamples,
     /// Time that the workers' threads waited for a processor, seconds; `None` where a server works
     /// for them.
     pub run_delay_s: Option<f64>,
@@ -117,7 +117,7 @@ impl SampledProcess {
             }
             _ => {}
         }
-        last.switches = self.threads.point_read(self.pid);
+        last.switches = self.threads.read(self.pid);
         last.io = process::io(self.pid).unwrap_or(last.io);
     }
 
@@ -157,7 +157,7 @@ pub(crate) struct ServerUsage {
 struct ServerSampler {
     tree: ProcessTree,
     first: ResourceUsage,
-    served: ServerUsage,
+    server_usage: ServerUsage,
 }
 
 impl ServerSampler {
@@ -166,14 +166,14 @@ impl ServerSampler {
         Self {
             first: tree.poll(),
             tree,
-            served: ServerUsage::default(),
+            server_usage: ServerUsage::default(),
         }
     }
 
     /// Adds to `sample` what they have used since the release.
     fn add_to(&mut self, sample: &mut Sample) {
         let usage = self.tree.poll() - self.first;
-        self.served.usage = usage;
+        self.server_usage.usage = usage;
         sample.cpu.user_s += usage.user_cpu_s;
         sample.cpu.system_s += usage.system_cpu_s;
         sample.faults.minor += usage.minor_page_faults;
@@ -181,13 +181,13 @@ impl ServerSampler {
         sample.switches.voluntary += usage.voluntary_context_switches;
         sample.switches.involuntary += usage.involuntary_context_switches;
         sample.io = sample.io.plus(&usage.io);
-        sample.moment.memory.rss_bytes += self.tree.rss_bytes();
+        sample.gauges.memory.rss_bytes += self.tree.rss_bytes();
     }
 
     fn memory(&mut self) -> MemoryUsage {
-        let (now, peak) = (self.tree.memory(), self.served.peak);
-        self.served.memory = now;
-        self.served.peak = MemoryUsage {
+        let (now, peak) = (self.tree.memory(), self.server_usage.peak);
+        self.server_usage.memory = now;
+        self.server_usage.peak = MemoryUsage {
             pss_bytes: peak.pss_bytes.max(now.pss_bytes),
             rss_bytes: peak.rss_bytes.max(now.rss_bytes),
             max_rss_bytes: peak.max_rss_bytes.max(now.max_rss_bytes),
@@ -241,7 +241,7 @@ impl HostProbes {
             _ => LogDisk::Same,
         };
         Self {
-            kernel_threads: KernelThreads::watch(&cpus),
+            kernel_threads: KernelThreads::start(&cpus),
             cpus,
             disk,
             log,
@@ -264,8 +264,8 @@ impl HostProbes {
                     Some(counted.unwrap_or_default())
                 }
             },
-            pressure: pressure(),
-            processors: processors(&self.cpus),
+            pressure: read_pressure(),
+            processors: read_processor_times(&self.cpus),
             kernel_threads_s: threads.and_then(|threads| threads.used_s(&self.cpus)),
             runner_cpu_s,
             buried_cpu_s: (with_buried_s - runner_cpu_s).max(0.0),
@@ -279,14 +279,14 @@ pub(crate) struct Sampler {
     /// The engine's server, where there is one.
     server: Option<ServerSampler>,
     directory: PathBuf,
-    scene: HostProbes,
+    probes: HostProbes,
     first: HostCounters,
     samples: Vec<Sample>,
-    watch: IoWaitSampler,
+    io_wait_sampler: IoWaitSampler,
     /// Before this the workers are not looked at again.
     look_due: Instant,
     /// Whether what the machine did is told: not where others work in turn with these.
-    tells_machine: bool,
+    reports_host_activity: bool,
     /// What the machine did until the last worker had ended.
     total: Option<HostActivity>,
     /// Before this the memory is not added up again.
@@ -294,9 +294,9 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Notes where the processes `pids`, the `natives` that they have started, and the machine stand
-    /// at the release. The database is in `directory`, its log in `log_directory` where that lies
-    /// apart.
+    /// Notes where the processes `pids`, the `natives` that they have started, and the machine
+    /// stand at the release. The database is in `directory`, its log in `log_directory` where that
+    /// lies apart.
     pub fn new(
         pids: &[u32],
         natives: &[u32],
@@ -305,17 +305,17 @@ impl Sampler {
     ) -> Self {
         let workers = pids.iter().map(|pid| SampledProcess::new(*pid, false));
         let natives = natives.iter().map(|pid| SampledProcess::new(*pid, true));
-        let mut scene = HostProbes::new(pids, directory, log_directory);
+        let mut probes = HostProbes::new(pids, directory, log_directory);
         Self {
             processes: workers.chain(natives).collect(),
             server: None,
             directory: directory.to_owned(),
-            first: scene.counters(),
-            scene,
+            first: probes.counters(),
+            probes,
             samples: Vec::new(),
-            watch: IoWaitSampler::default(),
+            io_wait_sampler: IoWaitSampler::default(),
             look_due: Instant::now(),
-            tells_machine: true,
+            reports_host_activity: true,
             total: None,
             memory_due: Instant::now(),
         }
@@ -323,8 +323,8 @@ impl Sampler {
 
     /// Tells nothing of disks, pressure and neighbours: other contenders work in turn with these
     /// workers, and what the machine counts is everybody's.
-    pub fn leave_machine_out(&mut self) {
-        self.tells_machine = false;
+    pub fn omit_host_activity(&mut self) {
+        self.reports_host_activity = false;
     }
 
     /// Counts in the server whose main process that is, from now on.
@@ -335,7 +335,7 @@ impl Sampler {
     /// What the server used between release and end; `None` where there is none.
     pub fn server(&mut self) -> Option<ServerUsage> {
         self.finish();
-        self.server.as_ref().map(|server| server.served)
+        self.server.as_ref().map(|server| server.server_usage)
     }
 
     /// How many whole seconds were sampled.
@@ -351,7 +351,7 @@ impl Sampler {
         }
         let workers = self.processes.iter().map(|process| process.pid);
         let server = self.server.iter().flat_map(|server| server.tree.pids());
-        self.watch.point_read(workers.chain(server));
+        self.io_wait_sampler.sample(workers.chain(server));
         self.look_due = began + BETWEEN_LOOKS.max(pause_after(began.elapsed()));
     }
 
@@ -359,14 +359,14 @@ impl Sampler {
     /// used when last seen, and without memory.
     pub fn sample(&mut self) {
         let mut sample = self.used();
-        let now = self.scene.counters();
-        sample.machine = self.machine(&now, &sample.cpu);
-        sample.moment.runnable_tasks = now.processors.and_then(|all| all.runnable_tasks);
+        let now = self.probes.counters();
+        sample.host_activity = self.host_activity(&now, &sample.cpu);
+        sample.gauges.runnable_tasks = now.processors.and_then(|all| all.runnable_tasks);
         let size = database_size_within(&self.directory, MAX_FILES);
         // Files come and go while an engine works: a folder that cannot be read has no size.
         let size = size.ok().flatten();
-        sample.moment.database_allocated_bytes = size.map(|size| size.allocated_bytes);
-        self.add_memory(&mut sample.moment.memory);
+        sample.gauges.database_allocated_bytes = size.map(|size| size.allocated_bytes);
+        self.add_memory(&mut sample.gauges.memory);
         self.samples.push(sample);
     }
 
@@ -375,8 +375,8 @@ impl Sampler {
         if self.total.is_none() {
             let used = self.used();
             self.server.as_mut().map(ServerSampler::memory);
-            let now = self.scene.counters();
-            self.total = Some(self.machine(&now, &used.cpu));
+            let now = self.probes.counters();
+            self.total = Some(self.host_activity(&now, &used.cpu));
         }
     }
 
@@ -392,7 +392,7 @@ impl Sampler {
             process.poll();
             let rss_bytes = process::rss_bytes(process.pid);
             process.add_to(&mut sample, rss_bytes.is_some());
-            sample.moment.memory.rss_bytes += rss_bytes.unwrap_or_default();
+            sample.gauges.memory.rss_bytes += rss_bytes.unwrap_or_default();
         }
         if let Some(server) = &mut self.server {
             server.add_to(&mut sample);
@@ -400,16 +400,16 @@ impl Sampler {
         sample
     }
 
-    fn machine(&self, now: &HostCounters, workers: &CpuTime) -> HostActivity {
+    fn host_activity(&self, now: &HostCounters, workers: &CpuTime) -> HostActivity {
         let own = HostActivity {
-            looks: self.watch.looks,
+            io_waits: self.io_wait_sampler.samples,
             run_delay_s: match self.server {
                 None => Some(self.processes.iter().map(SampledProcess::run_delay_s).sum()),
                 Some(_) => None,
             },
             ..HostActivity::default()
         };
-        if !self.tells_machine {
+        if !self.reports_host_activity {
             return own;
         }
         let first = &self.first;
@@ -483,12 +483,12 @@ mod tests {
         child.wait().unwrap();
         sampler.memory_due = Instant::now();
         sampler.sample();
-        let (samples, machine) = sampler.into_samples();
-        assert!(samples[1].moment.memory.pss_bytes > 0);
+        let (samples, host_activity) = sampler.into_samples();
+        assert!(samples[1].gauges.memory.pss_bytes > 0);
         assert!(samples[1].cpu.user_s >= samples[0].cpu.user_s);
         assert!(samples[1].switches.voluntary >= samples[0].switches.voluntary);
-        assert_eq!(samples[0].moment.database_allocated_bytes, Some(4096));
-        assert!(machine.neighbours.is_some());
+        assert_eq!(samples[0].gauges.database_allocated_bytes, Some(4096));
+        assert!(host_activity.neighbours.is_some());
     }
 
     #[test]
@@ -507,7 +507,7 @@ mod tests {
         drop(child.stdin.take());
         child.wait().unwrap();
         sampler.used();
-        let now = sampler.scene.counters();
+        let now = sampler.probes.counters();
         let buried_s = now.buried_cpu_s - first.buried_cpu_s;
         // Other tests of this process may bury children meanwhile: never less than this one's.
         assert!(buried_s > 0.05, "{buried_s}");
@@ -550,12 +550,12 @@ mod tests {
             std::fs::write(folder.path().join(number.to_string()), "data").unwrap();
         }
         let mut sampler = Sampler::new(&[std::process::id()], &[], folder.path(), None);
-        let (cpu, began) = (sampler.scene.counters().runner_cpu_s, Instant::now());
+        let (cpu, began) = (sampler.probes.counters().runner_cpu_s, Instant::now());
         for _ in 0..200 {
             sampler.sample();
         }
         let elapsed_us = began.elapsed().as_micros() / 200;
-        let cpu_us = (sampler.scene.counters().runner_cpu_s - cpu) * 1e6 / 200.0;
+        let cpu_us = (sampler.probes.counters().runner_cpu_s - cpu) * 1e6 / 200.0;
         println!("a sample takes {elapsed_us} us, of which {cpu_us:.0} us CPU");
         assert_eq!(sampler.seconds(), 200);
     }

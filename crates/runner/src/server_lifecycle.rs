@@ -19,12 +19,12 @@ use trueput_record::TrialSpec;
 const SPARE_SESSIONS: u32 = 8;
 
 /// How often progress is told while a server is waited for.
-const TELL: Duration = Duration::from_secs(1);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The server of a trial. It is stopped when this is dropped.
 pub(crate) struct ServerLifecycle<'a> {
     service: Option<Box<dyn Service>>,
-    bound: &'a ResolvedTrial,
+    resolved: &'a ResolvedTrial,
     spec: &'a TrialSpec,
     directory: &'a Path,
     server: Option<Server>,
@@ -32,10 +32,10 @@ pub(crate) struct ServerLifecycle<'a> {
 
 impl<'a> ServerLifecycle<'a> {
     /// No server yet. The database is in `directory`.
-    pub fn new(bound: &'a ResolvedTrial, spec: &'a TrialSpec, directory: &'a Path) -> Self {
+    pub fn new(resolved: &'a ResolvedTrial, spec: &'a TrialSpec, directory: &'a Path) -> Self {
         Self {
-            service: bound.engine.service(),
-            bound,
+            service: resolved.engine.service(),
+            resolved,
             spec,
             directory,
             server: None,
@@ -57,48 +57,48 @@ impl<'a> ServerLifecycle<'a> {
             return Ok(());
         };
         let alone = cores().saturating_add(1);
-        let sessions = self.bound.job.sessions(self.spec.workers).max(alone);
+        let sessions = self.resolved.job.sessions(self.spec.workers).max(alone);
         let entry = group.map(MemoryGroup::entry);
         let site = ServerSpec {
             service: &**service,
-            spec: &OpenSpec {
+            database: &OpenSpec {
                 directory: self.directory,
                 durability: self.spec.durability,
-                knobs: &self.bound.knobs,
+                knobs: &self.resolved.knobs,
                 sessions: sessions.saturating_add(SPARE_SESSIONS),
             },
             conditions: &self.spec.conditions,
             group_entry: entry.as_deref(),
         };
-        let started = Server::start(&site, &mut self.waiting(context, phase));
-        self.server = Some(started.map_err(|unserved| self.halt(unserved))?);
+        let started = Server::start(&site, &mut self.progress_callback(context, phase));
+        self.server = Some(started.map_err(|error| self.trial_error(error))?);
         Ok(())
     }
 
     /// Stops the server in good order. `phase` is what progress says meanwhile.
     ///
     /// # Errors
-    /// [`TrialError::Failed`] where it does not, or had ended before; [`TrialError::Interrupted`] where the user
-    /// would not wait for it.
+    /// [`TrialError::Failed`] where it does not, or had ended before; [`TrialError::Interrupted`]
+    /// where the user would not wait for it.
     pub fn stop(&mut self, context: &mut RunContext<'_>, phase: Phase) -> Result<(), TrialError> {
         let Some(server) = self.server.take() else {
             return Ok(());
         };
-        let stopped = server.stop(&mut self.waiting(context, phase));
-        stopped.map_err(|unserved| self.halt(unserved))
+        let stopped = server.stop(&mut self.progress_callback(context, phase));
+        stopped.map_err(|error| self.trial_error(error))
     }
 
     /// What is to be called while the server is waited for: tells progress, and says whether the
     /// user lets it go on.
-    fn waiting<'b>(
+    fn progress_callback<'b>(
         &'b self,
         context: &'b mut RunContext<'_>,
         phase: Phase,
     ) -> impl FnMut() -> bool {
-        let mut told = Instant::now();
+        let mut reported = Instant::now();
         move || {
-            if told.elapsed() >= TELL {
-                told = Instant::now();
+            if reported.elapsed() >= PROGRESS_INTERVAL {
+                reported = Instant::now();
                 context.tell(&Event::TrialProgress {
                     id: self.spec.id.clone(),
                     phase,
@@ -110,15 +110,15 @@ impl<'a> ServerLifecycle<'a> {
         }
     }
 
-    fn halt(&self, unserved: ServerError) -> TrialError {
-        match unserved {
+    fn trial_error(&self, error: ServerError) -> TrialError {
+        match error {
             ServerError::Canceled => TrialError::Interrupted,
             ServerError::Failed(why) => TrialError::Failed(format!("{}: {why}", self.spec.engine)),
         }
     }
 
     /// Forgets a server that was killed.
-    pub fn bury(&mut self) {
+    pub fn forget_killed(&mut self) {
         self.server = None;
     }
 
@@ -133,13 +133,13 @@ impl<'a> ServerLifecycle<'a> {
     }
 
     /// Says of a failure that the server had ended, where it had.
-    pub fn explained(&mut self, halt: TrialError) -> TrialError {
-        let end = self.server.as_mut().and_then(Server::end);
-        match (halt, end) {
+    pub fn explain_failure(&mut self, error: TrialError) -> TrialError {
+        let end = self.server.as_mut().and_then(Server::exit_reason);
+        match (error, end) {
             (TrialError::Failed(reason), Some(end)) => {
                 TrialError::Failed(format!("{}: {end}; then {reason}", self.spec.engine))
             }
-            (halt, _) => halt,
+            (error, _) => error,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How long a run will take, as far as that is known before it: from durations, and from how long the
-//! same trials took in earlier runs.
+//! How long a run will take, as far as that is known before it: from durations, and from how long
+//! the same trials took in earlier runs.
 
 use crate::program::profile;
 use std::collections::{HashMap, HashSet};
@@ -67,7 +67,7 @@ impl TimeEstimate {
 
     /// In words: `about 3 min for 125 trials`.
     #[must_use]
-    pub fn in_words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let Self {
             trials, unknown, ..
         } = *self;
@@ -76,7 +76,7 @@ impl TimeEstimate {
             // Loading and verifying come on top.
             _ => "at least",
         };
-        let time = in_words(self.known_s);
+        let time = to_text(self.known_s);
         let plural = if trials == 1 { "" } else { "s" };
         let later = "the first repeat shows it";
         match trials - unknown {
@@ -90,7 +90,7 @@ impl TimeEstimate {
 }
 
 /// A time as people say it.
-fn in_words(time_s: f64) -> String {
+fn to_text(time_s: f64) -> String {
     let seconds = time_s.ceil() as u64;
     let minutes = (time_s / 60.0).round() as u64;
     match minutes {
@@ -134,7 +134,8 @@ fn earlier(results: &Path, wanted: &HashSet<String>) -> HashMap<String, f64> {
     found
 }
 
-/// The mean time of each cell of a run by this kind of build, seconds; `None` where it tells nothing.
+/// The mean time of each cell of a run by this kind of build, seconds; `None` where it tells
+/// nothing.
 fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
     let size = folder.join("trials.jsonl").metadata().ok()?.len();
     if size > LONGEST_BYTES {
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_estimate_says_what_is_known_and_what_is_not() {
-        let said = |estimate: TimeEstimate| estimate.in_words();
+        let said = |estimate: TimeEstimate| estimate.to_text();
         assert_eq!(
             said(estimate(125, 0, 0, 182.0)),
             "about 3 min for 125 trials"

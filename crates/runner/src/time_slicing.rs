@@ -1,14 +1,14 @@
-//! A round: the trials of one repeat that differ in their contender only, side by side. Each has its
-//! database, its server and its workers ready, and while those of one work, all others rest. A turn
-//! is short beside what neighbours of the machine do, so that their noise falls on all contenders
-//! alike and leaves the ratios alone.
+//! A round: the trials of one repeat that differ in their contender only, side by side. Each has
+//! its database, its server and its workers ready, and while those of one work, all others rest. A
+//! turn is short beside what neighbours of the machine do, so that their noise falls on all
+//! contenders alike and leaves the ratios alone.
 //!
 //! It is the idea of duet benchmarking (Bulej et al., "Duet Benchmarking: Improving Measurement
 //! Accuracy in the Cloud", ICPE 2020), with turns instead of two processors.
 
 use crate::Phase;
 use crate::context::{RunContext, TrialError};
-use crate::environment::{Environment, end_within, start_within};
+use crate::environment::{Environment, finish_workers, start_workers};
 use crate::execution::{ExecutionResult, WorkerGroup};
 use crate::server_lifecycle::ServerLifecycle;
 use crate::trial::{TrialResult, TrialSetup, outcome, reasons_for_doubt};
@@ -20,7 +20,7 @@ use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::generate::random::{mix, splitmix64};
 
 /// What the trials of a round have in common; `None` for a trial that runs by itself.
-pub(crate) fn round_key(spec: &TrialSpec) -> Option<String> {
+pub(crate) fn group_key(spec: &TrialSpec) -> Option<String> {
     spec.conditions.turn_s?;
     let TrialSpec {
         repeat,
@@ -36,57 +36,60 @@ pub(crate) fn round_key(spec: &TrialSpec) -> Option<String> {
     ))
 }
 
-/// The trials in rounds, each at the place of its first one; those that run by themselves are rounds
-/// of their own.
-pub(crate) fn rounds<'a>(trials: &[&'a TrialSpec]) -> Vec<Vec<&'a TrialSpec>> {
-    let mut rounds: Vec<(Option<String>, Vec<&TrialSpec>)> = Vec::new();
+/// The trials in rounds, each at the place of its first one; those that run by themselves are
+/// rounds of their own.
+pub(crate) fn group_trials<'a>(trials: &[&'a TrialSpec]) -> Vec<Vec<&'a TrialSpec>> {
+    let mut groups: Vec<(Option<String>, Vec<&TrialSpec>)> = Vec::new();
     for &spec in trials {
-        let key = round_key(spec);
-        let known = rounds
+        let key = group_key(spec);
+        let known = groups
             .iter_mut()
             .find(|(of, _)| key.is_some() && *of == key);
         match known {
-            Some((_, round)) => round.push(spec),
-            None => rounds.push((key, vec![spec])),
+            Some((_, group)) => group.push(spec),
+            None => groups.push((key, vec![spec])),
         }
     }
-    rounds.into_iter().map(|(_, round)| round).collect()
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 /// Runs the trials of a round in turns. Whatever goes wrong with one is its own outcome, and the
 /// others go on.
-pub(crate) fn run_round(context: &mut RunContext<'_>, specs: &[&TrialSpec]) -> Vec<TrialResult> {
+pub(crate) fn run_in_time_slices(
+    context: &mut RunContext<'_>,
+    specs: &[&TrialSpec],
+) -> Vec<TrialResult> {
     let mut found = Vec::new();
     for spec in specs {
         let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
-        let place = TrialSetup::find(context, spec, &mut trial);
-        found.push((trial, place));
+        let setup = TrialSetup::set_up(context, spec, &mut trial);
+        found.push((trial, setup));
     }
-    if let Err(why) = check_room_together(specs, &found) {
-        for (_, place) in &mut found {
-            *place = Err(TrialError::Failed(why.clone()));
+    if let Err(why) = check_total_disk_space(specs, &found) {
+        for (_, setup) in &mut found {
+            *setup = Err(TrialError::Failed(why.clone()));
         }
     }
-    let mut seats: Vec<TimeSlot<'_>> = found
+    let mut slots: Vec<TimeSlot<'_>> = found
         .iter_mut()
         .zip(specs)
-        .filter_map(|((trial, place), spec)| match place {
-            Ok(place) => Some(TimeSlot::new(spec, place, trial)),
+        .filter_map(|((trial, setup), spec)| match setup {
+            Ok(setup) => Some(TimeSlot::new(spec, setup, trial)),
             Err(_) => None,
         })
         .collect();
-    for seat in &mut seats {
-        seat.attempt(|seat| seat.prepare(context));
+    for slot in &mut slots {
+        slot.attempt(|slot| slot.prepare(context));
     }
-    take_turns(context, &mut seats);
-    for seat in &mut seats {
-        seat.attempt(|seat| seat.conclude(context));
-        seat.close(context);
+    run_slices(context, &mut slots);
+    for slot in &mut slots {
+        slot.attempt(|slot| slot.verify(context));
+        slot.finish(context);
     }
-    drop(seats);
-    let ended = found.into_iter().map(|(mut trial, place)| {
-        if let Err(halt) = place {
-            trial.record.outcome = outcome(Err(halt));
+    drop(slots);
+    let ended = found.into_iter().map(|(mut trial, setup)| {
+        if let Err(error) = setup {
+            trial.record.outcome = outcome(Err(error));
         }
         trial
     });
@@ -94,16 +97,16 @@ pub(crate) fn run_round(context: &mut RunContext<'_>, specs: &[&TrialSpec]) -> V
 }
 
 /// The databases of a round are there at once.
-fn check_room_together(
+fn check_total_disk_space(
     specs: &[&TrialSpec],
     found: &[(TrialResult, Result<TrialSetup, TrialError>)],
 ) -> Result<(), String> {
     let mut needed: u64 = 0;
     let mut here = None;
-    for (spec, (_, place)) in specs.iter().zip(found) {
-        if let Ok(place) = place {
-            needed = needed.saturating_add(place.needed_bytes(spec));
-            here.get_or_insert(place.directory.as_path());
+    for (spec, (_, setup)) in specs.iter().zip(found) {
+        if let Ok(setup) = setup {
+            needed = needed.saturating_add(setup.needed_bytes(spec));
+            here.get_or_insert(setup.directory.as_path());
         }
     }
     let free = here.and_then(host::free_bytes);
@@ -118,12 +121,12 @@ fn check_room_together(
 }
 
 /// Gives every contender its turns until all have done their share.
-fn take_turns(context: &mut RunContext<'_>, seats: &mut [TimeSlot<'_>]) {
-    let seed = seats.first().map_or(0, |seat| seat.spec.seed);
+fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
+    let seed = slots.first().map_or(0, |slot| slot.spec.seed);
     let mut order = SliceOrder::new(seed);
     loop {
-        let at_work = (0..seats.len()).filter(|&index| seats[index].has_work());
-        let next = order.of(at_work.collect());
+        let at_work = (0..slots.len()).filter(|&index| slots[index].has_work());
+        let next = order.shuffle(at_work.collect());
         if next.is_empty() {
             return;
         }
@@ -131,7 +134,7 @@ fn take_turns(context: &mut RunContext<'_>, seats: &mut [TimeSlot<'_>]) {
             if context.stopped() {
                 return;
             }
-            seats[index].attempt(|seat| seat.take_turn(context));
+            slots[index].attempt(|slot| slot.run_slice(context));
         }
     }
 }
@@ -153,7 +156,7 @@ impl SliceOrder {
     }
 
     /// These contenders in the order of their next turns.
-    fn of(&mut self, mut contenders: Vec<usize>) -> Vec<usize> {
+    fn shuffle(&mut self, mut contenders: Vec<usize>) -> Vec<usize> {
         for index in (1..contenders.len()).rev() {
             let other = splitmix64(&mut self.random) % (index as u64 + 1);
             contenders.swap(index, other as usize);
@@ -170,92 +173,92 @@ impl SliceOrder {
 struct TimeSlot<'a> {
     spec: &'a TrialSpec,
     trial: &'a mut TrialResult,
-    place: &'a TrialSetup,
-    hosting: ServerLifecycle<'a>,
+    setup: &'a TrialSetup,
+    server: ServerLifecycle<'a>,
     /// Its workers, from when they are ready.
-    running: Option<(WorkerGroup<'a>, Environment)>,
+    workers: Option<(WorkerGroup<'a>, Environment)>,
     /// Why it has left the round, where it has.
-    halt: Option<TrialError>,
+    error: Option<TrialError>,
 }
 
 impl<'a> TimeSlot<'a> {
-    fn new(spec: &'a TrialSpec, place: &'a TrialSetup, trial: &'a mut TrialResult) -> Self {
+    fn new(spec: &'a TrialSpec, setup: &'a TrialSetup, trial: &'a mut TrialResult) -> Self {
         Self {
-            hosting: ServerLifecycle::new(&place.bound, spec, &place.directory),
+            server: ServerLifecycle::new(&setup.resolved, spec, &setup.directory),
             spec,
             trial,
-            place,
-            running: None,
-            halt: None,
+            setup,
+            workers: None,
+            error: None,
         }
     }
 
     /// Does something unless the contender has left the round; it leaves where that fails.
     fn attempt(&mut self, act: impl FnOnce(&mut Self) -> Result<(), TrialError>) {
-        if self.halt.is_some() {
+        if self.error.is_some() {
             return;
         }
-        if let Err(halt) = act(self) {
+        if let Err(error) = act(self) {
             // Its workers are killed, so that they disturb nobody.
-            self.running = None;
-            self.halt = Some(self.hosting.explained(halt));
+            self.workers = None;
+            self.error = Some(self.server.explain_failure(error));
         }
     }
 
     fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
-        let (spec, place) = (self.spec, self.place);
-        self.hosting.start(context, None, Phase::Prepare)?;
-        place.prepare(context, spec, &mut self.hosting, self.trial)?;
-        let work = place.work(spec, self.trial);
-        self.running = Some(start_within(context, spec, &work, &mut self.hosting)?);
+        let (spec, setup) = (self.spec, self.setup);
+        self.server.start(context, None, Phase::Prepare)?;
+        setup.prepare(context, spec, &mut self.server, self.trial)?;
+        let plan = setup.execution_plan(spec, self.trial);
+        self.workers = Some(start_workers(context, spec, &plan, &mut self.server)?);
         Ok(())
     }
 
     fn has_work(&self) -> bool {
-        let running = self.running.as_ref();
-        running.is_some_and(|(running, _)| !running.is_done())
+        let workers = self.workers.as_ref();
+        workers.is_some_and(|(workers, _)| !workers.is_done())
     }
 
-    fn take_turn(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
-        let turn = Duration::from_secs_f64(self.spec.conditions.turn_s.unwrap_or_default());
-        match &mut self.running {
-            Some((running, _)) => running.take_turn(context, turn),
+    fn run_slice(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        let slice = Duration::from_secs_f64(self.spec.conditions.turn_s.unwrap_or_default());
+        match &mut self.workers {
+            Some((workers, _)) => workers.run_slice(context, slice),
             None => Ok(()),
         }
     }
 
     /// Has the workers end, and checks what they did.
-    fn conclude(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
-        let Some((running, under)) = self.running.take() else {
+    fn verify(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        let Some((workers, environment)) = self.workers.take() else {
             return Err(TrialError::Interrupted);
         };
-        let ran = ended(context, running);
-        let (spec, place) = (self.spec, self.place);
-        let work = place.work(spec, self.trial);
-        let ran = end_within(context, spec, &work, &mut self.hosting, ran, under)?;
-        place.conclude(context, spec, &mut self.hosting, ran, self.trial)
+        let result = finish_group(context, workers);
+        let (spec, setup) = (self.spec, self.setup);
+        let plan = setup.execution_plan(spec, self.trial);
+        let result = finish_workers(context, spec, &plan, &mut self.server, result, environment)?;
+        setup.verify(context, spec, &mut self.server, result, self.trial)
     }
 
     /// Stops the server, and notes how the trial ended.
-    fn close(&mut self, context: &mut RunContext<'_>) {
-        let stopped = self.hosting.stop(context, Phase::Verify);
-        let ended = match self.halt.take() {
+    fn finish(&mut self, context: &mut RunContext<'_>) {
+        let stopped = self.server.stop(context, Phase::Verify);
+        let ended = match self.error.take() {
             // The first failure is the one to tell.
-            Some(halt) => Err(halt),
-            None => stopped.map(|()| reasons_for_doubt(&self.place.bound, self.trial)),
+            Some(error) => Err(error),
+            None => stopped.map(|()| reasons_for_doubt(&self.setup.resolved, self.trial)),
         };
         self.trial.record.outcome = outcome(ended);
     }
 }
 
 /// Lets workers close their database and end.
-fn ended(
+fn finish_group(
     context: &mut RunContext<'_>,
-    mut running: WorkerGroup<'_>,
+    mut workers: WorkerGroup<'_>,
 ) -> Result<ExecutionResult, TrialError> {
-    running.leave();
-    running.follow(context)?;
-    running.end()
+    workers.close_database();
+    workers.follow(context)?;
+    workers.end()
 }
 
 #[cfg(test)]
@@ -289,19 +292,19 @@ mod tests {
 
     fn ids(trials: &[TrialSpec]) -> Vec<Vec<&str>> {
         let all: Vec<&TrialSpec> = trials.iter().collect();
-        let rounds = rounds(&all).into_iter();
-        rounds
-            .map(|round| round.iter().map(|spec| spec.id.as_str()).collect())
+        let groups = group_trials(&all).into_iter();
+        groups
+            .map(|group| group.iter().map(|spec| spec.id.as_str()).collect())
             .collect()
     }
 
     #[test]
     fn contenders_of_one_repeat_and_one_number_of_workers_make_a_round() {
-        let turn = Some(0.01);
+        let slice = Some(0.01);
         let mut trials = Vec::new();
         for repeat in [1, 2] {
             for engine in ["a", "b"] {
-                trials.extend([1, 4].map(|workers| spec(engine, repeat, workers, turn)));
+                trials.extend([1, 4].map(|workers| spec(engine, repeat, workers, slice)));
             }
         }
         let expected = [
@@ -318,7 +321,7 @@ mod tests {
         for contenders in [2, 3, 5] {
             let mut order = SliceOrder::new(7);
             let turns: Vec<usize> = (0..1_000)
-                .flat_map(|_| order.of((0..contenders).collect()))
+                .flat_map(|_| order.shuffle((0..contenders).collect()))
                 .collect();
             assert_eq!(turns.len(), 1_000 * contenders);
             for (before, after) in
@@ -340,9 +343,9 @@ mod tests {
     #[test]
     fn one_who_is_left_goes_on_alone() {
         let mut order = SliceOrder::new(1);
-        assert_eq!(order.of(vec![2]), [2]);
-        assert_eq!(order.of(vec![2]), [2]);
-        assert!(order.of(Vec::new()).is_empty());
+        assert_eq!(order.shuffle(vec![2]), [2]);
+        assert_eq!(order.shuffle(vec![2]), [2]);
+        assert!(order.shuffle(Vec::new()).is_empty());
     }
 
     #[test]

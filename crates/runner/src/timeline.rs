@@ -5,8 +5,8 @@ use crate::sampler::{Gauges, HostActivity, Sample};
 use trueput_record::accounting::{Device, Neighbours, Pressure};
 use trueput_record::measurement::TimelineSecond;
 
-/// Puts the timeline together: an entry for each whole second of the run, and one for the remainder,
-/// so that its sums are those of the whole trial.
+/// Puts the timeline together: an entry for each whole second of the run, and one for the
+/// remainder, so that its sums are those of the whole trial.
 ///
 /// `processes` has, for each worker process, what it had done at the end of each of its seconds;
 /// `finals` is what each had done at the end, and `total` what all had used then. Operations that
@@ -45,7 +45,7 @@ pub(crate) fn timeline(
         };
         // A second that the runner slept through shows in the next one.
         let used = sampled.copied().unwrap_or(Sample {
-            moment: Gauges::default(),
+            gauges: Gauges::default(),
             ..before.1
         });
         let at_s = if index < whole {
@@ -84,15 +84,15 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
     let then = &before.1;
     let io = used.io.since(&then.io);
     let less = u64::saturating_sub;
-    let (switches, faults, moment) = (used.switches, used.faults, used.moment);
+    let (switches, faults, gauges) = (used.switches, used.faults, used.gauges);
     let HostActivity {
         device,
         log_device,
         pressure,
         neighbours,
-        looks,
+        io_waits,
         run_delay_s,
-    } = since(&used.machine, &then.machine);
+    } = since(&used.host_activity, &then.host_activity);
     TimelineSecond {
         at_s,
         latency_mean_ns: Vec::new(),
@@ -104,10 +104,10 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
         // `/proc` counts in hundredths of a second: the remainder may come out a tick short.
         user_cpu_s: (used.cpu.user_s - then.cpu.user_s).max(0.0),
         system_cpu_s: (used.cpu.system_s - then.cpu.system_s).max(0.0),
-        pss_bytes: moment.memory.pss_bytes,
+        pss_bytes: gauges.memory.pss_bytes,
         storage_written_bytes: io.storage_written_bytes,
         storage_read_bytes: io.storage_read_bytes,
-        rss_bytes: moment.memory.rss_bytes,
+        rss_bytes: gauges.memory.rss_bytes,
         voluntary_context_switches: less(switches.voluntary, then.switches.voluntary),
         involuntary_context_switches: less(switches.involuntary, then.switches.involuntary),
         minor_page_faults: less(faults.minor, then.faults.minor),
@@ -116,14 +116,14 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
         write_calls: io.write_calls,
         read_call_bytes: io.read_call_bytes,
         write_call_bytes: io.write_call_bytes,
-        database_allocated_bytes: moment.database_allocated_bytes,
+        database_allocated_bytes: gauges.database_allocated_bytes,
         device,
         log_device,
         pressure,
         neighbours,
-        io_wait_share: looks.share(),
+        io_wait_share: io_waits.share(),
         run_delay_s,
-        runnable_tasks: moment.runnable_tasks,
+        runnable_tasks: gauges.runnable_tasks,
     }
 }
 
@@ -144,7 +144,7 @@ fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
         log_device: passed(now.log_device, then.log_device),
         pressure: now.pressure.map(|now: Pressure| now.since(&pressure)),
         neighbours: now.neighbours.map(|now: Neighbours| now.since(&neighbours)),
-        looks: now.looks.since(&then.looks),
+        io_waits: now.io_waits.since(&then.io_waits),
         run_delay_s: now
             .run_delay_s
             .map(|now_s| (now_s - then.run_delay_s.unwrap_or_default()).max(0.0)),
@@ -205,14 +205,14 @@ mod tests {
                 storage_written_bytes: written,
                 ..IoBytes::default()
             },
-            machine: HostActivity {
+            host_activity: HostActivity {
                 device: Some(Device {
                     flushes: Some(written / 10),
                     ..Device::default()
                 }),
                 ..HostActivity::default()
             },
-            moment: Gauges {
+            gauges: Gauges {
                 memory: MemoryUsage {
                     pss_bytes: 10,
                     rss_bytes: 20,

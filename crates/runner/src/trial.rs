@@ -3,7 +3,7 @@
 use crate::aggregate::{self, NamedHistograms};
 use crate::context::{RunContext, TrialError};
 use crate::engine_events;
-use crate::environment::{self, EnvironmentReport, execute_within};
+use crate::environment::{self, EnvironmentReport, run_workers};
 use crate::execution::{ExecutionPlan, ExecutionResult};
 use crate::flush_evidence::{self, FlushCounting};
 use crate::log_directory::log_folder;
@@ -13,7 +13,7 @@ use crate::protocol::{
 };
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::server_lifecycle::ServerLifecycle;
-use crate::worker_task::alone;
+use crate::worker_task::run_task;
 use crate::{Phase, Registry};
 use std::path::{Path, PathBuf};
 use trueput_host::trial_file_system::{self, TrialFileSystems};
@@ -34,7 +34,7 @@ pub(crate) struct TrialResult {
     /// Kind and latencies.
     pub histograms: NamedHistograms,
     /// The trial whose folder its database lies in: itself, or the one that loaded it.
-    pub place: String,
+    pub database_id: String,
     /// How many trials ran on its load before.
     pub generation: u32,
 }
@@ -60,7 +60,7 @@ impl TrialResult {
         Self {
             record,
             histograms: Vec::new(),
-            place: spec.id.clone(),
+            database_id: spec.id.clone(),
             generation: 0,
         }
     }
@@ -69,7 +69,7 @@ impl TrialResult {
 /// Runs a trial. Whatever goes wrong is its outcome; what was measured until then is kept.
 pub(crate) fn run_trial(context: &mut RunContext<'_>, spec: &TrialSpec) -> TrialResult {
     let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
-    trial.record.outcome = outcome(attempt(context, spec, &mut trial));
+    trial.record.outcome = outcome(run_to_end(context, spec, &mut trial));
     trial
 }
 
@@ -89,13 +89,13 @@ pub(crate) fn outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
 /// Where a trial works, and what it is bound to.
 pub(crate) struct TrialSetup {
     /// What its names mean.
-    pub bound: ResolvedTrial,
+    pub resolved: ResolvedTrial,
     /// Its database's folder.
     pub directory: PathBuf,
     /// What is in it.
-    left: ExistingDatabase,
+    existing: ExistingDatabase,
     /// What can be counted of the storage below; `None` where that says nothing.
-    countable: Option<FlushCounting>,
+    flush_counting: Option<FlushCounting>,
     /// What must be free where its database is made.
     needed_bytes: u64,
 }
@@ -106,57 +106,57 @@ impl TrialSetup {
     ///
     /// # Errors
     /// [`TrialError`] as it says itself.
-    pub fn find(
+    pub fn set_up(
         context: &mut RunContext<'_>,
         spec: &TrialSpec,
         trial: &mut TrialResult,
     ) -> Result<Self, TrialError> {
-        let bound = resolve_trial(context.registry, spec)?;
-        let (directory, left) = database_folder(context, spec, &bound, trial)?;
-        trial.record.resumed = left == ExistingDatabase::Unfinished;
-        if left == ExistingDatabase::Nothing {
-            check_room(context, spec, &bound, &directory)?;
+        let resolved = resolve_trial(context.registry, spec)?;
+        let (directory, existing) = database_folder(context, spec, &resolved, trial)?;
+        trial.record.resumed = existing == ExistingDatabase::Unfinished;
+        if existing == ExistingDatabase::Nothing {
+            check_room(context, spec, &resolved, &directory)?;
         }
-        if left != ExistingDatabase::Unfinished {
-            trial.record.ceilings = ceilings(context, spec, &bound, &directory)?;
+        if existing != ExistingDatabase::Unfinished {
+            trial.record.ceilings = ceilings(context, spec, &resolved, &directory)?;
         }
-        let needed_bytes = needed_bytes(context, spec, &bound);
+        let needed_bytes = needed_bytes(context, spec, &resolved);
         Ok(Self {
-            countable: flush_evidence::countable(spec, &bound, &directory),
-            bound,
+            flush_counting: flush_evidence::flush_counting(spec, &resolved, &directory),
+            resolved,
             directory,
-            left,
+            existing,
             needed_bytes,
         })
     }
 
     /// What the workers of a trial there are to do.
-    pub fn work(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
+    pub fn execution_plan(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
         ExecutionPlan {
             directory: &self.directory,
             generation: trial.generation,
-            sessions: self.bound.job.sessions(spec.workers),
-            total_units: self.bound.job.total_units(),
-            bound: &self.bound,
-            countable: self.countable.as_ref(),
+            sessions: self.resolved.job.sessions(spec.workers),
+            total_units: self.resolved.job.total_units(),
+            resolved: &self.resolved,
+            flush_counting: self.flush_counting.as_ref(),
         }
     }
 
     /// Bytes that must be free where its database is made: none where that is there already, or has
     /// a file system of its own.
     pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
-        match self.left == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
+        match self.existing == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
             true => self.needed_bytes,
             false => 0,
         }
     }
 
-    fn assignment(&self, spec: &TrialSpec, trial: &TrialResult, part: WorkerTask) -> Assignment {
+    fn assignment(&self, spec: &TrialSpec, trial: &TrialResult, task: WorkerTask) -> Assignment {
         Assignment {
             spec: spec.clone(),
             directory: self.directory.clone(),
             generation: trial.generation,
-            part,
+            task,
         }
     }
 
@@ -168,67 +168,77 @@ impl TrialSetup {
         &self,
         context: &mut RunContext<'_>,
         spec: &TrialSpec,
-        hosting: &mut ServerLifecycle<'_>,
+        server: &mut ServerLifecycle<'_>,
         trial: &mut TrialResult,
     ) -> Result<(), TrialError> {
-        let before = hosting.usage();
-        let part = WorkerTask::Prepare { remains: self.left };
-        let prepared = alone(
+        let before = server.usage();
+        let task = WorkerTask::Prepare {
+            existing: self.existing,
+        };
+        let prepared = run_task(
             context,
-            self.assignment(spec, trial, part),
+            self.assignment(spec, trial, task),
             Some(Phase::Prepare),
             None,
             "preparing the database",
         );
-        let prepared = prepared.map_err(|halt| hosting.explained(halt))?;
-        let used = before.zip(hosting.usage());
+        let prepared = prepared.map_err(|error| server.explain_failure(error))?;
+        let used = before.zip(server.usage());
         let used = used.map(|(before, after)| after - before);
-        describe_prepared(context, &self.bound, &self.directory, prepared, used, trial)
+        describe_prepared(
+            context,
+            &self.resolved,
+            &self.directory,
+            prepared,
+            used,
+            trial,
+        )
     }
 
     /// Measures what the workers did and checks the outcome, with the server running.
     ///
     /// # Errors
     /// [`TrialError`] as it says itself.
-    pub fn conclude(
+    pub fn verify(
         &self,
         context: &mut RunContext<'_>,
         spec: &TrialSpec,
-        hosting: &mut ServerLifecycle<'_>,
-        (ran, began): (ExecutionResult, EnvironmentReport),
+        server: &mut ServerLifecycle<'_>,
+        (result, report): (ExecutionResult, EnvironmentReport),
         trial: &mut TrialResult,
     ) -> Result<(), TrialError> {
-        let totals = measure(&self.bound, &ran, &self.directory, trial)?;
+        let totals = measure(&self.resolved, &result, &self.directory, trial)?;
         if let Some(measurement) = &mut trial.record.measurement {
-            (measurement.cold_start, measurement.memory) = (began.cold_start, began.memory);
-            if let Some(aftermath) = began.aftermath {
-                measurement.recovery = Some(aftermath.recovery);
-                measurement.database = aftermath.database;
+            (measurement.cold_start, measurement.memory) = (report.cold_start, report.memory);
+            if let Some(recovery) = report.recovery {
+                measurement.recovery = Some(recovery.recovery);
+                measurement.database = recovery.database;
             }
         }
-        if ran.interrupted {
+        if result.interrupted {
             return Err(TrialError::Interrupted);
         }
-        let concluded = alone(
+        let verified = run_task(
             context,
-            self.assignment(spec, trial, WorkerTask::Conclude(totals)),
+            self.assignment(spec, trial, WorkerTask::Verify(totals)),
             Some(Phase::Verify),
             None,
             "verification",
         );
-        let Report::Verified(concluded) = concluded.map_err(|halt| hosting.explained(halt))? else {
+        let Report::Verified(verified) = verified.map_err(|error| server.explain_failure(error))?
+        else {
             return Err(TrialError::Failed(
                 "verification returned an unexpected result".to_owned(),
             ));
         };
-        conclude(spec, &self.bound, *concluded, trial);
+        verify(spec, &self.resolved, *verified, trial);
         if let Some(measurement) = &mut trial.record.measurement {
             measurement.flush_evidence = flush_evidence::evidence(
                 spec,
-                &self.bound,
+                &self.resolved,
                 measurement,
-                self.countable.as_ref(),
-                ran.completed,
+                self.flush_counting.as_ref(),
+                result.completed_requests,
             );
         }
         Ok(())
@@ -236,34 +246,34 @@ impl TrialSetup {
 }
 
 /// Runs a trial to its end and says why its numbers must not be believed, if so.
-fn attempt(
+fn run_to_end(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
     trial: &mut TrialResult,
 ) -> Result<Vec<String>, TrialError> {
-    let place = TrialSetup::find(context, spec, trial)?;
-    let mut hosting = ServerLifecycle::new(&place.bound, spec, &place.directory);
-    hosting.start(context, None, Phase::Prepare)?;
-    let ended = attempt_at(context, spec, &place, &mut hosting, trial);
+    let setup = TrialSetup::set_up(context, spec, trial)?;
+    let mut server = ServerLifecycle::new(&setup.resolved, spec, &setup.directory);
+    server.start(context, None, Phase::Prepare)?;
+    let ended = run_with_server(context, spec, &setup, &mut server, trial);
     // The first failure is the one to tell.
-    let stopped = hosting.stop(context, Phase::Verify);
+    let stopped = server.stop(context, Phase::Verify);
     ended?;
     stopped?;
-    Ok(reasons_for_doubt(&place.bound, trial))
+    Ok(reasons_for_doubt(&setup.resolved, trial))
 }
 
 /// Prepares a trial, runs it and checks its outcome, with its server running.
-fn attempt_at(
+fn run_with_server(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    place: &TrialSetup,
-    hosting: &mut ServerLifecycle<'_>,
+    setup: &TrialSetup,
+    server: &mut ServerLifecycle<'_>,
     trial: &mut TrialResult,
 ) -> Result<(), TrialError> {
-    place.prepare(context, spec, hosting, trial)?;
-    let work = place.work(spec, trial);
-    let ran = execute_within(context, spec, &work, hosting)?;
-    place.conclude(context, spec, hosting, ran, trial)
+    setup.prepare(context, spec, server, trial)?;
+    let execution_plan = setup.execution_plan(spec, trial);
+    let result = run_workers(context, spec, &execution_plan, server)?;
+    setup.verify(context, spec, server, result, trial)
 }
 
 /// The ceilings of a trial, measured by a process that is placed and limited as its workers, or
@@ -272,21 +282,21 @@ fn attempt_at(
 fn ceilings(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     directory: &Path,
 ) -> Result<Option<Ceilings>, TrialError> {
     if !context.options.ceilings {
         return Ok(None);
     }
     let log = log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
-    let part = WorkerTask::Ceilings {
+    let task = WorkerTask::HardwareLimits {
         log_directory: log.unwrap_or_else(|| directory.to_owned()),
-        stores: bound.engine.capabilities().retains_data
-            && lies_here(&spec.engine, spec.build.as_deref()),
-        committers: bound.job.sessions(spec.workers),
-        commit_bytes: bound.job.commit_bytes(),
+        stores: resolved.engine.capabilities().retains_data
+            && is_local(&spec.engine, spec.build.as_deref()),
+        committers: resolved.job.sessions(spec.workers),
+        commit_bytes: resolved.job.commit_bytes(),
     };
-    let key = ceilings_key(spec, &part);
+    let key = ceilings_key(spec, &task);
     if let Some(known) = context.ceilings.get(&key) {
         return Ok(Some(known.clone()));
     }
@@ -294,37 +304,37 @@ fn ceilings(
         spec: spec.clone(),
         directory: directory.to_owned(),
         generation: 0,
-        part,
+        task,
     };
-    let why = match environment::alone_within(context, assignment, "measuring the hardware limits")
-    {
-        Ok(Report::Ceilings(measured)) => {
-            context.ceilings.insert(key, (*measured).clone());
-            return Ok(Some(*measured));
-        }
-        Ok(_) => "the process returned an unexpected result".to_owned(),
-        Err(TrialError::Failed(reason)) => reason,
-        Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
-    };
+    let why =
+        match environment::run_limited_task(context, assignment, "measuring the hardware limits") {
+            Ok(Report::HardwareLimits(measured)) => {
+                context.ceilings.insert(key, (*measured).clone());
+                return Ok(Some(*measured));
+            }
+            Ok(_) => "the process returned an unexpected result".to_owned(),
+            Err(TrialError::Failed(reason)) => reason,
+            Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
+        };
     context.warn(format!("cannot measure the hardware limits: {why}"));
     Ok(None)
 }
 
 /// Whether a database of that build lies in files of this machine's, whose flushes and blocks bound
 /// it. A user's server keeps its own, perhaps elsewhere.
-fn lies_here(engine: &str, build: Option<&Path>) -> bool {
+fn is_local(engine: &str, build: Option<&Path>) -> bool {
     !build.is_some_and(|build| is_address_for(engine, build))
 }
 
 /// All that ceilings depend on: the part without its folder, which is another for each trial, and
 /// what surrounds the workers.
-fn ceilings_key(spec: &TrialSpec, part: &WorkerTask) -> String {
-    let WorkerTask::Ceilings {
+fn ceilings_key(spec: &TrialSpec, task: &WorkerTask) -> String {
+    let WorkerTask::HardwareLimits {
         stores,
         committers,
         commit_bytes,
         ..
-    } = part
+    } = task
     else {
         return String::new();
     };
@@ -337,16 +347,16 @@ fn ceilings_key(spec: &TrialSpec, part: &WorkerTask) -> String {
         log_file_system,
         ..
     } = &spec.conditions;
-    let place = format!("{file_system:?} {log_file_system:?}");
+    let setup = format!("{file_system:?} {log_file_system:?}");
     let environment = format!("{cpus:?} {numa:?} {allocator} {memory_bytes:?}");
-    format!("{stores} {committers} {commit_bytes} {place} {environment}")
+    format!("{stores} {committers} {commit_bytes} {setup} {environment}")
 }
 
-/// What the process that prepared the database says: the engine as it describes itself, and what was
-/// loaded. That a library was compiled with assertions is said once per run.
+/// What the process that prepared the database says: the engine as it describes itself, and what
+/// was loaded. That a library was compiled with assertions is said once per run.
 fn describe_prepared(
     context: &mut RunContext<'_>,
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     directory: &Path,
     prepared: Report,
     server: Option<ResourceUsage>,
@@ -382,10 +392,10 @@ fn describe_prepared(
         origin,
         sha256: context.sha256(library.as_deref())?,
         assertions,
-        workaround: bound.engine.workaround(&bound.knobs),
-        known_defect: bound.engine.known_defect(&bound.knobs),
-        promise: bound.promise.clone(),
-        isolation: bound.isolation(),
+        workaround: resolved.engine.workaround(&resolved.knobs),
+        known_defect: resolved.engine.known_defect(&resolved.knobs),
+        promise: resolved.promise.clone(),
+        isolation: resolved.isolation(),
         settings: engine.settings,
         counters: engine.counters,
     });
@@ -398,16 +408,16 @@ fn database_size(directory: &Path) -> Result<DatabaseSize, String> {
 
 /// What the database of a trial is good for: trials of one key that follow each other share it.
 pub(crate) fn load_key(registry: &Registry, spec: &TrialSpec) -> Option<String> {
-    let bound = resolve_trial(registry, spec).ok()?;
-    key_of(spec, &bound)
+    let resolved = resolve_trial(registry, spec).ok()?;
+    load_key_of(spec, &resolved)
 }
 
-fn key_of(spec: &TrialSpec, bound: &ResolvedTrial) -> Option<String> {
+fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
     // What a crash leaves is no load for others.
     if spec.conditions.crash_and_recover {
         return None;
     }
-    let load = bound.job.load_key()?;
+    let load = resolved.job.load_key()?;
     let knobs = serde_json::to_string(&spec.knobs).ok()?;
     let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
     let durability = spec.durability;
@@ -419,9 +429,9 @@ fn key_of(spec: &TrialSpec, bound: &ResolvedTrial) -> Option<String> {
         log_file_system,
         ..
     } = &spec.conditions;
-    let place = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
+    let setup = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
     Some(format!(
-        "{contender} {durability} {knobs} {workload} {load} {seed} {place}"
+        "{contender} {durability} {knobs} {workload} {load} {seed} {setup}"
     ))
 }
 
@@ -429,32 +439,35 @@ fn key_of(spec: &TrialSpec, bound: &ResolvedTrial) -> Option<String> {
 fn database_folder(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     trial: &mut TrialResult,
 ) -> Result<(PathBuf, ExistingDatabase), String> {
-    let key = key_of(spec, bound);
-    if let Some(held) = context.held.take_if(|held| key.as_ref() == Some(&held.key)) {
-        trial.place.clone_from(&held.id);
-        trial.generation = held.generation;
-        let folder = context.area.trial(&held.id)?.0;
+    let key = load_key_of(spec, resolved);
+    if let Some(reusable) = context
+        .reusable
+        .take_if(|reusable| key.as_ref() == Some(&reusable.key))
+    {
+        trial.database_id.clone_from(&reusable.id);
+        trial.generation = reusable.generation;
+        let folder = context.area.trial_folder(&reusable.id)?.0;
         return Ok((
-            stand_on(trial_file_system::found(&folder), trial),
+            stand_on(trial_file_system::find_existing(&folder), trial),
             ExistingDatabase::Loaded,
         ));
     }
-    context.drop_held();
-    let (directory, left) = context.area.trial(&spec.id)?;
+    context.drop_reusable();
+    let (directory, existing) = context.area.trial_folder(&spec.id)?;
     let conditions = &spec.conditions;
     let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();
-    if left && !apart && context.options.resume_databases && bound.job.is_resumable() {
+    if existing && !apart && context.options.resume_databases && resolved.job.is_resumable() {
         return Ok((directory, ExistingDatabase::Unfinished));
     }
-    if left {
-        context.area.remove(&spec.id)?;
+    if existing {
+        context.area.remove_trial(&spec.id)?;
     }
-    let (directory, _) = context.area.trial(&spec.id)?;
-    let needed = needed_bytes(context, spec, bound);
-    let ground = trial_file_system::make(&directory, conditions, needed)?;
+    let (directory, _) = context.area.trial_folder(&spec.id)?;
+    let needed = needed_bytes(context, spec, resolved);
+    let ground = trial_file_system::create(&directory, conditions, needed)?;
     Ok((stand_on(ground, trial), ExistingDatabase::Nothing))
 }
 
@@ -465,19 +478,19 @@ fn stand_on(ground: TrialFileSystems, trial: &mut TrialResult) -> PathBuf {
     ground.database
 }
 
-fn needed_bytes(context: &RunContext<'_>, spec: &TrialSpec, bound: &ResolvedTrial) -> u64 {
+fn needed_bytes(context: &RunContext<'_>, spec: &TrialSpec, resolved: &ResolvedTrial) -> u64 {
     let factor = context.options.disk_factor;
-    bound.disk_space(spec, factor).needed_bytes
+    resolved.disk_space(spec, factor).needed_bytes
 }
 
 fn check_room(
     context: &RunContext<'_>,
     spec: &TrialSpec,
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     directory: &Path,
 ) -> Result<(), String> {
     let factor = context.options.disk_factor;
-    let space = bound.disk_space(spec, factor);
+    let space = resolved.disk_space(spec, factor);
     match host::free_bytes(directory) {
         Some(free) if free < space.needed_bytes => Err(format!(
             "too little disk space in {}: {}, {} free",
@@ -491,22 +504,23 @@ fn check_room(
 
 /// Puts the measurement into the trial's line, and returns what the conclusion must know.
 fn measure(
-    bound: &ResolvedTrial,
-    ran: &ExecutionResult,
+    resolved: &ResolvedTrial,
+    result: &ExecutionResult,
     directory: &Path,
     trial: &mut TrialResult,
 ) -> Result<ExecutionTotals, String> {
     let conditions = &trial.record.spec.conditions;
-    let (mut measurement, histograms) = aggregate::measurement(&*bound.job, conditions, ran)?;
+    let (mut measurement, histograms) = aggregate::measurement(&*resolved.job, conditions, result)?;
     measurement.database = database_size(directory)?;
-    let interval = (ran.started_at.as_str(), measurement.elapsed_s);
-    let (spec, seen) = (&trial.record.spec, ran.seen.clone());
+    let interval = (result.started_at.as_str(), measurement.elapsed_s);
+    let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
     // An engine that waits for its turn goes on by itself, at times that are not the trial's.
     if conditions.turn_s.is_none() {
-        measurement.events = engine_events::events(bound, spec, directory, interval, seen);
+        measurement.events = engine_events::events(resolved, spec, directory, interval, seen);
     }
     let shares = || {
-        ran.executions
+        result
+            .executions
             .iter()
             .flat_map(|execution| &execution.workers)
     };
@@ -519,13 +533,13 @@ fn measure(
         conflicts: measurement.conflicts,
         findings: shares().map(|share| share.findings.clone()).collect(),
         resumed: trial.record.resumed,
-        crashed: ran.killed > 0,
+        crashed: result.killed > 0,
     };
     // Counters of one process that did all the work are better than those of a later one.
-    if let (Some(report), [execution]) = (&mut trial.record.engine, ran.executions.as_slice()) {
+    if let (Some(report), [execution]) = (&mut trial.record.engine, result.executions.as_slice()) {
         describe(report, execution.engine.clone());
     }
-    trial.record.started_at.clone_from(&ran.started_at);
+    trial.record.started_at.clone_from(&result.started_at);
     trial.record.measurement = Some(measurement);
     trial.histograms = histograms;
     Ok(totals)
@@ -536,10 +550,10 @@ fn describe(report: &mut EngineReport, engine: EngineState) {
     report.counters = engine.counters;
 }
 
-fn conclude(
+fn verify(
     spec: &TrialSpec,
-    bound: &ResolvedTrial,
-    concluded: VerificationResult,
+    resolved: &ResolvedTrial,
+    verified: VerificationResult,
     trial: &mut TrialResult,
 ) {
     let VerificationResult {
@@ -547,9 +561,9 @@ fn conclude(
         mut checks,
         elapsed_s,
         engine,
-    } = concluded;
+    } = verified;
     if let Some(measurement) = &trial.record.measurement {
-        let appraised = bound.job.appraise(measurement);
+        let appraised = resolved.job.appraise(measurement);
         results.extend(appraised.results);
         checks.extend(appraised.checks);
     }
@@ -565,7 +579,7 @@ fn conclude(
     let measured = trial.record.measurement.as_ref();
     let crashed = measured.is_some_and(|measured| measured.recovery.is_some());
     let unpromised = spec.durability.after_killed_processes() == Survival::Nothing;
-    let keeps_nothing = !bound.engine.capabilities().retains_data;
+    let keeps_nothing = !resolved.engine.capabilities().retains_data;
     let nothing_to_check = checks.is_empty() && (keeps_nothing || (crashed && unpromised));
     if spec.verify != VerifyLevel::Off && !nothing_to_check {
         let verification = Verification::from_checks(spec.verify, checks, elapsed_s);
@@ -574,7 +588,7 @@ fn conclude(
 }
 
 /// Why the numbers of a trial that ran to its end must not be believed; empty where they may.
-pub(crate) fn reasons_for_doubt(bound: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
+pub(crate) fn reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
         reasons.push("debug build: its figures do not apply to a release build".to_owned());
@@ -587,7 +601,7 @@ pub(crate) fn reasons_for_doubt(bound: &ResolvedTrial, trial: &TrialResult) -> V
     if version.is_empty() {
         reasons.push(format!(
             "{} does not report its version",
-            bound.engine.info().name
+            resolved.engine.info().name
         ));
     }
     let measurement = trial.record.measurement.as_ref();
@@ -597,7 +611,8 @@ pub(crate) fn reasons_for_doubt(bound: &ResolvedTrial, trial: &TrialResult) -> V
         reasons.extend(placement::doubts(conditions, placement, allocator));
     }
     let measurement = trial.record.measurement.as_ref();
-    reasons.extend(measurement.and_then(|measured| environment::doubts(measured.cold_start)));
+    reasons
+        .extend(measurement.and_then(|measured| environment::start_warnings(measured.cold_start)));
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
@@ -616,14 +631,14 @@ mod tests {
 
     #[test]
     fn the_files_of_a_users_server_are_not_looked_for_on_this_machine() {
-        assert!(lies_here("lmdb", None));
-        assert!(lies_here("lmdb", Some(Path::new("/usr/lib/liblmdb.so"))));
-        assert!(lies_here("lmdb", Some(Path::new("a=b/liblmdb.so"))));
-        assert!(!lies_here(
+        assert!(is_local("lmdb", None));
+        assert!(is_local("lmdb", Some(Path::new("/usr/lib/liblmdb.so"))));
+        assert!(is_local("lmdb", Some(Path::new("a=b/liblmdb.so"))));
+        assert!(!is_local(
             "postgresql",
             Some(Path::new("postgres://me@host/db"))
         ));
-        assert!(!lies_here(
+        assert!(!is_local(
             "odbc",
             Some(Path::new("Driver={Any};Server=host"))
         ));

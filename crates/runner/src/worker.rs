@@ -60,20 +60,20 @@ fn serve(
     control: &WorkerControl,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let bound = resolve_trial(registry, &assignment.spec)?;
-    placement::confirm(&assignment.spec.conditions)?;
-    match &assignment.part {
+    let resolved = resolve_trial(registry, &assignment.spec)?;
+    placement::verify_own(&assignment.spec.conditions)?;
+    match &assignment.task {
         WorkerTask::Conformance => {
             let checks = trueput_engine::conformance::run(
-                &*bound.engine,
+                &*resolved.engine,
                 &assignment.directory,
                 assignment.spec.durability,
-                &bound.knobs,
+                &resolved.knobs,
             );
             let loaded = loaded_files("self");
             reporter.send(&Report::Conformed { checks, loaded })
         }
-        WorkerTask::Ceilings {
+        WorkerTask::HardwareLimits {
             log_directory,
             stores,
             committers,
@@ -88,36 +88,38 @@ fn serve(
                 memory_bytes: assignment.spec.conditions.memory_bytes,
             };
             let measured = hardware_limits::measure(&site).map_err(|error| error.to_string())?;
-            reporter.send(&Report::Ceilings(Box::new(measured)))
+            reporter.send(&Report::HardwareLimits(Box::new(measured)))
         }
-        WorkerTask::Prepare { remains } => prepare(&bound, assignment, *remains, reporter),
+        WorkerTask::Prepare { existing } => prepare(&resolved, assignment, *existing, reporter),
         WorkerTask::Execute { first, sessions } => {
             let sessions = *first..first.saturating_add(*sessions);
-            execute::execute(&bound, assignment, sessions, control, reporter)
+            execute::execute(&resolved, assignment, sessions, control, reporter)
         }
-        WorkerTask::Recover => recover::recover(&bound, assignment, reporter),
-        WorkerTask::Conclude(totals) => conclude(&bound, assignment, totals, reporter),
+        WorkerTask::Recover => recover::recover(&resolved, assignment, reporter),
+        WorkerTask::Verify(totals) => conclude(&resolved, assignment, totals, reporter),
     }
 }
 
 fn open(
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     assignment: &Assignment,
     sessions: u32,
 ) -> Result<Box<dyn Database>, String> {
-    let opened = bound.engine.open(&open_spec(bound, assignment, sessions));
+    let opened = resolved
+        .engine
+        .open(&open_spec(resolved, assignment, sessions));
     opened.map_err(|error| format!("opening the database: {error}"))
 }
 
 fn open_spec<'a>(
-    bound: &'a ResolvedTrial,
+    resolved: &'a ResolvedTrial,
     assignment: &'a Assignment,
     sessions: u32,
 ) -> OpenSpec<'a> {
     OpenSpec {
         directory: &assignment.directory,
         durability: assignment.spec.durability,
-        knobs: &bound.knobs,
+        knobs: &resolved.knobs,
         sessions,
     }
 }
@@ -138,12 +140,12 @@ fn sessions_alone() -> u32 {
 }
 
 fn prepare(
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     assignment: &Assignment,
     left: ExistingDatabase,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let build = bound
+    let build = resolved
         .engine
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
@@ -153,9 +155,9 @@ fn prepare(
         ExistingDatabase::Loaded => Remains::Loaded,
     };
     let (before, began) = (own_usage()?, Instant::now());
-    let database = open(bound, assignment, sessions_alone())?;
-    let loaded = with_target(bound, assignment, &*database, reporter, |target| {
-        let prepared = bound.job.prepare(target, remains);
+    let database = open(resolved, assignment, sessions_alone())?;
+    let loaded = with_target(resolved, assignment, &*database, reporter, |target| {
+        let prepared = resolved.job.prepare(target, remains);
         prepared.map_err(|error| error.to_string())
     })?;
     let engine = state(&*database)?;
@@ -182,12 +184,12 @@ fn prepare(
 }
 
 fn conclude(
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     assignment: &Assignment,
     totals: &ExecutionTotals,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let database = open(bound, assignment, sessions_alone())?;
+    let database = open(resolved, assignment, sessions_alone())?;
     let survival = assignment.spec.durability.after_killed_processes();
     let crashed = totals.crashed.then_some(survival);
     let ended = Ended {
@@ -202,8 +204,8 @@ fn conclude(
         crashed,
     };
     let began = Instant::now();
-    let conclusion = with_target(bound, assignment, &*database, reporter, |target| {
-        bound
+    let conclusion = with_target(resolved, assignment, &*database, reporter, |target| {
+        resolved
             .job
             .conclude(target, &ended)
             .map_err(|error| error.to_string())
@@ -222,7 +224,7 @@ fn conclude(
 
 /// Gives `work` a target that reports progress twice a second at most.
 fn with_target<T>(
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     assignment: &Assignment,
     database: &dyn Database,
     reporter: &Reporter,
@@ -244,7 +246,7 @@ fn with_target<T>(
     work(&Target {
         database,
         directory: &assignment.directory,
-        capabilities: bound.engine.capabilities(),
+        capabilities: resolved.engine.capabilities(),
         workers: assignment.spec.workers,
         threads: trueput_host::cores(),
         generation: assignment.generation,

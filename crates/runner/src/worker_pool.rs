@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use trueput_engine::credentials;
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::placement;
-use trueput_host::process::status_text;
+use trueput_host::process::describe_exit_status;
 
 /// How many lines of a worker's standard error are kept for the reason of its failure.
 const TAIL_LINES: usize = 5;
@@ -25,7 +25,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// How long a worker that has closed its pipe may take to end: an engine that runs down its shared
 /// memory on a busy machine takes seconds.
-const FAREWELL: Duration = Duration::from_secs(60);
+const EXIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Something heard from a worker process.
 #[derive(Debug)]
@@ -40,20 +40,21 @@ pub(crate) enum PoolEvent {
 struct WorkerProcess {
     child: Child,
     /// Closed when the process is to end.
-    orders: Option<ChildStdin>,
+    instructions: Option<ChildStdin>,
     /// What it last said on standard error.
     tail: Arc<Mutex<VecDeque<String>>>,
     /// Whether it has closed its end of the pipe.
     closed: bool,
 }
 
-/// The worker processes of one phase of a trial. Those that still run when it is dropped are killed.
+/// The worker processes of one phase of a trial. Those that still run when it is dropped are
+/// killed.
 pub(crate) struct WorkerPool {
     processes: Vec<WorkerProcess>,
     /// Takes the numbers of processes that are to enter a control group; `None` where none is.
     group_entry: Option<PathBuf>,
     sender: Sender<(usize, PoolEvent)>,
-    heard: Receiver<(usize, PoolEvent)>,
+    event: Receiver<(usize, PoolEvent)>,
 }
 
 impl WorkerPool {
@@ -64,12 +65,12 @@ impl WorkerPool {
 
     /// No process yet; each will work in that control group, and what it starts too.
     pub fn within(group: Option<&MemoryGroup>) -> Self {
-        let (sender, heard) = channel();
+        let (sender, event) = channel();
         Self {
             processes: Vec::new(),
             group_entry: group.map(MemoryGroup::entry),
             sender,
-            heard,
+            event,
         }
     }
 
@@ -86,7 +87,7 @@ impl WorkerPool {
             .stderr(Stdio::piped())
             // A group of its own: a terminal's Ctrl-C reaches the runner alone.
             .process_group(0);
-        placement::place(&mut command, &assignment.spec.conditions)?;
+        placement::apply(&mut command, &assignment.spec.conditions)?;
         let mut child = command.spawn()?;
         if let Some(entry) = &self.group_entry {
             // It waits for its assignment, so that all it uses it uses in the group.
@@ -104,19 +105,19 @@ impl WorkerPool {
         }
         if let Some(reports) = child.stdout.take() {
             let sender = self.sender.clone();
-            std::thread::spawn(move || hear(reports, index, &sender));
+            std::thread::spawn(move || receive(reports, index, &sender));
         }
-        let orders = child.stdin.take();
+        let instructions = child.stdin.take();
         self.processes.push(WorkerProcess {
             child,
-            orders,
+            instructions,
             tail,
             closed: false,
         });
         if let Some(handed) = credentials::export() {
-            self.tell(index, &Instruction::Learn { handed });
+            self.send(index, &Instruction::ImportCredentials { handed });
         }
-        self.tell(index, &Instruction::Assign(Box::new(assignment)));
+        self.send(index, &Instruction::Assign(Box::new(assignment)));
         Ok(())
     }
 
@@ -134,26 +135,26 @@ impl WorkerPool {
     }
 
     /// Tells every process something. One that has died shows by its closed pipe.
-    pub fn tell_all(&mut self, order: &Instruction) {
-        (0..self.processes.len()).for_each(|index| self.tell(index, order));
+    pub fn send_all(&mut self, instruction: &Instruction) {
+        (0..self.processes.len()).for_each(|index| self.send(index, instruction));
     }
 
-    fn tell(&mut self, index: usize, order: &Instruction) {
-        let Ok(mut line) = serde_json::to_vec(order) else {
+    fn send(&mut self, index: usize, instruction: &Instruction) {
+        let Ok(mut line) = serde_json::to_vec(instruction) else {
             return;
         };
         line.push(b'\n');
-        if let Some(orders) = &mut self.processes[index].orders {
+        if let Some(instructions) = &mut self.processes[index].instructions {
             // A worker that has gone cannot be told; that it has is heard elsewhere.
-            let _ = orders.write_all(&line);
+            let _ = instructions.write_all(&line);
         }
     }
 
     /// Waits for something from any process, at most `limit`.
-    pub fn hear(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
-        let (index, heard) = self.heard.recv_timeout(limit).ok()?;
-        self.processes[index].closed |= matches!(heard, PoolEvent::Closed);
-        Some((index, heard))
+    pub fn receive(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
+        let (index, event) = self.event.recv_timeout(limit).ok()?;
+        self.processes[index].closed |= matches!(event, PoolEvent::Closed);
+        Some((index, event))
     }
 
     /// Whether every process has closed its end of the pipe.
@@ -164,7 +165,7 @@ impl WorkerPool {
     /// Kills every process that still runs, by its id, and waits for it.
     pub fn kill_all(&mut self) {
         for process in &mut self.processes {
-            process.orders = None;
+            process.instructions = None;
             if process
                 .child
                 .try_wait()
@@ -179,12 +180,12 @@ impl WorkerPool {
 
     /// Waits for a process that has closed its pipe, and says how it ended unless it ended well:
     /// `killed by SIGSEGV`, with the last of what it wrote to standard error.
-    pub fn end_of(&mut self, index: usize) -> Result<(), String> {
+    pub fn exit_result(&mut self, index: usize) -> Result<(), String> {
         let process = &mut self.processes[index];
-        let status = wait_at_most(&mut process.child, FAREWELL);
+        let status = wait_at_most(&mut process.child, EXIT_LIMIT);
         let status = match status {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => status_text(status),
+            Ok(Some(status)) => describe_exit_status(status),
             Ok(None) => "closed its pipe but did not exit".to_owned(),
             Err(error) => format!("cannot be waited for: {error}"),
         };
@@ -214,7 +215,7 @@ fn wait_at_most(child: &mut Child, limit: Duration) -> std::io::Result<Option<Ex
     }
 }
 
-fn hear(reports: impl Read, index: usize, sender: &Sender<(usize, PoolEvent)>) {
+fn receive(reports: impl Read, index: usize, sender: &Sender<(usize, PoolEvent)>) {
     for line in BufReader::new(reports).split(b'\n').map_while(Result::ok) {
         let report = serde_json::from_slice(&line).unwrap_or_else(|error| Report::Failed {
             message: format!("sent a line that is not a report: {error}"),
@@ -263,15 +264,15 @@ mod tests {
 
     #[test]
     fn a_line_that_is_no_report_is_a_failure_and_the_end_is_heard() {
-        let (sender, heard) = channel();
-        hear("{\"report\":\"ready\"}\nhello\n".as_bytes(), 7, &sender);
-        let heard: Vec<_> = heard.try_iter().map(|(_, heard)| heard).collect();
+        let (sender, event) = channel();
+        receive("{\"report\":\"ready\"}\nhello\n".as_bytes(), 7, &sender);
+        let event: Vec<_> = event.try_iter().map(|(_, event)| event).collect();
         let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
-        assert!(matches!(&heard[0], PoolEvent::Report(report) if is_ready(report)));
-        let PoolEvent::Report(report) = &heard[1] else {
-            panic!("{heard:?}")
+        assert!(matches!(&event[0], PoolEvent::Report(report) if is_ready(report)));
+        let PoolEvent::Report(report) = &event[1] else {
+            panic!("{event:?}")
         };
         assert!(matches!(**report, Report::Failed { .. }));
-        assert!(matches!(heard[2], PoolEvent::Closed));
+        assert!(matches!(event[2], PoolEvent::Closed));
     }
 }

@@ -12,26 +12,26 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// Has a process of its own do one part of a trial, and returns its answer. When the user stops the
 /// run it is killed at once: it has measured nothing.
 ///
-/// `what` names the part in errors: `preparing the database`. With a `limit`, a process that has not
-/// answered by then is killed and has failed.
+/// `what` names the part in errors: `preparing the database`. With a `limit`, a process that has
+/// not answered by then is killed and has failed.
 ///
 /// # Errors
 /// [`TrialError::Failed`] where it cannot, dies, or takes longer than it may.
-pub(crate) fn alone(
+pub(crate) fn run_task(
     context: &mut RunContext<'_>,
     assignment: Assignment,
     phase: Option<Phase>,
     limit: Option<Duration>,
     what: &str,
 ) -> Result<Report, TrialError> {
-    alone_in(WorkerPool::new(), context, assignment, phase, limit, what)
+    run_task_in(WorkerPool::new(), context, assignment, phase, limit, what)
 }
 
-/// As [`alone`], in a pool that has no process yet: one of a control group.
+/// As [`run_task`], in a pool that has no process yet: one of a control group.
 ///
 /// # Errors
-/// As [`alone`].
-pub(crate) fn alone_in(
+/// As [`run_task`].
+pub(crate) fn run_task_in(
     mut pool: WorkerPool,
     context: &mut RunContext<'_>,
     assignment: Assignment,
@@ -41,7 +41,7 @@ pub(crate) fn alone_in(
 ) -> Result<Report, TrialError> {
     let started = Instant::now();
     let id = assignment.spec.id.clone();
-    start(context, &mut pool, assignment)?;
+    start_worker(context, &mut pool, assignment)?;
     let name = format!("{what} (process {})", pool.pids()[0]);
     let mut answer = None;
     loop {
@@ -51,11 +51,11 @@ pub(crate) fn alone_in(
         if let Some(limit) = limit.filter(|limit| started.elapsed() > *limit) {
             return Err(format!("{name}: no answer within {} s", limit.as_secs()).into());
         }
-        let report = match pool.hear(TICK) {
+        let report = match pool.receive(TICK) {
             None => continue,
             Some((_, PoolEvent::Report(report))) => *report,
             Some((index, PoolEvent::Closed)) => {
-                pool.end_of(index)
+                pool.exit_result(index)
                     .map_err(|why| format!("{name}: it {why}"))?;
                 return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
             }
@@ -82,7 +82,7 @@ pub(crate) fn alone_in(
 ///
 /// # Errors
 /// [`TrialError::Failed`] with the program's name.
-pub(crate) fn start(
+pub(crate) fn start_worker(
     context: &RunContext<'_>,
     pool: &mut WorkerPool,
     assignment: Assignment,

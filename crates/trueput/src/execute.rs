@@ -83,7 +83,7 @@ fn tell_time(folder: &RunFolder, manifest: &RunManifest) -> Result<(), Failure> 
             Some(_) => "; enough repeats may end it sooner",
             None => "",
         };
-        output::note(&format!("{}{sooner}", estimate.in_words()));
+        output::note(&format!("{}{sooner}", estimate.to_text()));
     }
     Ok(())
 }

@@ -27,16 +27,16 @@ fn of_v2_the_nearest_group_that_hands_the_memory_controller_on_is_the_parent() {
     let own = slice.join("session-1.scope");
     folder(&own, &[("cgroup.subtree_control", "\n")]);
     let lines = "0::/user.slice/session-1.scope\n";
-    let found = MemoryController::found(&mounts(point), lines).unwrap();
+    let found = MemoryController::find_in(&mounts(point), lines).unwrap();
     assert_eq!(
         (found.version, found.parent),
         (CgroupVersion::Two, slice.clone())
     );
     folder(&slice, &[("cgroup.subtree_control", "pids\n")]);
-    let found = MemoryController::found(&mounts(point), lines).unwrap();
+    let found = MemoryController::find_in(&mounts(point), lines).unwrap();
     assert_eq!(found.parent, point);
     folder(point, &[("cgroup.subtree_control", "hugetlb\n")]);
-    let why = MemoryController::found(&mounts(point), lines).unwrap_err();
+    let why = MemoryController::find_in(&mounts(point), lines).unwrap_err();
     assert!(why.contains("lacks 'memory'"), "{why}");
 }
 
@@ -50,17 +50,17 @@ fn of_v1_the_own_group_is_the_parent_and_v2_beside_it_is_passed_over() {
         mounts(&root.path().join("unified")),
         point.display()
     );
-    let found = MemoryController::found(&text, "4:cpu,memory:/bench\n0::/\n").unwrap();
+    let found = MemoryController::find_in(&text, "4:cpu,memory:/bench\n0::/\n").unwrap();
     assert_eq!(found.parent, point.join("bench"));
     assert_eq!(found.version, CgroupVersion::One);
     // In a container the group's own path may lie outside of what is mounted.
-    let found = MemoryController::found(&text, "4:memory:/elsewhere\n").unwrap();
+    let found = MemoryController::find_in(&text, "4:memory:/elsewhere\n").unwrap();
     assert_eq!(found.parent, point);
 }
 
 #[test]
 fn without_control_groups_it_is_said_what_to_mount() {
-    let why = MemoryController::found("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "").unwrap_err();
+    let why = MemoryController::find_in("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "").unwrap_err();
     assert!(why.contains("no control groups are mounted"), "{why}");
 }
 

@@ -12,10 +12,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Between two looks at who descends from the server.
-const LOOK: Duration = Duration::from_millis(500);
+const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long killed processes may take to go: they give back their memory first.
-const DYING: Duration = Duration::from_secs(10);
+const EXIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Between two looks at whether they have gone.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -34,16 +34,16 @@ pub(super) struct ServerProcesses {
 
 impl ServerProcesses {
     /// Begins to remember. Without a thread to be had, only what there is now is known.
-    pub fn of(root: u32) -> Self {
+    pub fn follow(root: u32) -> Self {
         // One that has not been waited for keeps its number, and is told of when it has ended, too.
-        let root = (root, process::began(root).unwrap_or_default());
+        let root = (root, process::start_time_ticks(root).unwrap_or_default());
         let known = Arc::new(Mutex::new(HashSet::new()));
         collect_family(root, &known);
         let (end, ended) = channel::<()>();
         let of_thread = Arc::clone(&known);
         let thread = std::thread::Builder::new().name("family".to_owned());
         let thread = thread.spawn(move || {
-            while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(REFRESH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 collect_family(root, &of_thread);
             }
         });
@@ -56,13 +56,13 @@ impl ServerProcesses {
     }
 
     /// Remembers those that there are now.
-    pub fn remember(&self) {
+    pub fn refresh(&self) {
         collect_family(self.root, &self.known);
     }
 
     /// Those that live still, the server itself aside.
     pub fn survivors(&self) -> Vec<u32> {
-        self.remember();
+        self.refresh();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let living = known.iter().map(|&(pid, _)| pid);
         living.filter(|&pid| pid != self.root.0).collect()
@@ -72,7 +72,7 @@ impl ServerProcesses {
     pub fn kill_survivors(&self) {
         let pids = self.survivors();
         kill_all(&pids);
-        let _ = await_death(&pids, DYING);
+        let _ = await_death(&pids, EXIT_LIMIT);
     }
 }
 
@@ -86,11 +86,14 @@ impl Drop for ServerProcesses {
     }
 }
 
-/// Adds who descends from `root`, unless its number is another process's by now, and from those that are known, and forgets those that have ended.
+/// Adds who descends from `root`, unless its number is another process's by now, and from those
+/// that are known, and forgets those that have ended.
 fn collect_family(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>) {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    known.retain(|&(pid, began)| process::lives(pid) && process::began(pid) == Some(began));
-    let mut all = match process::began(root.0) == Some(root.1) {
+    known.retain(|&(pid, began)| {
+        process::is_alive(pid) && process::start_time_ticks(pid) == Some(began)
+    });
+    let mut all = match process::start_time_ticks(root.0) == Some(root.1) {
         true => members(root.0),
         false => Vec::new(),
     };
@@ -100,8 +103,8 @@ fn collect_family(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>
             all.extend(members(pid));
         }
     }
-    let living = all.into_iter().filter(|&pid| process::lives(pid));
-    known.extend(living.filter_map(|pid| Some((pid, process::began(pid)?))));
+    let living = all.into_iter().filter(|&pid| process::is_alive(pid));
+    known.extend(living.filter_map(|pid| Some((pid, process::start_time_ticks(pid)?))));
 }
 
 fn kill_all(pids: &[u32]) {
@@ -118,7 +121,7 @@ fn kill_all(pids: &[u32]) {
 fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
     let until = Instant::now() + limit;
     loop {
-        let left = pids.iter().filter(|&&pid| process::lives(pid));
+        let left = pids.iter().filter(|&&pid| process::is_alive(pid));
         let left: Vec<String> = left.map(u32::to_string).collect();
         if left.is_empty() {
             return Ok(());
@@ -144,7 +147,7 @@ pub fn kill_server(pid: u32) -> Result<u32, String> {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP);
     let family = members(pid);
     kill_all(&family);
-    await_death(&family, DYING)?;
+    await_death(&family, EXIT_LIMIT)?;
     Ok(u32::try_from(family.len()).unwrap_or(u32::MAX))
 }
 
@@ -169,7 +172,7 @@ mod tests {
         let mut child = parent();
         let all = members(child.id());
         assert_eq!(kill_server(child.id()), Ok(2));
-        assert!(!all.iter().any(|&pid| process::lives(pid)));
+        assert!(!all.iter().any(|&pid| process::is_alive(pid)));
         child.wait().unwrap();
     }
 
@@ -186,13 +189,13 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_is_remembered_and_killed() {
         let mut child = parent();
-        let family = ServerProcesses::of(child.id());
+        let family = ServerProcesses::follow(child.id());
         let left = members(child.id())[1];
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(family.survivors(), [left]);
         family.kill_survivors();
         assert!(family.survivors().is_empty());
-        assert!(!process::lives(left));
+        assert!(!process::is_alive(left));
     }
 }

@@ -1,7 +1,7 @@
 //! What killed runs left behind: found by the marks of trueput, shown, and removed.
 
 use super::marker::{FileSystemPart, Marker};
-use super::{loop_device, mounting, unmake};
+use super::{loop_device, mounting, remove as remove_file_systems};
 use crate::file_system::mounts;
 use crate::work_folder::{RunMarker, WorkFolder};
 use std::collections::BTreeSet;
@@ -62,7 +62,7 @@ impl LeftoverKind {
 /// in which something was made.
 #[must_use]
 pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<Leftover> {
-    let mut folders: BTreeSet<PathBuf> = work.iter().filter_map(|path| real(path)).collect();
+    let mut folders: BTreeSet<PathBuf> = work.iter().filter_map(|path| canonical(path)).collect();
     for results in results {
         folders.extend(work_folders(results));
     }
@@ -94,16 +94,19 @@ pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
 
 fn in_work_folders(folders: &BTreeSet<PathBuf>) -> Vec<Leftover> {
     let mut found = Vec::new();
-    for folder in folders.iter().filter_map(|folder| WorkFolder::at(folder)) {
+    for folder in folders
+        .iter()
+        .filter_map(|folder| WorkFolder::open_marked(folder))
+    {
         let runs = fs::read_dir(folder.path()).into_iter().flatten().flatten();
         let mut runs: Vec<_> = runs.map(|entry| entry.path()).collect();
         runs.sort();
-        found.extend(runs.iter().filter_map(|run| left_run(run)));
+        found.extend(runs.iter().filter_map(|run| leftover_of_run(run)));
     }
     found
 }
 
-fn real(path: &Path) -> Option<PathBuf> {
+fn canonical(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
@@ -114,15 +117,15 @@ fn work_folders(results: &Path) -> Vec<PathBuf> {
         let named = RunFolder::open(&run)
             .ok()
             .and_then(|(_, manifest)| manifest.work);
-        real(&named.unwrap_or_else(|| run.join("work")))
+        canonical(&named.unwrap_or_else(|| run.join("work")))
     });
     work.collect()
 }
 
 /// A run's folder whose run is gone.
-fn left_run(path: &Path) -> Option<Leftover> {
+fn leftover_of_run(path: &Path) -> Option<Leftover> {
     let mark = RunMarker::read(path)?;
-    if mark.is_at_work(path) {
+    if mark.is_active(path) {
         return None;
     }
     let trials = fs::read_dir(path).into_iter().flatten().flatten();
@@ -131,7 +134,7 @@ fn left_run(path: &Path) -> Option<Leftover> {
     let mut items = Vec::new();
     for marker in trials.iter().filter_map(|trial| Marker::read(trial)) {
         for part in marker.parts.iter().rev() {
-            items.extend(left_part(&marker, part));
+            items.extend(leftover_items(&marker, part));
         }
     }
     items.push((LeftoverKind::Folder, path.to_owned()));
@@ -142,14 +145,14 @@ fn left_run(path: &Path) -> Option<Leftover> {
     })
 }
 
-fn left_part(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, PathBuf)> {
+fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, PathBuf)> {
     let mut items = Vec::new();
     let at = marker.mount_point(part);
     if mounting::source_at(&at).is_some() {
         items.push((LeftoverKind::Mount, at));
     }
     for image in [part.image(marker.folder()), part.journal(marker.folder())] {
-        let devices = loop_device::of_image(&image);
+        let devices = loop_device::devices_of_image(&image);
         items.extend(
             devices
                 .into_iter()
@@ -174,7 +177,9 @@ fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
     let mut found = Vec::new();
     for path in folders.map(|entry| entry.path()) {
         found.extend(control_groups(&path, depth - 1));
-        let pid = path.file_name().and_then(|name| group_of(name.to_str()?));
+        let pid = path
+            .file_name()
+            .and_then(|name| runner_of_group(name.to_str()?));
         if let Some(pid) = pid.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             found.push(Leftover {
                 items: vec![(LeftoverKind::ControlGroup, path.clone())],
@@ -186,7 +191,7 @@ fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
     found
 }
 
-fn group_of(name: &str) -> Option<u32> {
+fn runner_of_group(name: &str) -> Option<u32> {
     let (pid, number) = name.strip_prefix("trueput-")?.split_once('-')?;
     number.parse::<u32>().ok()?;
     pid.parse().ok()
@@ -209,14 +214,14 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     let Some(mark) = RunMarker::read(&left.path) else {
         return Ok(());
     };
-    let _lock = mark.take(&left.path).map_err(|why| vec![why])?;
+    let _lock = mark.lock(&left.path).map_err(|why| vec![why])?;
     let mut failures = Vec::new();
     let trials = fs::read_dir(&left.path).into_iter().flatten().flatten();
     for trial in trials
         .map(|entry| entry.path())
         .filter(|path| is_folder(path))
     {
-        let removed = unmake(&trial).and_then(|()| {
+        let removed = remove_file_systems(&trial).and_then(|()| {
             fs::remove_dir_all(&trial)
                 .map_err(|error| format!("cannot remove {}: {error}", trial.display()))
         });
@@ -224,7 +229,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     }
     if failures.is_empty() {
         failures.extend(mark.remove(&left.path).err());
-        let work = left.path.parent().and_then(WorkFolder::at);
+        let work = left.path.parent().and_then(WorkFolder::open_marked);
         if let (Ok(()), Some(work)) = (fs::remove_dir(&left.path), work) {
             work.release();
         }
@@ -245,9 +250,9 @@ mod tests {
 
     #[test]
     fn only_groups_named_after_a_process_are_told() {
-        assert_eq!(group_of("trueput-123-4"), Some(123));
+        assert_eq!(runner_of_group("trueput-123-4"), Some(123));
         for name in ["trueput-123", "trueput-x-1", "trueput-1-x", "mine-1-2"] {
-            assert_eq!(group_of(name), None, "{name}");
+            assert_eq!(runner_of_group(name), None, "{name}");
         }
     }
 

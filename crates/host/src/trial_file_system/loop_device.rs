@@ -123,7 +123,7 @@ fn configure(device: &File, image: &File) -> io::Result<()> {
 }
 
 /// The loop devices whose image is this file.
-pub(super) fn of_image(image: &Path) -> Vec<PathBuf> {
+pub(super) fn devices_of_image(image: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = entries.map(|entry| Path::new("/dev").join(entry.file_name()));
     devices

@@ -1,7 +1,7 @@
 //! The mark on a folder in which trueput made a file system: written before anything is made, and
 //! removed last, so that what a killed run left can be told from what is a user's.
 
-use super::system::plain;
+use super::system::error_text;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -121,7 +121,13 @@ impl Marker {
             file.sync_all()?;
             fs::rename(&draft, &path)
         };
-        write().map_err(|error| format!("{} cannot be written: {}", path.display(), plain(&error)))
+        write().map_err(|error| {
+            format!(
+                "{} cannot be written: {}",
+                path.display(),
+                error_text(&error)
+            )
+        })
     }
 
     /// The folder that it marks.
@@ -162,7 +168,7 @@ impl Marker {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
                 "cannot remove {}: {}",
                 path.display(),
-                plain(&error)
+                error_text(&error)
             )),
             _ => Ok(()),
         }

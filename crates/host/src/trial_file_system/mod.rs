@@ -33,7 +33,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::plain;
+use system::error_text;
 use trueput_record::Conditions;
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 use trueput_record::value::format_bytes;
@@ -46,10 +46,10 @@ const SPARE_BYTES: u64 = 512 << 20;
 const JOURNAL_BYTES: u64 = 256 << 20;
 
 /// The folder that is made in a folder of the user's.
-const ELSEWHERE: &str = "trueput-work";
+const USER_FOLDER: &str = "trueput-work";
 
 /// How long the kernel may take to let go of a loop device after the unmount.
-const LETTING_GO: Duration = Duration::from_secs(5);
+const DETACH_LIMIT: Duration = Duration::from_secs(5);
 
 /// The size of a file system's image for a trial that needs so much room.
 fn image_bytes(wanted: &FileSystem, needed_bytes: u64) -> u64 {
@@ -92,8 +92,8 @@ pub struct TrialFileSystems {
 ///
 /// # Errors
 /// One sentence; the kernel's own for an option that it does not know. What was made until then is
-/// undone by [`unmake`].
-pub fn make(
+/// undone by [`remove`].
+pub fn create(
     folder: &Path,
     conditions: &Conditions,
     needed_bytes: u64,
@@ -127,20 +127,20 @@ pub fn make(
     let mut marker = Marker::new(folder, parts);
     marker.write()?;
     for (index, (_, wanted)) in wanted.iter().enumerate() {
-        marker.parts[index].report = make_part(&marker, index, wanted, needed_bytes)?;
+        marker.parts[index].report = create_part(&marker, index, wanted, needed_bytes)?;
         make_folder(&marker.database())?;
-        let at = place_of(&marker, &marker.parts[index]);
+        let at = location_of(&marker, &marker.parts[index]);
         marker.parts[index].report.mounted = file_system(&at);
         marker.write()?;
     }
     make_folder(&marker.database())?;
-    Ok(ground(&marker))
+    Ok(file_systems_of(&marker))
 }
 
 /// What an earlier trial of the same load left mounted in its folder.
-pub fn found(folder: &Path) -> TrialFileSystems {
+pub fn find_existing(folder: &Path) -> TrialFileSystems {
     match Marker::read(folder) {
-        Some(marker) => ground(&marker),
+        Some(marker) => file_systems_of(&marker),
         None => TrialFileSystems {
             database: folder.to_owned(),
             data: None,
@@ -149,7 +149,7 @@ pub fn found(folder: &Path) -> TrialFileSystems {
     }
 }
 
-fn ground(marker: &Marker) -> TrialFileSystems {
+fn file_systems_of(marker: &Marker) -> TrialFileSystems {
     let report = |role| {
         let part = marker.parts.iter().find(|part| part.role == role);
         part.map(|part| part.report.clone())
@@ -161,7 +161,7 @@ fn ground(marker: &Marker) -> TrialFileSystems {
     }
 }
 
-fn place_of(marker: &Marker, part: &FileSystemPart) -> PathBuf {
+fn location_of(marker: &Marker, part: &FileSystemPart) -> PathBuf {
     match &part.elsewhere {
         Some(folder) => folder.clone(),
         None => marker.mount_point(part),
@@ -176,7 +176,8 @@ fn part(
 ) -> Result<FileSystemPart, String> {
     let mut part = FileSystemPart::new(role, &wanted.kind);
     if let FileSystemKind::Folder(theirs) = &wanted.kind {
-        let work = WorkFolder::claim(&theirs.join(ELSEWHERE)).map_err(|error| error.to_string())?;
+        let work =
+            WorkFolder::claim(&theirs.join(USER_FOLDER)).map_err(|error| error.to_string())?;
         let name = |path: Option<&Path>| {
             let name = path.and_then(Path::file_name).unwrap_or_default();
             name.to_string_lossy().into_owned()
@@ -190,7 +191,7 @@ fn part(
     Ok(part)
 }
 
-fn make_part(
+fn create_part(
     marker: &Marker,
     index: usize,
     wanted: &FileSystem,
@@ -205,7 +206,7 @@ fn make_part(
             make_folder(&theirs)?;
             if part.role == FileSystemRole::Log {
                 make_folder(&at)?;
-                mounting::bind(&theirs, &at)?;
+                mounting::bind_mount(&theirs, &at)?;
             }
             Ok(MountedFileSystem::default())
         }
@@ -252,7 +253,7 @@ fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, String> {
         format!(
             "an image of {size}, {}, cannot be made: {}",
             image.display(),
-            plain(error)
+            error_text(error)
         )
     };
     if let Some(free) = free_bytes(image).filter(|&free| free < bytes) {
@@ -283,14 +284,14 @@ fn allocate(file: &File, bytes: u64) -> std::io::Result<()> {
 
 fn make_folder(path: &Path) -> Result<(), String> {
     fs::create_dir_all(path)
-        .map_err(|error| format!("{} cannot be made: {}", path.display(), plain(&error)))
+        .map_err(|error| format!("{} cannot be made: {}", path.display(), error_text(&error)))
 }
 
 /// Unmounts what was made in a trial's folder and detaches its devices; images stay.
 ///
 /// # Errors
 /// One sentence for the first thing that cannot be undone.
-pub(crate) fn put_away(folder: &Path) -> Result<(), String> {
+pub(crate) fn unmount_all(folder: &Path) -> Result<(), String> {
     match Marker::read(folder) {
         Some(marker) => marker
             .parts
@@ -305,28 +306,28 @@ pub(crate) fn put_away(folder: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence for the first thing that cannot be undone. What is not ours is not touched.
-pub(crate) fn unmake(folder: &Path) -> Result<(), String> {
+pub(crate) fn remove(folder: &Path) -> Result<(), String> {
     let Some(marker) = Marker::read(folder) else {
-        return refuse_strange_mounts(folder, &[]);
+        return refuse_foreign_mounts(folder, &[]);
     };
     // First, so that what cannot be undone whole stays mounted, where the next attempt finds it.
     let own = marker.parts.iter().map(|part| marker.mount_point(part));
-    refuse_strange_mounts(folder, &own.collect::<Vec<_>>())?;
-    put_away(folder)?;
-    refuse_strange_mounts(folder, &[])?;
+    refuse_foreign_mounts(folder, &own.collect::<Vec<_>>())?;
+    unmount_all(folder)?;
+    refuse_foreign_mounts(folder, &[])?;
     for part in &marker.parts {
         for image in [part.image(folder), part.journal(folder)] {
             remove_file(&image)?;
         }
         if let Some(theirs) = &part.elsewhere {
-            remove_elsewhere(folder, theirs)?;
+            remove_from_user_folder(folder, theirs)?;
         }
     }
     marker.remove()
 }
 
 /// A folder with a mount in it that nobody made for a trial must not be emptied.
-fn refuse_strange_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
+fn refuse_foreign_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
     let points = mounting::mount_points_in(folder);
     match points.iter().find(|point| !own.contains(point)) {
         None => Ok(()),
@@ -356,14 +357,14 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
         }
         mounting::unmount(&at)?;
     }
-    images.iter().try_for_each(|image| let_go(image))
+    images.iter().try_for_each(|image| wait_for_detach(image))
 }
 
 /// Waits until no loop device has the image, and detaches one that a run left before it mounted it.
-fn let_go(image: &Path) -> Result<(), String> {
-    let until = Instant::now() + LETTING_GO;
+fn wait_for_detach(image: &Path) -> Result<(), String> {
+    let until = Instant::now() + DETACH_LIMIT;
     loop {
-        let devices = loop_device::of_image(image);
+        let devices = loop_device::devices_of_image(image);
         if devices.is_empty() {
             return Ok(());
         }
@@ -383,7 +384,7 @@ fn remove_file(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
             "cannot remove {}: {}",
             path.display(),
-            plain(&error)
+            error_text(&error)
         )),
         _ => Ok(()),
     }
@@ -391,7 +392,7 @@ fn remove_file(path: &Path) -> Result<(), String> {
 
 /// Removes the folder that was made for a trial in a folder of the user's, where its path says that
 /// it is one: the marked work folder, the run, the trial.
-fn remove_elsewhere(folder: &Path, theirs: &Path) -> Result<(), String> {
+fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), String> {
     let strange = || {
         format!(
             "{} was changed since trueput made it: not removed",
@@ -401,22 +402,22 @@ fn remove_elsewhere(folder: &Path, theirs: &Path) -> Result<(), String> {
     let run = theirs.parent().ok_or_else(strange)?;
     let work = run.parent().ok_or_else(strange)?;
     let same_run = folder.parent().and_then(Path::file_name) == run.file_name();
-    if !same_run || !work.ends_with(ELSEWHERE) {
+    if !same_run || !work.ends_with(USER_FOLDER) {
         return Err(strange());
     }
-    let Some(work) = WorkFolder::at(work) else {
+    let Some(work) = WorkFolder::open_marked(work) else {
         return match theirs.exists() {
             true => Err(strange()),
             false => Ok(()),
         };
     };
-    refuse_strange_mounts(theirs, &[])?;
+    refuse_foreign_mounts(theirs, &[])?;
     match fs::remove_dir_all(theirs) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(format!(
                 "cannot remove {}: {}",
                 theirs.display(),
-                plain(&error)
+                error_text(&error)
             ));
         }
         _ => {}

@@ -1,7 +1,7 @@
 //! Mounting and unmounting. The kernel's newer calls, fsopen(2) and its companions, are used: they
 //! hand back the kernel's own words on a wrong option.
 
-use super::system::{plain, syscall_error};
+use super::system::{error_text, syscall_error};
 use crate::file_system::mounts;
 use nix::libc;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uint};
@@ -33,7 +33,7 @@ const ATTRIBUTES: [(&str, c_uint); 8] = [
 ];
 
 /// How long a file system may stay busy after its last user has ended.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 /// Mounts a file system of that kind from `source` on the folder `at`.
 ///
@@ -54,10 +54,10 @@ pub(super) fn mount(
     // SAFETY: the name is a C string that lives through the call.
     let context =
         owned(unsafe { libc::syscall(libc::SYS_fsopen, kind_name.as_ptr(), CLOSE_ON_EXEC) });
-    let mut context = context.map_err(|error| said(None, plain(&error)))?;
+    let mut context = context.map_err(|error| said(None, error_text(&error)))?;
     let source = text(&source.to_string_lossy())?;
     set(&context, FSCONFIG_SET_STRING, c"source", Some(&source))
-        .map_err(|error| said(None, words(&mut context, &error)))?;
+        .map_err(|error| said(None, kernel_messages(&mut context, &error)))?;
     let mut attributes = 0;
     for option in options {
         if let Some((_, bit)) = ATTRIBUTES.iter().find(|(name, _)| name == option) {
@@ -71,7 +71,7 @@ pub(super) fn mount(
             }
             None => set(&context, FSCONFIG_SET_FLAG, &text(option)?, None),
         };
-        done.map_err(|error| said(Some(option), words(&mut context, &error)))?;
+        done.map_err(|error| said(Some(option), kernel_messages(&mut context, &error)))?;
     }
     // SAFETY: without a key and a value the command reads neither.
     let created = unsafe {
@@ -82,7 +82,7 @@ pub(super) fn mount(
             std::ptr::null(),
         )
     };
-    created.map_err(|error| said(None, words(&mut context, &error)))?;
+    created.map_err(|error| said(None, kernel_messages(&mut context, &error)))?;
     // SAFETY: plain numbers, and the descriptor is open.
     let mounted = owned(unsafe {
         libc::syscall(
@@ -92,7 +92,7 @@ pub(super) fn mount(
             attributes,
         )
     });
-    let mounted = mounted.map_err(|error| said(None, words(&mut context, &error)))?;
+    let mounted = mounted.map_err(|error| said(None, kernel_messages(&mut context, &error)))?;
     place(&mounted, at)
 }
 
@@ -100,7 +100,7 @@ pub(super) fn mount(
 ///
 /// # Errors
 /// One sentence.
-pub(super) fn bind(from: &Path, at: &Path) -> Result<(), String> {
+pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), String> {
     let (source, target) = (path_text(from)?, path_text(at)?);
     // SAFETY: both paths are C strings that live through the call; a bind reads nothing else.
     let done = unsafe {
@@ -128,7 +128,7 @@ pub(super) fn bind(from: &Path, at: &Path) -> Result<(), String> {
 /// One sentence.
 pub(super) fn unmount(at: &Path) -> Result<(), String> {
     let target = path_text(at)?;
-    let until = Instant::now() + BUSY;
+    let until = Instant::now() + BUSY_LIMIT;
     loop {
         // SAFETY: the path is a C string that lives through the call.
         if unsafe { libc::umount2(target.as_ptr(), libc::UMOUNT_NOFOLLOW) } == 0 {
@@ -140,7 +140,7 @@ pub(super) fn unmount(at: &Path) -> Result<(), String> {
                 Some(libc::EBUSY) => "; a process has files open in it",
                 _ => "",
             };
-            let why = plain(&error);
+            let why = error_text(&error);
             return Err(format!("{} cannot be unmounted: {why}{hint}", at.display()));
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -228,7 +228,7 @@ fn owned(descriptor: c_long) -> io::Result<File> {
 }
 
 /// What the kernel has to say on a file system that is being set up, in one line.
-fn words(context: &mut File, error: &io::Error) -> String {
+fn kernel_messages(context: &mut File, error: &io::Error) -> String {
     let mut said = Vec::new();
     let mut buffer = [0; 1024];
     // Each read takes one message: `e text` for an error, `w` or `i` for less.
@@ -241,7 +241,7 @@ fn words(context: &mut File, error: &io::Error) -> String {
         );
     }
     match said.is_empty() {
-        true => plain(error),
+        true => error_text(error),
         false => said.join("; "),
     }
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 
 /// `what`, and what the operating system said of the last call.
 pub(super) fn syscall_error(what: &str) -> String {
-    format!("{what}: {}", plain(&io::Error::last_os_error()))
+    format!("{what}: {}", error_text(&io::Error::last_os_error()))
 }
 
 /// An error of the operating system without its number.
-pub(super) fn plain(error: &io::Error) -> String {
+pub(super) fn error_text(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => nix::errno::Errno::from_raw(number).desc().to_owned(),
         None => error.to_string(),
@@ -23,7 +23,13 @@ pub(super) fn plain(error: &io::Error) -> String {
 /// A sentence with its name.
 pub(super) fn open_file(path: &Path, write: bool) -> Result<File, String> {
     let opened = OpenOptions::new().read(true).write(write).open(path);
-    opened.map_err(|error| format!("{} cannot be opened: {}", path.display(), plain(&error)))
+    opened.map_err(|error| {
+        format!(
+            "{} cannot be opened: {}",
+            path.display(),
+            error_text(&error)
+        )
+    })
 }
 
 /// Whether this process may mount and attach devices: the capability CAP_SYS_ADMIN.

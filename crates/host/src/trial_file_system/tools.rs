@@ -58,17 +58,17 @@ pub enum Unavailable {
     NeedsRoot(String),
 }
 
-/// Why none of these file systems can be had, in one sentence: those that need root by name, then the
-/// reasons of the others. Empty where all can.
+/// Why none of these file systems can be had, in one sentence: those that need root by name, then
+/// the reasons of the others. Empty where all can.
 #[must_use]
 pub fn why_unavailable(wanted: &[FileSystem]) -> String {
     let lacking = wanted
         .iter()
         .filter_map(|one| Some((one, check(one).err()?)));
-    summed_up(lacking.map(|(one, lacking)| (name(one), lacking)))
+    summarize(lacking.map(|(one, lacking)| (name(one), lacking)))
 }
 
-fn summed_up(lacking: impl Iterator<Item = (String, Unavailable)>) -> String {
+fn summarize(lacking: impl Iterator<Item = (String, Unavailable)>) -> String {
     let (mut need_root, mut others) = (Vec::new(), Vec::new());
     for (name, lacking) in lacking {
         let (known, said) = match lacking {
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn file_systems_that_need_root_are_named_together() {
         let root = |name: &str| (name.to_owned(), Unavailable::NeedsRoot("long".to_owned()));
-        let told = |lacking: &[(String, Unavailable)]| summed_up(lacking.iter().cloned());
+        let told = |lacking: &[(String, Unavailable)]| summarize(lacking.iter().cloned());
         assert_eq!(told(&[root("ext4")]), "ext4 needs root");
         let twice = [root("ext4"), root("jfs"), root("ext4")];
         assert_eq!(told(&twice), "ext4 and jfs need root");

@@ -10,22 +10,23 @@ use trueput_record::value::format_bytes;
 const CACHE: &str = "cache";
 
 impl Expansion<'_> {
-    /// Refuses engines without a cache of their own, all of them in one sentence, or leaves them out
-    /// where the plan leaves out what is not supported. An engine that keeps nothing needs no cache.
+    /// Refuses engines without a cache of their own, all of them in one sentence, or leaves them
+    /// out where the plan leaves out what is not supported. An engine that keeps nothing needs no
+    /// cache.
     pub(super) fn check_caches(
         &self,
-        rivals: &mut Vec<EngineCandidate>,
+        candidates: &mut Vec<EngineCandidate>,
         left_out: &mut Vec<String>,
     ) -> Result<(), Error> {
         if self.plan.conditions.cache_bytes.is_empty() {
             return Ok(());
         }
         let (mut reasons, mut names) = (Vec::new(), Vec::new());
-        for rival in rivals.iter() {
-            let engine = rival.build.engine();
+        for candidate in candidates.iter() {
+            let engine = candidate.build.engine();
             if let Err(why) = self.default_cache_knob(engine)? {
-                reasons.push(format!("{} {why}", rival.contender.engine));
-                names.push(rival.contender.engine.as_str());
+                reasons.push(format!("{} {why}", candidate.contender.engine));
+                names.push(candidate.contender.engine.as_str());
             }
         }
         if !reasons.is_empty() {
@@ -35,15 +36,15 @@ impl Expansion<'_> {
                 reasons.join("; "),
                 names.join(", ")
             );
-            self.lacking(CACHE, message, left_out)?;
+            self.leave_out_or_refuse(CACHE, message, left_out)?;
         }
         let mut kept = Vec::new();
-        for rival in std::mem::take(rivals) {
-            if self.default_cache_knob(rival.build.engine())?.is_ok() {
-                kept.push(rival);
+        for candidate in std::mem::take(candidates) {
+            if self.default_cache_knob(candidate.build.engine())?.is_ok() {
+                kept.push(candidate);
             }
         }
-        *rivals = kept;
+        *candidates = kept;
         Ok(())
     }
 
@@ -53,7 +54,7 @@ impl Expansion<'_> {
             return Ok(Ok(()));
         }
         let defaults = resolve(engine.info().name, engine.knobs(), &Settings::new())
-            .map_err(|why| self.wrong("knobs", why))?;
+            .map_err(|why| self.plan_error("knobs", why))?;
         Ok(engine.cache_knob(&defaults).map(|_| ()))
     }
 
@@ -71,11 +72,11 @@ impl Expansion<'_> {
         }
         let name = engine.info().name;
         let resolved =
-            resolve(name, engine.knobs(), given).map_err(|why| self.wrong("knobs", why))?;
+            resolve(name, engine.knobs(), given).map_err(|why| self.plan_error("knobs", why))?;
         let knob = match engine.cache_knob(&resolved) {
             Ok(knob) => knob,
             Err(why) => {
-                self.lacking(CACHE, format!("cache: {name} {why}"), left_out)?;
+                self.leave_out_or_refuse(CACHE, format!("cache: {name} {why}"), left_out)?;
                 return Ok(Vec::new());
             }
         };
@@ -84,14 +85,15 @@ impl Expansion<'_> {
                 "cache and {name}.{} both size {name}'s cache: leave one of them out",
                 knob.name
             );
-            return Err(self.wrong(CACHE, message));
+            return Err(self.plan_error(CACHE, message));
         }
         let sized = |&bytes: &u64| {
             let mut knobs = given.clone();
             knobs.insert(knob.name.to_owned(), knob.value(bytes));
             let fits = resolve(name, engine.knobs(), &knobs);
-            fits.map(|_| knobs)
-                .map_err(|why| self.wrong(CACHE, format!("cache {}: {why}", format_bytes(bytes))))
+            fits.map(|_| knobs).map_err(|why| {
+                self.plan_error(CACHE, format!("cache {}: {why}", format_bytes(bytes)))
+            })
         };
         sizes.iter().map(sized).collect()
     }

@@ -2,7 +2,7 @@
 
 use super::{Error, Expansion, time_slices};
 use crate::log_directory::{LOG, LOG_DIRECTORY};
-use crate::time_slicing::rounds;
+use crate::time_slicing::group_trials;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_host::placement;
@@ -30,7 +30,7 @@ impl Expansion<'_> {
             for (key, wanted) in wanted {
                 match wanted.as_ref().map_or(Ok(()), trial_file_system::check) {
                     Ok(()) => {}
-                    Err(Unavailable::Invalid(why)) => return Err(self.wrong(key, why)),
+                    Err(Unavailable::Invalid(why)) => return Err(self.plan_error(key, why)),
                     Err(Unavailable::Missing(why) | Unavailable::NeedsRoot(why)) => {
                         missing = true;
                         if !left_out.contains(&why) {
@@ -67,12 +67,13 @@ impl Expansion<'_> {
         let name = engine.info().name;
         let why = format!("{name} has no knob {LOG_DIRECTORY}: its log is stored with its data");
         if !left_out.contains(&why) {
-            self.lacking("log_filesystem", why, left_out)?;
+            self.leave_out_or_refuse("log_filesystem", why, left_out)?;
         }
         Ok(None)
     }
 
-    /// The conditions of a trial with those settings: one that would have no end is given a duration.
+    /// The conditions of a trial with those settings: one that would have no end is given a
+    /// duration.
     pub(super) fn with_end(&self, settings: &Settings, conditions: &Conditions) -> Conditions {
         let mut conditions = conditions.clone();
         let name = &self.plan.workload;
@@ -95,7 +96,7 @@ impl Expansion<'_> {
                 "arrival is {}, but a closed loop has no arrivals: set a rate",
                 lists.arrival
             );
-            return Err(self.wrong("arrival", message));
+            return Err(self.plan_error("arrival", message));
         }
         if let Some(bytes) = lists.unused_image() {
             let message = format!(
@@ -103,16 +104,17 @@ impl Expansion<'_> {
                  filesystem=ext4, or remove image",
                 format_bytes(bytes)
             );
-            return Err(self.wrong("image", message));
+            return Err(self.plan_error("image", message));
         }
         for conditions in self.plan.conditions.combinations() {
-            placement::check(&conditions).map_err(|unmet| self.wrong(unmet.key, unmet.message))?;
+            placement::check(&conditions)
+                .map_err(|unmet| self.plan_error(unmet.key, unmet.message))?;
         }
         Ok(())
     }
 
     /// Turns need somebody to take them with, and workers that live until all have had theirs.
-    pub(super) fn check_turns(&self, cells: &[TrialSpec]) -> Result<(), Error> {
+    pub(super) fn check_time_slices(&self, cells: &[TrialSpec]) -> Result<(), Error> {
         if self.plan.conditions.turn_s.is_none() {
             return Ok(());
         }
@@ -120,12 +122,12 @@ impl Expansion<'_> {
             "turns and crash_and_recover exclude each other: remove one"
         } else if time_slices::share_a_server(cells) {
             "contenders on one server of yours would wait for each other's schema: remove turns"
-        } else if rounds(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
+        } else if group_trials(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
             "turns need two trials that differ only in engine, build or knobs: name another \
              contender or remove turns"
         } else {
             return Ok(());
         };
-        Err(self.wrong("turns", message.to_owned()))
+        Err(self.plan_error("turns", message.to_owned()))
     }
 }

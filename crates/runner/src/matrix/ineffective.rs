@@ -33,7 +33,7 @@ impl Expansion<'_> {
         self.workload.check_given(given).map_err(|ineffective| {
             let owner = &self.plan.workload;
             let message = format!("{owner}: {}", ineffective.message);
-            self.wrong(&key(ineffective.name), message)
+            self.plan_error(&key(ineffective.name), message)
         })
     }
 
@@ -53,7 +53,7 @@ impl Expansion<'_> {
                 let chosen_here = origin.of("engines").is_some();
                 if origin.is_option(&key) || in_file && chosen_here {
                     let message = format!("{engine}.{knob}: {}", self.not_in_the_run(engine));
-                    return Err(self.wrong(&key, message));
+                    return Err(self.plan_error(&key, message));
                 }
             }
         }
@@ -66,7 +66,7 @@ impl Expansion<'_> {
         let nobody = !when.engines.is_empty() && !when.engines.iter().any(|one| self.competes(one));
         if nobody && origin.of("engines").is_some() {
             let why = self.not_in_the_run(&when.engines.join(" and no "));
-            return Err(self.wrong(key, format!("this exception matches nothing: {why}")));
+            return Err(self.plan_error(key, format!("this exception matches nothing: {why}")));
         }
         let levels = &self.plan.durability;
         let never = !when.durability.is_empty()
@@ -77,7 +77,7 @@ impl Expansion<'_> {
                 "this exception matches no level of the plan, which has {}",
                 levels.join(", ")
             );
-            return Err(self.wrong(key, message));
+            return Err(self.plan_error(key, message));
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use trueput_record::TrialSpec;
 /// The longest part of a name that says what varies. A name is a file's, too.
 const LONGEST_VARIANT: usize = 120;
 
-/// Names the trials of a run, in their order: `0007-lmdb-async-w4-r2`, and where trials of one engine,
-/// level and number of workers differ in more, `0008-lmdb-async-w4-finish_500-r2`.
+/// Names the trials of a run, in their order: `0007-lmdb-async-w4-r2`, and where trials of one
+/// engine, level and number of workers differ in more, `0008-lmdb-async-w4-finish_500-r2`.
 pub fn name_trials(trials: &mut [TrialSpec]) {
     let variants = variants(trials);
     for (index, spec) in trials.iter_mut().enumerate() {

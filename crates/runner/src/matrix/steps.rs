@@ -1,7 +1,7 @@
 //! The steps of a ledger: each base cell again, with each step's changes.
 
 use super::{Error, Expansion};
-use crate::resolution::{check_fit, in_words};
+use crate::resolution::{check_fit, error_text};
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
@@ -15,19 +15,19 @@ impl Expansion<'_> {
     /// Engines, knobs and settings that steps name must be there; each value by itself must fit.
     pub(super) fn check_steps(&self) -> Result<(), Error> {
         for (index, step) in self.plan.steps.iter().enumerate() {
-            let wrong = |why: String| self.step_wrong(index, &step.name, &why);
+            let plan_error = |why: String| self.step_wrong(index, &step.name, &why);
             resolve(
                 &self.plan.workload,
                 self.workload.settings(),
                 &step.settings,
             )
-            .map_err(wrong)?;
+            .map_err(plan_error)?;
             for name in &step.engines {
-                self.registry.engine(name).map_err(wrong)?;
+                self.registry.engine(name).map_err(plan_error)?;
             }
             for (name, knobs) in &step.knobs {
-                let engine = self.registry.engine(name).map_err(wrong)?;
-                resolve(name, engine.knobs(), knobs).map_err(wrong)?;
+                let engine = self.registry.engine(name).map_err(plan_error)?;
+                resolve(name, engine.knobs(), knobs).map_err(plan_error)?;
             }
         }
         Ok(())
@@ -35,7 +35,7 @@ impl Expansion<'_> {
 
     /// Turns the cells from `first` on, all of one contender, into bases of ledgers, each followed
     /// by its steps. A step that changes nothing for the contender is left out.
-    pub(super) fn take_steps(
+    pub(super) fn add_steps(
         &self,
         engine: &dyn Engine,
         first: usize,
@@ -74,7 +74,7 @@ impl Expansion<'_> {
 
     /// Refuses a step that no contender has; where such is to be left out, a plan in which nobody
     /// has any.
-    pub(super) fn check_taken(
+    pub(super) fn check_steps_applied(
         &self,
         cells: &[TrialSpec],
         left_out: &[String],
@@ -115,8 +115,8 @@ impl Expansion<'_> {
         }
     }
 
-    /// A trial with a step's changes, checked and resolved; `None` where the engine has not what the
-    /// step asks for and such is left out.
+    /// A trial with a step's changes, checked and resolved; `None` where the engine has not what
+    /// the step asks for and such is left out.
     fn stepped(
         &self,
         engine: &dyn Engine,
@@ -124,13 +124,13 @@ impl Expansion<'_> {
         (index, step): (usize, &Step),
         left_out: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
-        let wrong = |why: String| self.step_wrong(index, &step.name, &why);
+        let plan_error = |why: String| self.step_wrong(index, &step.name, &why);
         let key = format!("step.{index}");
         let mut spec = step.applied(ground, |level| engine.promise(level).is_some());
         if !engine.capabilities().retains_data {
             spec.durability = Durability::None;
         }
-        placement::check(&spec.conditions).map_err(|unmet| wrong(unmet.message))?;
+        placement::check(&spec.conditions).map_err(|unmet| plan_error(unmet.message))?;
         if let Some(why) = self.lacking_file_system(&spec, index, step)? {
             note(left_out, step_of(ground, step, &why));
             return Ok(None);
@@ -139,32 +139,32 @@ impl Expansion<'_> {
         let Some(knobs) = self.with_log_placed(engine, &spec.knobs, conditions, left_out)? else {
             return Ok(None);
         };
-        let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(wrong)?;
+        let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
         let promised = match engine.promise(spec.durability) {
-            None => Err(super::lacks_level(engine, spec.durability)),
+            None => Err(super::missing_level(engine, spec.durability)),
             Some(_) => engine
                 .promise_with(spec.durability, &knobs)
-                .map_err(|error| in_words(&spec.engine, error)),
+                .map_err(|error| error_text(&spec.engine, error)),
         };
         if let Err(why) = promised {
             let why = step_of(ground, step, &why);
             if !left_out.contains(&why) {
-                self.lacking(&key, why, left_out)?;
+                self.leave_out_or_refuse(&key, why, left_out)?;
             }
             return Ok(None);
         }
         let given: Settings = spec.settings.clone();
         spec.conditions = self.with_end(&given, &spec.conditions);
-        let (settings, job) = self.bound(&given, &spec.conditions)?;
+        let (settings, job) = self.resolve_settings(&given, &spec.conditions)?;
         if let Err(why) = check_fit(&*job, engine, &knobs) {
             let why = step_of(ground, step, &why);
             if !left_out.contains(&why) {
-                self.lacking(&key, why, left_out)?;
+                self.leave_out_or_refuse(&key, why, left_out)?;
             }
             return Ok(None);
         }
         job.check_workers(spec.workers, spec.worker_kind)
-            .map_err(wrong)?;
+            .map_err(plan_error)?;
         spec.settings = settings.as_settings().clone();
         spec.knobs = knobs.as_settings().clone();
         Ok(Some(spec))
@@ -193,7 +193,7 @@ impl Expansion<'_> {
     }
 
     fn step_wrong(&self, index: usize, name: &str, why: &str) -> Error {
-        self.wrong(&format!("step.{index}"), format!("step '{name}': {why}"))
+        self.plan_error(&format!("step.{index}"), format!("step '{name}': {why}"))
     }
 }
 

@@ -339,11 +339,11 @@ fn two_names_of_one_library_are_one_contender_and_its_path_is_kept_in_full() {
         build: Some(path.to_owned()),
     };
     let full = named(&library.canonicalize().unwrap());
-    assert_eq!(in_full(&named(&link)), full);
-    assert_eq!(in_full(&named(&library)), full);
+    assert_eq!(with_full_path(&named(&link)), full);
+    assert_eq!(with_full_path(&named(&library)), full);
     let absent = named(std::path::Path::new("liba.so"));
     assert_eq!(
-        in_full(&absent),
+        with_full_path(&absent),
         absent,
         "the engine refuses it by its name"
     );

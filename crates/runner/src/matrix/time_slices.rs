@@ -1,12 +1,12 @@
 //! Which cells of a plan take turns, and which cannot.
 
-use crate::time_slicing::{round_key, rounds};
+use crate::time_slicing::{group_key, group_trials};
 use trueput_engine::credentials;
 use trueput_record::TrialSpec;
 
 /// A trial that has nobody to take turns with runs by itself.
-pub(super) fn leave_out_alone(cells: &mut [TrialSpec]) {
-    let keys: Vec<_> = cells.iter().map(round_key).collect();
+pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
+    let keys: Vec<_> = cells.iter().map(group_key).collect();
     for (cell, key) in cells.iter_mut().zip(&keys) {
         if keys.iter().filter(|other| *other == key).count() == 1 {
             cell.conditions.turn_s = None;
@@ -16,8 +16,8 @@ pub(super) fn leave_out_alone(cells: &mut [TrialSpec]) {
 
 /// Whether two that would take turns name one server of the user's.
 pub(super) fn share_a_server(cells: &[TrialSpec]) -> bool {
-    let rounds = rounds(&cells.iter().collect::<Vec<_>>());
-    rounds.iter().any(|round| {
+    let group_trials = group_trials(&cells.iter().collect::<Vec<_>>());
+    group_trials.iter().any(|round| {
         let servers = round.iter().filter_map(|spec| spec.build.as_deref());
         let servers: Vec<_> = servers
             .filter(|build| credentials::is_address(build))

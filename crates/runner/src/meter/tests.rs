@@ -3,8 +3,8 @@ use trueput_engine::Error;
 
 #[test]
 fn every_operation_is_counted_and_timed_under_its_kind() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(2, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(2, &counters, &stage);
     meter.start();
     (0..10).for_each(|_| meter.finish(0));
     std::thread::sleep(std::time::Duration::from_millis(2));
@@ -13,9 +13,13 @@ fn every_operation_is_counted_and_timed_under_its_kind() {
     meter.conflict(&Error::Deadlock("two sessions".to_owned()));
     meter.advance(7);
     let histograms = meter.into_histograms();
-    assert_eq!(lane.counts(2), [10, 1]);
-    assert_eq!((lane.units(), lane.conflicts()), (7, 2));
-    assert_eq!(lane.deadlocks(), 1, "a deadlock is one of the conflicts");
+    assert_eq!(counters.counts(2), [10, 1]);
+    assert_eq!((counters.units(), counters.conflicts()), (7, 2));
+    assert_eq!(
+        counters.deadlocks(),
+        1,
+        "a deadlock is one of the conflicts"
+    );
     assert_eq!((histograms[0].len(), histograms[1].len()), (10, 1));
     assert!(
         histograms[1].min() >= 1_900_000,
@@ -26,8 +30,8 @@ fn every_operation_is_counted_and_timed_under_its_kind() {
 
 #[test]
 fn what_passed_before_a_start_is_nobodys_latency() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(1, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(1, &counters, &stage);
     std::thread::sleep(std::time::Duration::from_secs(1));
     meter.start();
     meter.finish(0);
@@ -36,15 +40,15 @@ fn what_passed_before_a_start_is_nobodys_latency() {
 
 #[test]
 fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(2, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(2, &counters, &stage);
     meter.start();
     std::thread::sleep(Duration::from_millis(2));
     let mark = meter.mark();
     std::thread::sleep(Duration::from_millis(2));
     meter.within(1, mark);
     meter.finish(0);
-    assert_eq!(lane.counts(2), [1, 1]);
+    assert_eq!(counters.counts(2), [1, 1]);
     let histograms = meter.into_histograms();
     assert!(histograms[1].min() >= 1_900_000, "the inner one's time");
     assert!(histograms[0].min() >= 3_900_000, "the outer one's whole");
@@ -52,8 +56,8 @@ fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() 
 
 #[test]
 fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(1, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(1, &counters, &stage);
     let mark = meter.mark();
     assert!(meter.rest(mark, 3_000_000));
     let passed_ns = meter.clock.delta_as_nanos(mark, meter.clock.raw());
@@ -65,18 +69,18 @@ fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
 
 #[test]
 fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(1, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(1, &counters, &stage);
     (0..5).for_each(|_| meter.finish(0));
     meter.retract(0, 3);
-    assert_eq!(lane.counts(1), [2]);
+    assert_eq!(counters.counts(1), [2]);
     assert_eq!(meter.into_histograms()[0].len(), 5);
 }
 
 #[test]
 fn a_worker_hears_that_it_is_to_stop() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let meter = ClockMeter::new(1, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let meter = ClockMeter::new(1, &counters, &stage);
     assert!(!meter.stopped());
     stage.stop();
     assert!(meter.stopped());
@@ -84,66 +88,66 @@ fn a_worker_hears_that_it_is_to_stop() {
 
 #[test]
 fn what_was_done_to_warm_up_does_not_count() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::warming());
-    let mut meter = ClockMeter::new(1, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::warming());
+    let mut meter = ClockMeter::new(1, &counters, &stage);
     meter.begin();
     (0..5).for_each(|_| meter.finish(0));
     assert!(meter.warming() && meter.pace());
     stage.measure();
     meter.finish(0);
     assert!(!meter.warming() && meter.measured_ns().is_some());
-    assert_eq!(lane.counts(1), [0]);
+    assert_eq!(counters.counts(1), [0]);
     meter.finish(0);
     stage.end();
     assert!(!meter.pace() && !meter.stopped());
-    assert_eq!(lane.counts(1), [1]);
+    assert_eq!(counters.counts(1), [1]);
     assert_eq!(meter.into_histograms()[0].len(), 1);
 }
 
 #[test]
 fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let rests = std::cell::Cell::new(0);
-    let meter = ClockMeter::new(2, &lane, &stage);
-    let mut meter = meter.with_rests(|| rests.set(rests.get() + 1));
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let pauses = std::cell::Cell::new(0);
+    let meter = ClockMeter::new(2, &counters, &stage);
+    let mut meter = meter.with_pause_callback(|| pauses.set(pauses.get() + 1));
     meter.begin();
     assert!(meter.pace());
     let mark = meter.mark();
-    stage.begin_rest();
+    stage.begin_pause();
     meter.finish(0);
-    assert_eq!(rests.get(), 0, "within a unit nobody rests");
+    assert_eq!(pauses.get(), 0, "within a unit nobody rests");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(200));
-            stage.end_rest();
+            stage.end_pause();
         });
         assert!(meter.pace());
     });
     meter.finish(0);
     meter.within(1, mark);
-    assert_eq!(rests.get(), 1);
-    assert!(meter.rested_ns() >= 190_000_000, "{}", meter.rested_ns());
+    assert_eq!(pauses.get(), 1);
+    assert!(meter.paused_ns() >= 190_000_000, "{}", meter.paused_ns());
     let histograms = meter.into_histograms();
     assert!(histograms[0].max() < 100_000_000 && histograms[1].max() < 100_000_000);
 }
 
 #[test]
 fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let (sender, told) = std::sync::mpsc::channel();
-    stage.begin_rest();
+    stage.begin_pause();
     std::thread::scope(|scope| {
-        let (lane, stage) = (&lane, &stage);
+        let (counters, stage) = (&counters, &stage);
         scope.spawn(move || {
-            let meter = ClockMeter::new(1, lane, stage);
-            let mut meter = meter.with_rests(move || sender.send(()).unwrap());
+            let meter = ClockMeter::new(1, counters, stage);
+            let mut meter = meter.with_pause_callback(move || sender.send(()).unwrap());
             while meter.pace() {}
         });
         for _ in 0..1_000 {
             let heard = told.recv_timeout(Duration::from_secs(10));
             heard.expect("every rest is told of");
-            stage.end_rest();
-            stage.begin_rest();
+            stage.end_pause();
+            stage.begin_pause();
         }
         stage.stop();
     });
@@ -151,17 +155,18 @@ fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
 
 #[test]
 fn within_a_transaction_nobody_rests() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(1, &lane, &stage).with_rests(|| panic!("it rests"));
-    stage.begin_rest();
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter =
+        ClockMeter::new(1, &counters, &stage).with_pause_callback(|| panic!("it rests"));
+    stage.begin_pause();
     assert!(meter.pace_within());
 }
 
 #[test]
 fn one_who_rests_hears_that_the_user_stops_the_run() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(1, &lane, &stage);
-    stage.begin_rest();
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = ClockMeter::new(1, &counters, &stage);
+    stage.begin_pause();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(30));
@@ -174,26 +179,26 @@ fn one_who_rests_hears_that_the_user_stops_the_run() {
 
 #[test]
 fn an_open_loop_makes_up_for_no_rest() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = paced(1_000.0, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = paced(1_000.0, &counters, &stage);
     assert!(meter.pace());
-    stage.begin_rest();
+    stage.begin_pause();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(200));
-            stage.end_rest();
+            stage.end_pause();
         });
         assert!(meter.pace());
     });
     meter.finish(0);
     meter.respond(0);
     stage.end();
-    let responses = meter.close().unwrap();
+    let responses = meter.finish_open_loop().unwrap();
     let due = responses.issued + responses.backlog;
     assert!(due < 150, "{due} units came due, 200 of them in the rest");
 }
 
-fn paced<'a>(per_s: f64, lane: &'a WorkerCounters, stage: &'a Stage) -> ClockMeter<'a> {
+fn paced<'a>(per_s: f64, counters: &'a WorkerCounters, stage: &'a Stage) -> ClockMeter<'a> {
     let rate = Rate {
         per_s,
         arrival: trueput_record::conditions::Arrival::Constant,
@@ -204,15 +209,15 @@ fn paced<'a>(per_s: f64, lane: &'a WorkerCounters, stage: &'a Stage) -> ClockMet
         workers: 1,
         seed: 1,
     };
-    let mut meter = ClockMeter::new(1, lane, stage).with_pace(pace, 1);
+    let mut meter = ClockMeter::new(1, counters, stage).with_arrivals(pace, 1);
     meter.begin();
     meter
 }
 
 #[test]
 fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_time() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = paced(1_000.0, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = paced(1_000.0, &counters, &stage);
     for unit in 0..200 {
         assert!(meter.pace());
         if unit == 0 {
@@ -221,7 +226,7 @@ fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_tim
         meter.finish(0);
         meter.respond(0);
     }
-    let responses = meter.close().unwrap();
+    let responses = meter.finish_open_loop().unwrap();
     let late = responses.histograms[0].count_between(20_000_000, u64::MAX);
     assert!(
         late >= 70,
@@ -233,35 +238,35 @@ fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_tim
 
 #[test]
 fn work_that_ends_by_its_count_leaves_no_backlog() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = paced(10_000.0, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = paced(10_000.0, &counters, &stage);
     assert!(meter.pace());
     std::thread::sleep(Duration::from_millis(50));
     meter.finish(0);
     meter.respond(0);
-    let responses = meter.close().unwrap();
+    let responses = meter.finish_open_loop().unwrap();
     assert_eq!((responses.issued, responses.backlog), (1, 0));
     assert_eq!(responses.histograms[0].len(), 1);
 }
 
 #[test]
 fn a_worker_that_ends_nothing_after_the_warm_up_counts_nothing() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::warming());
-    let mut meter = ClockMeter::new(1, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::warming());
+    let mut meter = ClockMeter::new(1, &counters, &stage);
     meter.begin();
     (0..5).for_each(|_| meter.finish(0));
     stage.measure();
     stage.end();
     meter.leave_warm_up();
     assert!(meter.measured_ns().is_some());
-    assert_eq!(lane.counts(1), [0]);
+    assert_eq!(counters.counts(1), [0]);
     assert_eq!(meter.into_histograms()[0].len(), 0);
 }
 
 #[test]
 fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::warming());
-    let mut meter = paced(2.0, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::warming());
+    let mut meter = paced(2.0, &counters, &stage);
     assert!(meter.pace());
     meter.finish(0);
     meter.respond(0);
@@ -275,20 +280,20 @@ fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
     assert!(!meter.warming());
     meter.finish(0);
     meter.respond(0);
-    assert_eq!(lane.counts(1), [1]);
-    assert_eq!(meter.close().unwrap().issued, 1);
+    assert_eq!(counters.counts(1), [1]);
+    assert_eq!(meter.finish_open_loop().unwrap().issued, 1);
 }
 
 #[test]
 fn what_is_due_and_not_begun_at_the_end_is_reported() {
-    let (lane, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = paced(10_000.0, &lane, &stage);
+    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
+    let mut meter = paced(10_000.0, &counters, &stage);
     assert!(meter.pace());
     std::thread::sleep(Duration::from_millis(50));
     meter.finish(0);
     meter.respond(0);
     stage.end();
-    let responses = meter.close().unwrap();
+    let responses = meter.finish_open_loop().unwrap();
     assert_eq!(responses.issued, 1);
     assert!(responses.backlog >= 490, "{}", responses.backlog);
     assert!(responses.oldest_wait_ns >= 45_000_000);

@@ -22,7 +22,7 @@ use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, Task};
 
 /// How often a process whose workers rest looks whether they still do.
-const REST_LOOK: Duration = Duration::from_millis(20);
+const PAUSE_POLL: Duration = Duration::from_millis(20);
 
 /// One worker's latencies by kind.
 type Latencies = Vec<Histogram<u64>>;
@@ -32,14 +32,14 @@ enum WorkerMessage {
     /// Its session is made, or its native program runs as the process of this number.
     Ready(Option<u32>),
     /// It rests, and holds no transaction.
-    Resting,
+    Paused,
     /// Its share is done, or it failed and why.
     Ended(Result<Box<WorkerOutput>, String>),
 }
 
 /// What a worker has done.
 struct WorkerOutput {
-    share: WorkerResult,
+    result: WorkerResult,
     latencies: Latencies,
     /// What its open loop came to; `None` for a closed one.
     responses: Option<ResponseTimes>,
@@ -54,49 +54,49 @@ struct WorkerOutput {
 /// # Errors
 /// A sentence that names the worker that failed and why.
 pub(super) fn execute(
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     assignment: &Assignment,
     sessions: Range<u32>,
     control: &WorkerControl,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let kinds = bound.job.kinds().len();
+    let kinds = resolved.job.kinds().len();
     if kinds > MAX_KINDS {
         return Err(format!(
             "{kinds} kinds of operation exceed the maximum of {MAX_KINDS}"
         ));
     }
-    let database = super::open(bound, assignment, sessions.end - sessions.start)?;
-    let lanes: Vec<WorkerCounters> = sessions
+    let database = super::open(resolved, assignment, sessions.end - sessions.start)?;
+    let counters: Vec<WorkerCounters> = sessions
         .clone()
         .map(|_| WorkerCounters::default())
         .collect();
     let gate = Gate::default();
-    let (sender, words) = channel();
+    let (sender, messages) = channel();
     let run = std::thread::scope(|scope| {
-        for (index, lane) in sessions.zip(&lanes) {
-            let crew = WorkerContext {
-                bound,
+        for (index, counters) in sessions.zip(&counters) {
+            let context = WorkerContext {
+                resolved,
                 assignment,
                 database: &*database,
                 gate: &gate,
                 control,
             };
             let sender = sender.clone();
-            scope.spawn(move || crew.work(index, lane, &sender));
+            scope.spawn(move || context.run_worker(index, counters, &sender));
         }
         let watch = ThreadMonitor {
-            words: &words,
-            lanes: &lanes,
+            messages: &messages,
+            counters: &counters,
             kinds,
             gate: &gate,
             control,
             reporter,
             conditions: &assignment.spec.conditions,
             database: &*database,
-            resting: Cell::new(0),
+            paused_workers: Cell::new(0),
         };
-        let run = watch.oversee();
+        let run = watch.monitor();
         if let Err(message) = &run {
             // Said at once: the others may take a while to return.
             let _ = reporter.send(&Report::Failed {
@@ -107,7 +107,7 @@ pub(super) fn execute(
         }
         run
     });
-    let execution = execution(bound, run?, control, &*database)?;
+    let execution = execution(resolved, run?, control, &*database)?;
     reporter.send(&Report::Executed(Box::new(execution)))?;
     let conditions = &assignment.spec.conditions;
     if conditions.crash_and_recover {
@@ -129,32 +129,34 @@ fn wait_to_be_killed() -> ! {
 
 /// What the workers of this process, whose database is still open, come to.
 fn execution(
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     run: ProcessOutput,
     control: &WorkerControl,
     database: &dyn Database,
 ) -> Result<ProcessResult, String> {
     let ProcessOutput {
-        mut works,
+        mut outputs,
         usage,
         cache,
     } = run;
-    works.sort_by_key(|work| work.share.index);
+    outputs.sort_by_key(|output| output.result.index);
     let mut memory = process::memory(std::process::id()).unwrap_or_default();
-    for work in &works {
-        memory.pss_bytes += work.memory.pss_bytes;
-        memory.rss_bytes += work.memory.rss_bytes;
-        memory.max_rss_bytes += work.memory.max_rss_bytes;
+    for output in &outputs {
+        memory.pss_bytes += output.memory.pss_bytes;
+        memory.rss_bytes += output.memory.rss_bytes;
+        memory.max_rss_bytes += output.memory.max_rss_bytes;
     }
-    let own = placement::observe(std::process::id());
-    let placements = works.iter().filter_map(|work| work.placement.as_ref());
-    let placement = placement::together(placements.chain([&own]));
-    let latencies = works.iter().map(|work| work.latencies.as_slice());
+    let own = placement::read_placement(std::process::id());
+    let placements = outputs
+        .iter()
+        .filter_map(|output| output.placement.as_ref());
+    let placement = placement::merge(placements.chain([&own]));
+    let latencies = outputs.iter().map(|output| output.latencies.as_slice());
     Ok(ProcessResult {
         stopped: control.stage.is_stopped(),
-        histograms: merge(bound.job.kinds().len(), latencies)?,
-        paced: paced(bound.job.paced().len(), &works)?,
-        workers: works.into_iter().map(|work| work.share).collect(),
+        histograms: merge(resolved.job.kinds().len(), latencies)?,
+        open_loop: open_loop_result(resolved.job.paced().len(), &outputs)?,
+        workers: outputs.into_iter().map(|output| output.result).collect(),
         usage,
         memory,
         placement,
@@ -166,7 +168,7 @@ fn execution(
 
 /// What every worker of this process works with.
 struct WorkerContext<'a> {
-    bound: &'a ResolvedTrial,
+    resolved: &'a ResolvedTrial,
     assignment: &'a Assignment,
     database: &'a dyn Database,
     gate: &'a Gate,
@@ -174,71 +176,71 @@ struct WorkerContext<'a> {
 }
 
 impl WorkerContext<'_> {
-    fn work(&self, index: u32, lane: &WorkerCounters, words: &Sender<WorkerMessage>) {
-        let share = panics::caught(|| match &self.bound.native {
-            Some(program) => self.share_of_program(&**program, index, lane, words),
-            None => self.share(index, lane, words),
+    fn run_worker(&self, index: u32, counters: &WorkerCounters, messages: &Sender<WorkerMessage>) {
+        let result = panics::caught(|| match &self.resolved.native {
+            Some(program) => self.run_native(&**program, index, counters, messages),
+            None => self.run_session(index, counters, messages),
         });
-        let ended = share.unwrap_or_else(|why| Err(format!("it {why}")));
+        let ended = result.unwrap_or_else(|why| Err(format!("it {why}")));
         // The runner names a worker that has a process of its own.
         let named = ended.map_err(|why| match self.assignment.spec.worker_kind {
             WorkerKind::Processes => why,
             WorkerKind::Threads => format!("worker {index}: {why}"),
         });
         // The main thread listens until it has heard this of every worker, or of a failed one.
-        let _ = words.send(WorkerMessage::Ended(named.map(Box::new)));
+        let _ = messages.send(WorkerMessage::Ended(named.map(Box::new)));
     }
 
-    fn share(
+    fn run_session(
         &self,
         index: u32,
-        lane: &WorkerCounters,
-        words: &Sender<WorkerMessage>,
+        counters: &WorkerCounters,
+        messages: &Sender<WorkerMessage>,
     ) -> Result<WorkerOutput, String> {
-        let kinds = self.bound.job.kinds().len();
+        let kinds = self.resolved.job.kinds().len();
         let session = self.database.session();
         let mut session = session.map_err(|error| format!("opening a session: {error}"))?;
-        let mut meter = self.meter(kinds, index, lane);
+        let mut meter = self.meter(kinds, index, counters);
         if self.assignment.spec.conditions.turn_s.is_some() {
-            meter = meter.with_rests(|| {
+            meter = meter.with_pause_callback(|| {
                 // The main thread listens until this worker has ended.
-                let _ = words.send(WorkerMessage::Resting);
+                let _ = messages.send(WorkerMessage::Paused);
             });
         }
-        let mut share = WorkerResult {
+        let mut result = WorkerResult {
             index,
             ..WorkerResult::default()
         };
         let mut task = self.task(&mut *session, &mut meter, index);
-        let made = self.bound.job.make_ready(&task);
-        let made = made.and_then(|()| self.bound.job.prime(&mut task));
+        let made = self.resolved.job.make_ready(&task);
+        let made = made.and_then(|()| self.resolved.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
         flush_counters(&mut *session)?;
-        let _ = words.send(WorkerMessage::Ready(None));
+        let _ = messages.send(WorkerMessage::Ready(None));
         if self.gate.wait() {
             meter.begin();
             let mut task = self.task(&mut *session, &mut meter, index);
-            share.start_ns = monotonic_ns()?;
-            let executed = self.bound.job.execute(&mut task);
-            share.end_ns = monotonic_ns()?.saturating_sub(meter.rested_ns());
+            result.start_ns = monotonic_ns()?;
+            let executed = self.resolved.job.execute(&mut task);
+            result.end_ns = monotonic_ns()?.saturating_sub(meter.paused_ns());
             meter.leave_warm_up();
             if let Some(measured_ns) = meter.measured_ns() {
-                share.start_ns = share.end_ns.saturating_sub(measured_ns);
+                result.start_ns = result.end_ns.saturating_sub(measured_ns);
             }
-            share.findings = match executed {
+            result.findings = match executed {
                 Ok(findings) => findings,
                 Err(JobError::Stopped) => trueput_workloads::Findings::new(),
                 Err(error) => return Err(error.to_string()),
             };
             flush_counters(&mut *session)?;
         }
-        share.counts = lane.counts(kinds);
-        share.times_ns = lane.times_ns(kinds);
-        share.conflicts = lane.conflicts();
-        share.deadlocks = lane.deadlocks();
-        let responses = meter.close();
+        result.counts = counters.counts(kinds);
+        result.times_ns = counters.times_ns(kinds);
+        result.conflicts = counters.conflicts();
+        result.deadlocks = counters.deadlocks();
+        let responses = meter.finish_open_loop();
         Ok(WorkerOutput {
-            share,
+            result,
             responses,
             latencies: meter.into_histograms(),
             memory: MemoryUsage::default(),
@@ -257,7 +259,7 @@ impl WorkerContext<'_> {
             session,
             directory: &self.assignment.directory,
             meter,
-            capabilities: self.bound.engine.capabilities(),
+            capabilities: self.resolved.engine.capabilities(),
             worker,
             workers: spec.workers,
             worker_kind: spec.worker_kind,
@@ -269,9 +271,14 @@ impl WorkerContext<'_> {
 
     /// The meter of a worker. Those that the job adds to the plan's keep no pace: the rate is that
     /// of the plan's workers.
-    fn meter<'m>(&'m self, kinds: usize, worker: u32, lane: &'m WorkerCounters) -> ClockMeter<'m> {
+    fn meter<'m>(
+        &'m self,
+        kinds: usize,
+        worker: u32,
+        counters: &'m WorkerCounters,
+    ) -> ClockMeter<'m> {
         let spec = &self.assignment.spec;
-        let meter = ClockMeter::new(kinds, lane, &self.control.stage);
+        let meter = ClockMeter::new(kinds, counters, &self.control.stage);
         match spec.conditions.rate {
             Some(rate) if worker < spec.workers => {
                 let (workers, seed) = (spec.workers, spec.seed);
@@ -281,29 +288,29 @@ impl WorkerContext<'_> {
                     workers,
                     seed,
                 };
-                meter.with_pace(pace, self.bound.job.paced().len())
+                meter.with_arrivals(pace, self.resolved.job.paced().len())
             }
             _ => meter,
         }
     }
 
     /// Has a native program do the share. It times no operation, so there are no latencies.
-    fn share_of_program(
+    fn run_native(
         &self,
         program: &dyn Native,
         index: u32,
-        lane: &WorkerCounters,
-        words: &Sender<WorkerMessage>,
+        counters: &WorkerCounters,
+        messages: &Sender<WorkerMessage>,
     ) -> Result<WorkerOutput, String> {
-        let kinds = self.bound.job.kinds();
-        let spec = super::open_spec(self.bound, self.assignment, 0);
+        let kinds = self.resolved.job.kinds();
+        let spec = super::open_spec(self.resolved, self.assignment, 0);
         let command = program.command(&spec, index, self.assignment.spec.workers);
         let command = command.map_err(|error| format!("the native program: {error}"))?;
         let program = native::NativeProgram::start(command)?;
-        placement::confirm_child(program.pid(), &self.assignment.spec.conditions)?;
-        let _ = words.send(WorkerMessage::Ready(Some(program.pid())));
-        let mut work = WorkerOutput {
-            share: WorkerResult {
+        placement::verify_child(program.pid(), &self.assignment.spec.conditions)?;
+        let _ = messages.send(WorkerMessage::Ready(Some(program.pid())));
+        let mut output = WorkerOutput {
+            result: WorkerResult {
                 index,
                 ..WorkerResult::default()
             },
@@ -313,19 +320,19 @@ impl WorkerContext<'_> {
             placement: None,
         };
         if self.gate.wait() {
-            work.share.start_ns = monotonic_ns()?;
-            if let Some(ended) = program.run(kinds, lane, &self.control.stage)? {
-                work.share.end_ns = ended.end_ns;
-                work.share.findings = ended.findings;
-                work.memory = ended.memory;
-                work.placement = Some(ended.placement);
+            output.result.start_ns = monotonic_ns()?;
+            if let Some(ended) = program.run(kinds, counters, &self.control.stage)? {
+                output.result.end_ns = ended.end_ns;
+                output.result.findings = ended.findings;
+                output.memory = ended.memory;
+                output.placement = Some(ended.placement);
             } else {
-                work.share.end_ns = monotonic_ns()?;
+                output.result.end_ns = monotonic_ns()?;
             }
         }
-        work.share.counts = lane.counts(kinds.len());
-        work.share.times_ns = lane.times_ns(kinds.len());
-        Ok(work)
+        output.result.counts = counters.counts(kinds.len());
+        output.result.times_ns = counters.times_ns(kinds.len());
+        Ok(output)
     }
 }
 
@@ -336,8 +343,8 @@ fn flush_counters(session: &mut dyn Session) -> Result<(), String> {
 
 /// How the main thread of a process watches its workers.
 struct ThreadMonitor<'a> {
-    words: &'a Receiver<WorkerMessage>,
-    lanes: &'a [WorkerCounters],
+    messages: &'a Receiver<WorkerMessage>,
+    counters: &'a [WorkerCounters],
     kinds: usize,
     gate: &'a Gate,
     control: &'a WorkerControl,
@@ -345,32 +352,33 @@ struct ThreadMonitor<'a> {
     conditions: &'a Conditions,
     database: &'a dyn Database,
     /// Workers that have said that they rest, since the process last said that all do.
-    resting: Cell<usize>,
+    paused_workers: Cell<usize>,
 }
 
 /// What the workers of a process did, and what was used meanwhile.
 struct ProcessOutput {
-    works: Vec<WorkerOutput>,
+    outputs: Vec<WorkerOutput>,
     usage: ResourceUsage,
     cache: Option<CacheReport>,
 }
 
 impl ThreadMonitor<'_> {
-    /// Waits for every session, for the runner's word, then for every worker, reporting each second.
-    fn oversee(&self) -> Result<ProcessOutput, String> {
-        let mut natives = Vec::new();
-        for _ in self.lanes {
-            match self.words.recv().map_err(|_| gone())? {
-                WorkerMessage::Ready(native) => natives.extend(native),
-                WorkerMessage::Resting => {}
+    /// Waits for every session, for the runner's word, then for every worker, reporting each
+    /// second.
+    fn monitor(&self) -> Result<ProcessOutput, String> {
+        let mut native_pids = Vec::new();
+        for _ in self.counters {
+            match self.messages.recv().map_err(|_| disconnected())? {
+                WorkerMessage::Ready(native) => native_pids.extend(native),
+                WorkerMessage::Paused => {}
                 WorkerMessage::Ended(ended) => {
                     ended?;
                 }
             }
         }
-        self.reporter.send(&Report::Ready { natives })?;
+        self.reporter.send(&Report::Ready { native_pids })?;
         let released = self.control.release.wait();
-        let mut works = Vec::with_capacity(self.lanes.len());
+        let mut outputs = Vec::with_capacity(self.counters.len());
         let warms_up = self.conditions.warm_up_s > 0.0;
         // Without a warm-up the counts begin before the first operation.
         let before = match warms_up {
@@ -380,17 +388,17 @@ impl ThreadMonitor<'_> {
         let began = Instant::now();
         self.gate.open(released);
         let measured = began + Duration::from_secs_f64(self.conditions.warm_up_s);
-        while self.hear_until(measured, &mut works)? {}
+        while self.receive_until(measured, &mut outputs)? {}
         let (count, before) = match before {
             Some(before) => before,
             None => (self.count_cache()?, own_usage()?),
         };
         self.control.stage.measure();
-        self.follow(measured, &mut works)?;
+        self.follow(measured, &mut outputs)?;
         let usage = own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
         Ok(ProcessOutput {
-            works,
+            outputs,
             usage,
             cache,
         })
@@ -402,29 +410,29 @@ impl ThreadMonitor<'_> {
     }
 
     /// Follows the measured part, which began at `measured`, to its end.
-    fn follow(&self, measured: Instant, works: &mut Vec<WorkerOutput>) -> Result<(), String> {
+    fn follow(&self, measured: Instant, outputs: &mut Vec<WorkerOutput>) -> Result<(), String> {
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
         // While the workers rest the trial's time stands still.
-        let after = |time: Duration| measured + time + self.control.rested();
+        let after = |time: Duration| measured + time + self.control.paused_time();
         let mut seconds = 1;
-        while works.len() < self.lanes.len() {
+        while outputs.len() < self.counters.len() {
             let second_ends = Duration::from_secs(seconds);
             let (second, end) = (after(second_ends), duration.map(after));
             let due_end = end.filter(|&end| end <= Instant::now());
             if due_end.is_some() {
                 self.control.stage.end();
             }
-            if self.control.is_resting() {
-                self.hear_until(Instant::now() + REST_LOOK, works)?;
+            if self.control.is_paused() {
+                self.receive_until(Instant::now() + PAUSE_POLL, outputs)?;
                 continue;
             }
             let next = match end {
                 Some(end) if due_end.is_none() => second.min(end),
                 _ => second,
             };
-            if !self.hear_until(next, works)? && Instant::now() >= after(second_ends) {
+            if !self.receive_until(next, outputs)? && Instant::now() >= after(second_ends) {
                 self.reporter
-                    .send(&Report::Second(done(self.lanes, self.kinds)))?;
+                    .send(&Report::Second(operation_counts(self.counters, self.kinds)))?;
                 seconds += 1;
             }
         }
@@ -433,23 +441,27 @@ impl ThreadMonitor<'_> {
 
     /// Waits until a worker says something; `false` where the moment comes first, or all have
     /// ended.
-    fn hear_until(&self, moment: Instant, works: &mut Vec<WorkerOutput>) -> Result<bool, String> {
-        if works.len() == self.lanes.len() {
+    fn receive_until(
+        &self,
+        moment: Instant,
+        outputs: &mut Vec<WorkerOutput>,
+    ) -> Result<bool, String> {
+        if outputs.len() == self.counters.len() {
             return Ok(false);
         }
         let limit = moment.saturating_duration_since(Instant::now());
-        match self.words.recv_timeout(limit) {
-            Ok(WorkerMessage::Ended(ended)) => works.push(*ended?),
-            Ok(WorkerMessage::Resting) => self.resting.set(self.resting.get() + 1),
+        match self.messages.recv_timeout(limit) {
+            Ok(WorkerMessage::Ended(ended)) => outputs.push(*ended?),
+            Ok(WorkerMessage::Paused) => self.paused_workers.set(self.paused_workers.get() + 1),
             Ok(WorkerMessage::Ready(_)) => {}
             Err(RecvTimeoutError::Timeout) => return Ok(false),
-            Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            Err(RecvTimeoutError::Disconnected) => return Err(disconnected()),
         }
-        let resting = self.resting.get();
-        if resting > 0 && resting + works.len() == self.lanes.len() {
-            self.resting.set(0);
-            self.control.all_rest();
-            self.reporter.send(&Report::Resting)?;
+        let paused_workers = self.paused_workers.get();
+        if paused_workers > 0 && paused_workers + outputs.len() == self.counters.len() {
+            self.paused_workers.set(0);
+            self.control.begin_pause();
+            self.reporter.send(&Report::Paused)?;
         }
         Ok(true)
     }
@@ -465,12 +477,12 @@ fn about_cache(error: &trueput_engine::Error) -> String {
     format!("reading the engine's cache counters: {error}")
 }
 
-fn gone() -> String {
+fn disconnected() -> String {
     "a worker thread ended early".to_owned()
 }
 
-fn done(lanes: &[WorkerCounters], kinds: usize) -> OperationCounts {
-    let mut done = OperationCounts {
+fn operation_counts(counters: &[WorkerCounters], kinds: usize) -> OperationCounts {
+    let mut operation_counts = OperationCounts {
         counts: vec![0; kinds],
         times_ns: vec![0; kinds],
         units: 0,
@@ -478,12 +490,12 @@ fn done(lanes: &[WorkerCounters], kinds: usize) -> OperationCounts {
     let add = |sums: &mut [u64], more: Vec<u64>| {
         sums.iter_mut().zip(more).for_each(|(sum, one)| *sum += one);
     };
-    for lane in lanes {
-        done.units += lane.units();
-        add(&mut done.counts, lane.counts(kinds));
-        add(&mut done.times_ns, lane.times_ns(kinds));
+    for counters in counters {
+        operation_counts.units += counters.units();
+        add(&mut operation_counts.counts, counters.counts(kinds));
+        add(&mut operation_counts.times_ns, counters.times_ns(kinds));
     }
-    done
+    operation_counts
 }
 
 fn merge<'a>(
@@ -501,8 +513,15 @@ fn merge<'a>(
 }
 
 /// What the open loops of these workers came to; `None` where they had none.
-fn paced(units: usize, works: &[WorkerOutput]) -> Result<Option<OpenLoopResult>, String> {
-    let all = || works.iter().filter_map(|work| work.responses.as_ref());
+fn open_loop_result(
+    units: usize,
+    outputs: &[WorkerOutput],
+) -> Result<Option<OpenLoopResult>, String> {
+    let all = || {
+        outputs
+            .iter()
+            .filter_map(|output| output.responses.as_ref())
+    };
     if all().next().is_none() {
         return Ok(None);
     }

@@ -68,7 +68,7 @@ impl NativeProgram {
     pub fn run(
         mut self,
         kinds: &[&str],
-        lane: &WorkerCounters,
+        counters: &WorkerCounters,
         stage: &Stage,
     ) -> Result<Option<ProgramResult>, String> {
         self.tell_to_go()?;
@@ -76,7 +76,7 @@ impl NativeProgram {
             let line = self.hear()?;
             let end_ns = monotonic_ns()?;
             let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
-            let findings = count(rest, kinds, lane)
+            let findings = count(rest, kinds, counters)
                 .ok_or_else(|| format!("the native program said '{line}'"))?;
             match word {
                 "done" if stage.is_stopped() => {
@@ -86,7 +86,7 @@ impl NativeProgram {
                 "done" => {}
                 "ended" => {
                     let memory = process::memory(self.pid()).unwrap_or_default();
-                    let placement = placement::observe(self.pid());
+                    let placement = placement::read_placement(self.pid());
                     self.wait()?;
                     return Ok(Some(ProgramResult {
                         end_ns,
@@ -152,7 +152,7 @@ impl Drop for NativeProgram {
 }
 
 /// Puts the counts of a line `NAME=NUMBER …` into the lane, and gives the rest: what was found.
-fn count(words: &str, kinds: &[&str], lane: &WorkerCounters) -> Option<Findings> {
+fn count(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Option<Findings> {
     let mut counts = vec![0; kinds.len()];
     let mut units = 0;
     let mut findings = Findings::new();
@@ -167,7 +167,7 @@ fn count(words: &str, kinds: &[&str], lane: &WorkerCounters) -> Option<Findings>
             }
         }
     }
-    lane.set(&counts, units);
+    counters.set(&counts, units);
     Some(findings)
 }
 
@@ -183,20 +183,20 @@ mod tests {
     }
 
     fn run(script: &str, stop: bool) -> (Result<Option<ProgramResult>, String>, WorkerCounters) {
-        let (lane, stage) = (WorkerCounters::default(), Stage::measured());
+        let (counters, stage) = (WorkerCounters::default(), Stage::measured());
         if stop {
             stage.stop();
         }
-        let ran = program(script).and_then(|it| it.run(&["a", "b"], &lane, &stage));
-        (ran, lane)
+        let ran = program(script).and_then(|it| it.run(&["a", "b"], &counters, &stage));
+        (ran, counters)
     }
 
     #[test]
     fn what_a_program_says_it_did_is_counted_and_what_it_found_is_kept() {
         let script = "echo ready; read go; echo done b=1; echo ended a=2 units=9 b=3 found=4";
-        let (ended, lane) = run(script, false);
+        let (ended, counters) = run(script, false);
         assert_eq!(ended.unwrap().unwrap().findings["found"], 4);
-        assert_eq!((lane.counts(2), lane.units()), (vec![2, 3], 9));
+        assert_eq!((counters.counts(2), counters.units()), (vec![2, 3], 9));
     }
 
     #[test]
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn a_program_that_works_on_is_stopped() {
         let script = "echo ready; read go; while :; do echo done a=1; done";
-        let (ended, lane) = run(script, true);
+        let (ended, counters) = run(script, true);
         assert!(ended.unwrap().is_none());
-        assert_eq!(lane.counts(1), [1]);
+        assert_eq!(counters.counts(1), [1]);
     }
 }

@@ -78,7 +78,7 @@ pub(super) struct WorkerControl {
     pub stage: Stage,
     /// Opens when the process may close the database and end, where it takes turns with others.
     pub leave: Gate,
-    rests: Mutex<PauseClock>,
+    pauses: Mutex<PauseClock>,
 }
 
 /// How long the workers of this process have been made to rest.
@@ -94,7 +94,7 @@ impl WorkerControl {
             release: Gate::default(),
             stage,
             leave: Gate::default(),
-            rests: Mutex::default(),
+            pauses: Mutex::default(),
         }
     }
 
@@ -106,29 +106,29 @@ impl WorkerControl {
     }
 
     /// How long its workers have been made to rest until now.
-    pub fn rested(&self) -> Duration {
-        let rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
-        rests.ended + rests.began.map_or(Duration::ZERO, |began| began.elapsed())
+    pub fn paused_time(&self) -> Duration {
+        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.ended + pauses.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
     /// Every worker of this process rests from now on: its time stands still.
-    pub fn all_rest(&self) {
-        let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
-        rests.began.get_or_insert_with(Instant::now);
+    pub fn begin_pause(&self) {
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.began.get_or_insert_with(Instant::now);
     }
 
     /// Whether they do.
-    pub fn is_resting(&self) -> bool {
-        let rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
-        rests.began.is_some()
+    pub fn is_paused(&self) -> bool {
+        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.began.is_some()
     }
 
-    fn end_rest(&self) {
-        let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(began) = rests.began.take() {
-            rests.ended += began.elapsed();
+    fn end_pause(&self) {
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(began) = pauses.began.take() {
+            pauses.ended += began.elapsed();
         }
-        self.stage.end_rest();
+        self.stage.end_pause();
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), Stri
             .read_line(&mut line)
             .map_err(|error| format!("reading standard input: {error}"))?;
         match serde_json::from_str(&line) {
-            Ok(Instruction::Learn { handed }) => credentials::import(&handed),
+            Ok(Instruction::ImportCredentials { handed }) => credentials::import(&handed),
             Ok(Instruction::Assign(assignment)) => break assignment,
             _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
         }
@@ -155,7 +155,7 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), Stri
         false => Stage::measured(),
     }));
     let heard = Arc::clone(&control);
-    let measured = matches!(assignment.part, WorkerTask::Execute { .. });
+    let measured = matches!(assignment.task, WorkerTask::Execute { .. });
     std::thread::spawn(move || listen(input, &heard, measured));
     Ok((*assignment, control))
 }
@@ -163,12 +163,12 @@ pub(super) fn read_assignment() -> Result<(Assignment, Arc<WorkerControl>), Stri
 fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
     for line in input.lines().map_while(Result::ok) {
         match serde_json::from_str(&line) {
-            Ok(Instruction::Go) => control.release.open(true),
+            Ok(Instruction::Start) => control.release.open(true),
             Ok(Instruction::Stop) => control.stop(),
-            Ok(Instruction::Rest) => control.stage.begin_rest(),
-            Ok(Instruction::Resume) => control.end_rest(),
-            Ok(Instruction::Leave) => control.leave.open(true),
-            Ok(Instruction::Assign(_) | Instruction::Learn { .. }) | Err(_) => break,
+            Ok(Instruction::Pause) => control.stage.begin_pause(),
+            Ok(Instruction::Resume) => control.end_pause(),
+            Ok(Instruction::CloseDatabase) => control.leave.open(true),
+            Ok(Instruction::Assign(_) | Instruction::ImportCredentials { .. }) | Err(_) => break,
         }
     }
     // The runner has gone. Workers that run are asked to return; nothing else can be asked.

@@ -14,12 +14,12 @@ const KEY: &[u8] = b"\xff\xfftrueput";
 /// # Errors
 /// A sentence, where the database does not open or takes no transaction.
 pub(super) fn recover(
-    bound: &ResolvedTrial,
+    resolved: &ResolvedTrial,
     assignment: &Assignment,
     reporter: &Reporter,
 ) -> Result<(), String> {
     let began = Instant::now();
-    let database = super::open(bound, assignment, super::sessions_alone())?;
+    let database = super::open(resolved, assignment, super::sessions_alone())?;
     let open_s = began.elapsed().as_secs_f64();
     let committed = first_commit(&*database);
     let committed = committed.map_err(|error| format!("its first transaction: {error}"))?;

@@ -15,7 +15,7 @@ claims![
 ];
 
 /// Five repeats of two cells, by turns.
-fn rounds() -> Vec<TrialSpec> {
+fn group_trials() -> Vec<TrialSpec> {
     let turns = (1..=5).flat_map(|repeat| [0, 1].map(|cell| (cell, repeat)));
     let trial = |(cell, repeat): (u32, u32)| TrialSpec {
         cell,
@@ -26,7 +26,7 @@ fn rounds() -> Vec<TrialSpec> {
     turns.map(trial).collect()
 }
 
-/// A run of [`rounds`] under a rule: how many trials ended, and why no more did.
+/// A run of [`group_trials`] under a rule: how many trials ended, and why no more did.
 fn run_until(
     half_width: Option<f64>,
     budget: Option<Duration>,
@@ -38,7 +38,7 @@ fn run_until(
         budget,
         widest: Arc::new(widest),
     });
-    let made = bench.create(rounds()).unwrap();
+    let made = bench.create(group_trials()).unwrap();
     assert_eq!(made.manifest.until.unwrap().half_width, half_width);
     bench.run(&made, |_| {});
     let end = made.folder.end().unwrap().unwrap();

@@ -181,7 +181,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
         }));
     }
     let mut text = described(&matrix, factor, registry);
-    text.push_str(&format!("{}\n", time.in_words()));
+    text.push_str(&format!("{}\n", time.to_text()));
     output::write(&text)
 }
 

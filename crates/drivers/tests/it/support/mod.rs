@@ -87,7 +87,7 @@ pub fn start(
     let knobs = parameter::resolve(engine.info().name, engine.knobs(), &settings(given)).unwrap();
     let site = ServerSpec {
         service: &*service,
-        spec: &OpenSpec {
+        database: &OpenSpec {
             directory: folder,
             durability,
             knobs: &knobs,

@@ -77,7 +77,7 @@ impl Subject {
         };
         let site = ServerSpec {
             service: &*service,
-            spec: &OpenSpec {
+            database: &OpenSpec {
                 directory,
                 durability: self.level,
                 knobs,

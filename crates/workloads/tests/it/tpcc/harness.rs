@@ -94,7 +94,7 @@ fn server(engine: &dyn Engine, spec: &OpenSpec<'_>) -> Option<Server> {
     let service = engine.service()?;
     let site = ServerSpec {
         service: &*service,
-        spec,
+        database: spec,
         conditions: &Conditions::default(),
         group_entry: None,
     };

@@ -21,7 +21,7 @@ fn started(name: &str, folder: &Path) -> Option<Server> {
     let knobs = parameter::resolve(name, engine.knobs(), &settings(&[])).unwrap();
     let site = ServerSpec {
         service: &*engine.service().unwrap(),
-        spec: &OpenSpec {
+        database: &OpenSpec {
             directory: folder,
             durability: Durability::Buffered,
             knobs: &knobs,

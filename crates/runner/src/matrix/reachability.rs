@@ -1,4 +1,5 @@
-//! Servers that could not reach their folder, left out of a plan that leaves out what is not to be had.
+//! Servers that could not reach their folder, left out of a plan that leaves out what is not to be
+//! had.
 
 use super::{Error, Matrix, name_trials, nothing_left};
 use crate::Registry;
@@ -10,10 +11,10 @@ use trueput_record::TrialSpec;
 use trueput_record::plan::{PlanFile, Unsupported};
 
 impl Matrix {
-    /// Leaves out the trials of servers whose user could not pass the folders down to `place`, where
-    /// their databases would be, if `plan` leaves out what cannot be had: a clone in a home that only
-    /// its owner may pass is no reason to run nothing at all. Another plan is refused, when its run is
-    /// made.
+    /// Leaves out the trials of servers whose user could not pass the folders down to `place`,
+    /// where their databases would be, if `plan` leaves out what cannot be had: a clone in a home
+    /// that only its owner may pass is no reason to run nothing at all. Another plan is refused,
+    /// when its run is made.
     ///
     /// # Errors
     /// One sentence, where nothing is left to run.
@@ -32,7 +33,7 @@ impl Matrix {
             let contender = (spec.engine.clone(), spec.build.clone());
             let reason = reasons.entry(contender);
             reason
-                .or_insert_with(|| in_the_way(spec, &place, registry))
+                .or_insert_with(|| unreachable_reason(spec, &place, registry))
                 .is_none()
         });
         for ((engine, _), reason) in reasons {
@@ -50,9 +51,9 @@ impl Matrix {
     }
 }
 
-/// Why a trial's server could not work at `place`; `None` where it could, or there is none. What else
-/// is wrong with a trial is not for here to say.
-fn in_the_way(spec: &TrialSpec, place: &Path, registry: &Registry) -> Option<String> {
+/// Why a trial's server could not work at `place`; `None` where it could, or there is none. What
+/// else is wrong with a trial is not for here to say.
+fn unreachable_reason(spec: &TrialSpec, place: &Path, registry: &Registry) -> Option<String> {
     let service = resolve_trial(registry, spec).ok()?.engine.service()?;
-    host::service::check_place(&*service, place).err()
+    host::service::check_access_to(&*service, place).err()
 }

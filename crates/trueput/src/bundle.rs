@@ -15,7 +15,7 @@ use trueput_analysis::Report;
 use trueput_record::{Error as RecordError, Outcome};
 
 /// A run folder, or what a bundle was unpacked to.
-pub struct Opened {
+pub struct OpenedBundle {
     /// The run folder.
     folder: PathBuf,
     /// The path that the user named.
@@ -28,7 +28,7 @@ pub struct Opened {
     lacks_sums: bool,
 }
 
-impl Opened {
+impl OpenedBundle {
     /// Reads the run, which is called as the user named it.
     ///
     /// # Errors
@@ -112,9 +112,9 @@ impl Opened {
 ///
 /// # Errors
 /// A usage error where the file is no bundle.
-pub fn open(path: &Path, limit: SizeLimit) -> Result<Opened, Failure> {
+pub fn open(path: &Path, limit: SizeLimit) -> Result<OpenedBundle, Failure> {
     let most_bytes = limit.most_bytes;
-    let opened = |folder: &Path, unpacked| Opened {
+    let opened = |folder: &Path, unpacked| OpenedBundle {
         folder: folder.to_owned(),
         named: path.to_owned(),
         most_bytes,

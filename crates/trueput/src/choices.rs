@@ -16,7 +16,7 @@ use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
 /// Where a run leaves its results and its databases, and how it tells what it does.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Directories and limits")]
-pub struct Places {
+pub struct RunDirectories {
     /// Directory for results; each run creates a folder in it
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
@@ -47,7 +47,7 @@ pub struct Disk {
     pub factor: f64,
 }
 
-impl Places {
+impl RunDirectories {
     /// The folder that databases are in or below.
     pub fn databases(&self) -> &Path {
         self.work.as_deref().unwrap_or(&self.results)
@@ -56,18 +56,18 @@ impl Places {
 
 /// What a worker is, on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Kind {
+pub enum WorkerChoice {
     /// One process per worker
     Processes,
     /// One process; each worker is a thread
     Threads,
 }
 
-impl From<Kind> for WorkerKind {
-    fn from(kind: Kind) -> Self {
+impl From<WorkerChoice> for WorkerKind {
+    fn from(kind: WorkerChoice) -> Self {
         match kind {
-            Kind::Processes => Self::Processes,
-            Kind::Threads => Self::Threads,
+            WorkerChoice::Processes => Self::Processes,
+            WorkerChoice::Threads => Self::Threads,
         }
     }
 }
@@ -197,7 +197,7 @@ pub struct Choices {
     pub skip_unsupported: bool,
     /// Run workers as processes or threads [default: processes if the engine supports several]
     #[arg(long, value_name = "KIND", value_enum)]
-    pub worker_kind: Option<Kind>,
+    pub worker_kind: Option<WorkerChoice>,
     /// Number of repeats of each cell; 5 or more show smaller differences [default: the plan's, or
     /// 1]
     #[arg(long, value_name = "N", value_parser = parse_repeat, allow_negative_numbers = true)]

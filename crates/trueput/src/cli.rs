@@ -3,7 +3,7 @@
 use crate::cmd;
 use crate::failure::USAGE;
 use crate::output;
-use crate::tip;
+use crate::suggestion;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -102,7 +102,7 @@ pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
             let words: Vec<String> = std::env::args_os()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
-            let tip = tip::of_setting(error, &words, registry);
+            let tip = suggestion::of_setting(error, &words, registry);
             output::complain(&tip.unwrap_or_else(|| in_one_line(&error.render().to_string())));
             ExitCode::from(USAGE)
         }

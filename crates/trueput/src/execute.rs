@@ -1,6 +1,6 @@
 //! What `run` and `threen1` share: options for the runner, the report at the end, the exit code.
 
-use crate::choices::Places;
+use crate::choices::RunDirectories;
 use crate::cmd::report::{own_page, shown_page};
 use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::output::{self, ChartsWhen};
@@ -18,7 +18,7 @@ use trueput_runner::{ConformanceCache, Options, Registry, RunSummary, TimeEstima
 ///
 /// # Errors
 /// Where this program's own file or the signal handlers cannot be had.
-pub fn options(places: &Places) -> Result<Options, Failure> {
+pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
     let program = std::env::current_exe();
     let worker_program = program
         .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;

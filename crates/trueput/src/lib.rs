@@ -36,9 +36,9 @@ mod repeats;
 mod screen;
 mod signals;
 mod size_limit;
+mod suggestion;
 mod surroundings;
 mod table;
-mod tip;
 mod trust;
 
 use clap::Parser;

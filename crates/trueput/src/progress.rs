@@ -1,14 +1,14 @@
 //! Tells what a run does while it does it, from the runner's events alone: a bar on a terminal,
 //! plain lines elsewhere, JSON lines for programs.
 
-mod pace;
 mod table;
+mod time_left;
 
 use crate::output;
-use pace::ArrivalSpec;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use table::LiveTable;
+use time_left::ArrivalSpec;
 use trueput_analysis::answer::{Round, Standings};
 use trueput_record::measurement::OperationSummary;
 use trueput_record::{Outcome, TrialRecord};
@@ -28,8 +28,8 @@ const STEPS: u64 = 1_000;
 
 /// Tells what a run does.
 pub struct Progress {
-    manner: Manner,
-    pace: ArrivalSpec,
+    manner: ProgressStyle,
+    time_left: ArrivalSpec,
     /// The trials under way, and how they are called: several where contenders take turns.
     trials: Vec<(String, String)>,
     told: Instant,
@@ -42,7 +42,7 @@ pub struct Progress {
     has_round: bool,
 }
 
-enum Manner {
+enum ProgressStyle {
     Bar(Box<LiveTable>),
     Lines,
     Json,
@@ -52,23 +52,23 @@ impl Progress {
     /// A bar where standard error is a terminal, else plain lines there.
     pub fn for_people() -> Self {
         let manner = if std::io::stderr().is_terminal() {
-            Manner::Bar(Box::new(LiveTable::new(STEPS)))
+            ProgressStyle::Bar(Box::new(LiveTable::new(STEPS)))
         } else {
-            Manner::Lines
+            ProgressStyle::Lines
         };
         Self::in_manner(manner)
     }
 
     /// Every event as one JSON line on standard output.
     pub fn json() -> Self {
-        Self::in_manner(Manner::Json)
+        Self::in_manner(ProgressStyle::Json)
     }
 
-    fn in_manner(manner: Manner) -> Self {
+    fn in_manner(manner: ProgressStyle) -> Self {
         let now = Instant::now();
         Self {
             manner,
-            pace: ArrivalSpec::new(now),
+            time_left: ArrivalSpec::new(now),
             trials: Vec::new(),
             told: now,
             has_told_remembered: false,
@@ -87,7 +87,7 @@ impl Progress {
 
     /// Tells one event.
     pub fn observe(&mut self, event: &Event) {
-        if matches!(self.manner, Manner::Json) {
+        if matches!(self.manner, ProgressStyle::Json) {
             if let Ok(line) = serde_json::to_string(event) {
                 // Whoever read the events may have gone: the run and its folder matter more.
                 let _ = output::json_lines(&line);
@@ -101,7 +101,7 @@ impl Progress {
                 trials,
                 done_before,
             } => {
-                self.pace.begin_run(*trials, now);
+                self.time_left.begin_run(*trials, now);
                 let before = match done_before {
                     0 => String::new(),
                     done => format!(" ({done} done earlier)"),
@@ -119,7 +119,7 @@ impl Progress {
                 failures,
                 remembered_from,
             } => {
-                self.pace.end_conformance(now);
+                self.time_left.end_conformance(now);
                 let subject = format!("{contender} {durability}");
                 match remembered_from {
                     Some(from) => self.remembered_conformance(&subject, from),
@@ -140,7 +140,7 @@ impl Progress {
                 self.advance(id, *phase, *fraction, *rate_per_s, now);
             }
             Event::TrialEnded { record } => {
-                self.pace.end_trial(record.spec.cell, now);
+                self.time_left.end_trial(record.spec.cell, now);
                 self.trials.retain(|(id, _)| *id != record.spec.id);
                 self.say(&format!("{}: {}", record.spec.id, ending(record)));
                 self.stand(record);
@@ -154,7 +154,7 @@ impl Progress {
         for failure in failures {
             self.say(&format!("{subject}: conformance FAILED: {failure}"));
         }
-        if failures.is_empty() && matches!(self.manner, Manner::Lines) {
+        if failures.is_empty() && matches!(self.manner, ProgressStyle::Lines) {
             self.say(&format!("{subject}: {passed} conformance checks passed"));
         }
     }
@@ -168,7 +168,7 @@ impl Progress {
             true => "; --check-again runs the checks again",
             false => "",
         };
-        if is_first || matches!(self.manner, Manner::Lines) {
+        if is_first || matches!(self.manner, ProgressStyle::Lines) {
             self.say(&format!(
                 "{subject}: conformance passed on {day} with this program and library{how}"
             ));
@@ -188,10 +188,10 @@ impl Progress {
         let completed = self.completed.take();
         let mut lines = Vec::new();
         match (&mut self.manner, completed) {
-            (Manner::Bar(live), Some(_)) => live.show(standings.answer()),
+            (ProgressStyle::Bar(live), Some(_)) => live.show(standings.answer()),
             // The first round's table grows by each contender.
-            (Manner::Bar(live), None) if !self.has_round => live.show(standings.answer()),
-            (Manner::Lines, Some(round)) if round.of != Some(1) => {
+            (ProgressStyle::Bar(live), None) if !self.has_round => live.show(standings.answer()),
+            (ProgressStyle::Lines, Some(round)) if round.of != Some(1) => {
                 lines = round.lines(&standings.answer(), LINE_WIDTH);
             }
             _ => {}
@@ -203,23 +203,23 @@ impl Progress {
     }
 
     fn begin_trial(&mut self, name: &str, cell: u32, now: Instant) {
-        let is_first_again = self.pace.begin_trial(cell, now);
+        let is_first_again = self.time_left.begin_trial(cell, now);
         self.told = now;
-        let left = self.pace.run_left(now);
+        let left = self.time_left.run_left(now);
         if let Some(left) = left.filter(|&left| is_first_again && left >= WORTH_SAYING) {
             self.say(&format!("first repeat done: about {} left", duration(left)));
         }
         match &self.manner {
-            Manner::Bar(live) => {
+            ProgressStyle::Bar(live) => {
                 live.bar().set_position(0);
                 live.tell(name);
             }
-            Manner::Lines | Manner::Json => self.say(name),
+            ProgressStyle::Lines | ProgressStyle::Json => self.say(name),
         }
     }
 
     fn end(&self, interrupted: bool) {
-        if let Manner::Bar(live) = &self.manner {
+        if let ProgressStyle::Bar(live) = &self.manner {
             live.clear();
         }
         if interrupted {
@@ -228,47 +228,47 @@ impl Progress {
     }
 
     fn advance(&mut self, id: &str, phase: Phase, fraction: f64, rate_per_s: f64, now: Instant) {
-        self.pace.advance(phase, fraction, now);
+        self.time_left.advance(phase, fraction, now);
         let known = self.trials.iter().find(|(trial, _)| trial == id);
         let name = known.map_or(id, |(_, name)| name);
         let mut text = format!("{name}, {} {:.0} %", doing(phase), fraction * 100.0);
         if rate_per_s > 0.0 {
             text.push_str(&format!(", {}/s", rounded(rate_per_s)));
         }
-        if let Some(left) = self.pace.trial_left(now) {
+        if let Some(left) = self.time_left.trial_left(now) {
             text.push_str(&format!(", {} left", duration(left)));
         }
-        if let Some(left) = self.pace.run_left(now) {
+        if let Some(left) = self.time_left.run_left(now) {
             text.push_str(&format!(", {} for the run", duration(left)));
         }
         match &mut self.manner {
-            Manner::Bar(live) => {
+            ProgressStyle::Bar(live) => {
                 live.follow_size();
                 live.bar()
                     .set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
                 live.tell(&text);
             }
-            Manner::Lines if now.duration_since(self.told) >= LINE_EVERY => {
+            ProgressStyle::Lines if now.duration_since(self.told) >= LINE_EVERY => {
                 self.told = now;
                 self.say(&text);
             }
-            Manner::Lines | Manner::Json => {}
+            ProgressStyle::Lines | ProgressStyle::Json => {}
         }
     }
 
     fn say(&self, text: &str) {
         match &self.manner {
-            Manner::Bar(live) => live.suspend(|| output::note(text)),
-            Manner::Lines => output::note(text),
-            Manner::Json => {}
+            ProgressStyle::Bar(live) => live.suspend(|| output::note(text)),
+            ProgressStyle::Lines => output::note(text),
+            ProgressStyle::Json => {}
         }
     }
 
     /// Runs `write` while the bar is hidden, so that lines on standard output do not run into it.
     pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.manner {
-            Manner::Bar(live) => live.suspend(write),
-            Manner::Lines | Manner::Json => write(),
+            ProgressStyle::Bar(live) => live.suspend(write),
+            ProgressStyle::Lines | ProgressStyle::Json => write(),
         }
     }
 }

@@ -21,7 +21,7 @@ const PREFIX: &str = "published/";
 const LEAST_SIZE_BYTES: u64 = 16 << 20;
 
 /// The nearest experiment.
-struct Nearest {
+struct NearestExperiment {
     /// What to run.
     plan: PlanFile,
     /// What of the document's is not run, one sentence each.
@@ -33,7 +33,7 @@ struct Nearest {
 }
 
 /// A plan that was named, and how it differs from what it is named after.
-pub struct Named {
+pub struct NamedPlan {
     /// The plan.
     pub plan: PlanFile,
     /// What of a published experiment is left out, one sentence each.
@@ -42,7 +42,7 @@ pub struct Named {
     no_file_system: Option<String>,
 }
 
-impl Named {
+impl NamedPlan {
     /// Says where so many trials run that were to run on other file systems.
     pub fn tell_place(&self, trials: usize) {
         // The command line may have named one.
@@ -86,10 +86,10 @@ pub fn plan(
     scale: Option<f64>,
     registry: &Registry,
     builds: BuildAccess,
-) -> Result<Named, Failure> {
+) -> Result<NamedPlan, Failure> {
     let Some(id) = id(what) else {
         return match scale {
-            None => Ok(Named {
+            None => Ok(NamedPlan {
                 plan: plan_or_workload(what, registry)?,
                 left_out: Vec::new(),
                 no_file_system: None,
@@ -101,7 +101,7 @@ pub fn plan(
     };
     let nearest = nearest(id, scale, registry, builds)?;
     output::note(&nearest.note);
-    Ok(Named {
+    Ok(NamedPlan {
         plan: nearest.plan,
         left_out: nearest.left_out,
         no_file_system: nearest.no_file_system,
@@ -142,7 +142,7 @@ fn nearest(
     scale: Option<f64>,
     registry: &Registry,
     builds: BuildAccess,
-) -> Result<Nearest, Failure> {
+) -> Result<NearestExperiment, Failure> {
     let published = named(id).map_err(Failure::usage)?;
     let experiment = &published.experiment;
     let scale = scale.unwrap_or(experiment.scale);
@@ -183,7 +183,7 @@ fn nearest(
         published.title, published.source.date
     );
     plan.name = published.id;
-    Ok(Nearest {
+    Ok(NearestExperiment {
         plan,
         left_out,
         note,

@@ -26,9 +26,9 @@ pub struct Trust {
 
 /// What somebody else named, and what is done with it: `rocksdb@/tmp/x.so (a library to load)`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Foreign(Vec<String>);
+pub struct ForeignCode(Vec<String>);
 
-impl Foreign {
+impl ForeignCode {
     /// What of a plan is neither in a known place nor the user's own word on the command line.
     pub fn of_plan(plan: &PlanFile, choices: &Choices) -> Self {
         let mut foreign = Self::default();
@@ -130,7 +130,7 @@ impl Trust {
         choices: &Choices,
         registry: &Registry,
     ) -> Result<(), Failure> {
-        let foreign = Foreign::of_plan(plan, choices);
+        let foreign = ForeignCode::of_plan(plan, choices);
         if !foreign.is_empty() {
             matrix::expand_with(plan, registry, BuildAccess::Unopened)?;
         }
@@ -142,7 +142,7 @@ impl Trust {
     ///
     /// # Errors
     /// A usage error in one line, where he does not, or cannot be asked.
-    pub fn check(self, what: &str, foreign: &Foreign) -> Result<(), Failure> {
+    pub fn check(self, what: &str, foreign: &ForeignCode) -> Result<(), Failure> {
         if foreign.is_empty() {
             return Ok(());
         }
@@ -191,7 +191,7 @@ fn password_files(shown: &str) -> Vec<String> {
 
 /// Options of one family's mkfs that neither name a file or a device nor take more words than stated:
 /// mke2fs(8), mkfs.xfs(8) and mkfs.btrfs(8).
-struct PlainMkfs {
+struct SafeMkfsOptions {
     kinds: &'static [&'static str],
     /// Those that stand alone.
     flags: &'static [&'static str],
@@ -199,18 +199,18 @@ struct PlainMkfs {
     valued: &'static [&'static str],
 }
 
-const PLAIN_MKFS: [PlainMkfs; 3] = [
-    PlainMkfs {
+const PLAIN_MKFS: [SafeMkfsOptions; 3] = [
+    SafeMkfsOptions {
         kinds: &["ext2", "ext3", "ext4"],
         flags: &["-q", "-F"],
         valued: &["-O", "-b", "-I", "-i", "-m", "-N", "-T", "-E"],
     },
-    PlainMkfs {
+    SafeMkfsOptions {
         kinds: &["xfs"],
         flags: &["-q", "-f"],
         valued: &["-b", "-m", "-i", "-n", "-s"],
     },
-    PlainMkfs {
+    SafeMkfsOptions {
         kinds: &["btrfs"],
         flags: &["-q", "-f", "-K"],
         valued: &["-O", "-n", "-s"],
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_an_address_makes_of_files_is_said_and_a_file_is_no_address() {
-        let mut foreign = Foreign::default();
+        let mut foreign = ForeignCode::default();
         let server = "mysql://me@evil/trueput_trust?password_file=/root/token";
         foreign.add_build("mariadb", Some(Path::new(server)));
         foreign.add_build("rocksdb", Some(Path::new("a://b.so")));

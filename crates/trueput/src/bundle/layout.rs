@@ -7,7 +7,7 @@ pub const SUMS: &str = "SHA256SUMS";
 
 /// What a path within a run folder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum EntryRole {
     /// A file of the record.
     Record,
     /// The sums of a bundle's files.
@@ -17,16 +17,16 @@ pub enum Part {
 }
 
 /// What a path within a run folder stands for; `None` for what is none of its own.
-pub fn part(path: &Path) -> Option<Part> {
+pub fn part(path: &Path) -> Option<EntryRole> {
     let mut parts = path.components().map(Component::as_os_str);
     let first = parts.next()?.to_str()?;
     match (first, parts.next(), parts.next()) {
-        ("run.json" | "trials.jsonl" | "end.json", None, None) => Some(Part::Record),
-        (SUMS, None, None) => Some(Part::Sums),
-        ("report.html", None, None) => Some(Part::Page),
+        ("run.json" | "trials.jsonl" | "end.json", None, None) => Some(EntryRole::Record),
+        (SUMS, None, None) => Some(EntryRole::Sums),
+        ("report.html", None, None) => Some(EntryRole::Page),
         ("histograms", Some(name), None) => {
             let is_log = Path::new(name).extension().is_some_and(|e| e == "hlog");
-            is_log.then_some(Part::Record)
+            is_log.then_some(EntryRole::Record)
         }
         _ => None,
     }
@@ -48,7 +48,7 @@ pub fn plain(path: &Path) -> Option<PathBuf> {
 
 /// Splits a plain path of an archive's file into its run folder's path, which may be under others, and
 /// its own in that; `None` for what no run folder has.
-pub fn split(path: &Path) -> Option<(PathBuf, PathBuf, Part)> {
+pub fn split(path: &Path) -> Option<(PathBuf, PathBuf, EntryRole)> {
     let mut ancestors = path.ancestors().skip(1);
     let parent = ancestors.next()?;
     let root = match parent.file_name() {
@@ -86,10 +86,10 @@ mod tests {
             "end.json",
             "histograms/0001-a.hlog",
         ] {
-            assert_eq!(part(Path::new(kept)), Some(Part::Record), "{kept}");
+            assert_eq!(part(Path::new(kept)), Some(EntryRole::Record), "{kept}");
         }
-        assert_eq!(part(Path::new("report.html")), Some(Part::Page));
-        assert_eq!(part(Path::new(SUMS)), Some(Part::Sums));
+        assert_eq!(part(Path::new("report.html")), Some(EntryRole::Page));
+        assert_eq!(part(Path::new(SUMS)), Some(EntryRole::Sums));
         for other in [
             "work/data.mdb",
             "../run.json",

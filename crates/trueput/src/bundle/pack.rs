@@ -1,6 +1,6 @@
 //! Makes a bundle of a run folder.
 
-use super::layout::{Part, SUMS, part};
+use super::layout::{EntryRole, SUMS, part};
 use crate::failure::Failure;
 use crate::size_limit::explained;
 use flate2::write::GzEncoder;
@@ -66,7 +66,7 @@ fn append(archive: &mut Archive, run: &Path, name: &Path, path: &Path) -> IoResu
     let file = regular::open(run, path, Access::Read)?;
     let metadata = file.metadata()?;
     // Of a run that is under way, what was there when its file was opened.
-    let mut hashing = Hashing::new(file.take(metadata.len()));
+    let mut hashing = HashingReader::new(file.take(metadata.len()));
     let mut header = tar::Header::new_gnu();
     header.set_metadata_in_mode(&metadata, tar::HeaderMode::Deterministic);
     archive.append_data(&mut header, name.join(path), &mut hashing)?;
@@ -82,21 +82,21 @@ fn record_files(run: &Path) -> IoResult<Vec<PathBuf>> {
     for folder in ["", "histograms"] {
         let names = regular::names(run, folder)?;
         let paths = names.iter().map(|name| Path::new(folder).join(name));
-        files.extend(paths.filter(|path| part(path) == Some(Part::Record)));
+        files.extend(paths.filter(|path| part(path) == Some(EntryRole::Record)));
     }
     files.sort();
     Ok(files)
 }
 
 /// A reader that computes the SHA-256 of what passes.
-pub(super) struct Hashing<R> {
+pub(super) struct HashingReader<R> {
     inner: R,
     hash: Sha256,
     /// How much has passed.
     pub(super) bytes: u64,
 }
 
-impl<R> Hashing<R> {
+impl<R> HashingReader<R> {
     pub(super) fn new(inner: R) -> Self {
         Self {
             inner,
@@ -112,7 +112,7 @@ impl<R> Hashing<R> {
     }
 }
 
-impl<R: Read> Read for Hashing<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> IoResult<usize> {
         let read = self.inner.read(buffer)?;
         self.hash.update(&buffer[..read]);

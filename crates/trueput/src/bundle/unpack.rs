@@ -1,7 +1,7 @@
 //! Unpacks a bundle, which may come from anybody, where it is removed again.
 
-use super::layout::{Part, SUMS, plain, shown, split};
-use super::pack::Hashing;
+use super::layout::{EntryRole, SUMS, plain, shown, split};
+use super::pack::HashingReader;
 use crate::size_limit::RAISE;
 use flate2::bufread::GzDecoder;
 use std::cell::Cell;
@@ -18,14 +18,14 @@ use trueput_record::value::format_bytes;
 const MOST_ENTRIES: usize = MAX_TRIALS + 100;
 
 /// Reads no more than a limit of an archive, which may hold endless zeros in a few bytes.
-struct Limited<R> {
+struct LimitedReader<R> {
     inner: R,
     left: u64,
     /// Whether there was more.
     is_over: Rc<Cell<bool>>,
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> IoResult<usize> {
         let read = self.inner.read(buffer)?;
         match self.left.checked_sub(read as u64) {
@@ -39,11 +39,11 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-type Archive = tar::Archive<Limited<GzDecoder<BufReader<File>>>>;
+type Archive = tar::Archive<LimitedReader<GzDecoder<BufReader<File>>>>;
 
 /// What a bundle has been found to hold.
 #[derive(Default)]
-struct Found {
+struct BundleContents {
     /// The run folders' paths in the archive.
     roots: BTreeSet<PathBuf>,
     /// The one of its first file.
@@ -82,13 +82,13 @@ fn unpack_limited(
 ) -> Result<bool, String> {
     let said = |error: std::io::Error| error.to_string();
     let file = File::open(bundle).map_err(said)?;
-    let mut archive: Archive = tar::Archive::new(Limited {
+    let mut archive: Archive = tar::Archive::new(LimitedReader {
         inner: GzDecoder::new(BufReader::new(file)),
         left: most_bytes,
         is_over: Rc::clone(is_over),
     });
     std::fs::create_dir_all(place.join("histograms")).map_err(said)?;
-    let mut found = Found::default();
+    let mut found = BundleContents::default();
     for (index, entry) in archive.entries().map_err(said)?.enumerate() {
         if index == MOST_ENTRIES {
             return Err(format!(
@@ -106,7 +106,7 @@ fn unpack_limited(
 fn take<R: Read>(
     entry: &mut tar::Entry<'_, R>,
     place: &Path,
-    found: &mut Found,
+    found: &mut BundleContents,
 ) -> Result<(), String> {
     let given = entry.path().map_err(|error| error.to_string())?;
     let given = given.into_owned();
@@ -134,7 +134,7 @@ fn take<R: Read>(
     let Some((root, within, part)) = split(&path) else {
         return refuse("which a run folder does not contain; make bundles with trueput bundle");
     };
-    if part == Part::Page {
+    if part == EntryRole::Page {
         return Ok(());
     }
     let is_first = found.first_root.get_or_insert_with(|| root.clone()) == &root;
@@ -144,7 +144,7 @@ fn take<R: Read>(
         found.sums.insert(path, String::new());
         return Ok(());
     }
-    if part == Part::Sums {
+    if part == EntryRole::Sums {
         let mut text = String::new();
         let read = entry.read_to_string(&mut text);
         read.map_err(|error| format!("{SUMS}: {error}"))?;
@@ -156,7 +156,7 @@ fn take<R: Read>(
     if found.sums.contains_key(&path) {
         return refuse("and holds it twice");
     }
-    let mut hashing = Hashing::new(entry);
+    let mut hashing = HashingReader::new(entry);
     let written = File::create_new(place.join(&within))
         .and_then(|mut file| std::io::copy(&mut hashing, &mut file));
     written.map_err(|error| format!("{}: {error}", shown(&given)))?;
@@ -186,7 +186,7 @@ fn read_to_the_end(archive: Archive) -> Result<(), String> {
 }
 
 /// Whether it holds one run and nothing else, as it was packed.
-fn check(found: &Found) -> Result<(), String> {
+fn check(found: &BundleContents) -> Result<(), String> {
     let is_run = |root: &&PathBuf| found.sums.contains_key(&root.join("run.json"));
     let runs: Vec<&PathBuf> = found.roots.iter().filter(is_run).collect();
     let root = match runs[..] {

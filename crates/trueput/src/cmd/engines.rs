@@ -38,10 +38,10 @@ pub struct Arguments {
 /// # Errors
 /// Where nobody reads it.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let listed: Vec<Listed> = registry
+    let listed: Vec<EngineListing> = registry
         .engines
         .iter()
-        .map(|&engine| Listed::of(engine))
+        .map(|&engine| EngineListing::of(engine))
         .collect();
     if arguments.json {
         output::json(&listed.iter().map(described).collect())?;
@@ -77,24 +77,24 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 }
 
 /// An engine with its builds on this machine, the one that is used by default first.
-struct Listed {
+struct EngineListing {
     engine: &'static dyn Engine,
-    builds: Vec<Found>,
+    builds: Vec<LibraryListing>,
     /// What the engine says where there is none.
     missing: Option<String>,
 }
 
 /// A library that was found, and what it says or what is wrong with it.
-struct Found {
+struct LibraryListing {
     library: Option<PathBuf>,
     build: Result<Build, String>,
 }
 
-impl Listed {
+impl EngineListing {
     fn of(engine: &'static dyn Engine) -> Self {
         let found = |path: PathBuf| {
             let build = engine.with_library(&path).and_then(|engine| engine.build());
-            Found {
+            LibraryListing {
                 build: build.map_err(|error| error.to_string()),
                 library: Some(path),
             }
@@ -102,13 +102,13 @@ impl Listed {
         let mut builds: Vec<_> = engine.found().into_iter().map(found).collect();
         let default = engine.build();
         if let Ok(build) = &default {
-            let listed = |found: &Found| found.library == build.library;
+            let listed = |found: &LibraryListing| found.library == build.library;
             match builds.iter().position(listed) {
                 // The default comes first.
                 Some(place) => builds[..=place].rotate_right(1),
                 None => builds.insert(
                     0,
-                    Found {
+                    LibraryListing {
                         library: build.library.clone(),
                         build: Ok(build.clone()),
                     },
@@ -123,7 +123,7 @@ impl Listed {
     }
 }
 
-impl Listed {
+impl EngineListing {
     /// The builds that are not here, and what installs each: of an engine that comes in one, itself.
     fn to_install(&self) -> Vec<(&'static str, &'static str)> {
         let info = self.engine.info();
@@ -144,7 +144,7 @@ impl Listed {
 }
 
 /// A row for each build that is here, and for each that could be installed.
-fn rows(listed: &Listed) -> Vec<[String; 6]> {
+fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
     let engine = listed.engine;
     let row = |version: &str, from: String| {
         let levels: Vec<_> = promises(engine)
@@ -161,7 +161,7 @@ fn rows(listed: &Listed) -> Vec<[String; 6]> {
             from,
         ]
     };
-    let of_build = |found: &Found| {
+    let of_build = |found: &LibraryListing| {
         let library = found.library.as_ref().map(|path| path.display());
         let from = library.map_or_else(|| "compiled in".to_owned(), |path| path.to_string());
         match &found.build {
@@ -211,7 +211,7 @@ fn promises(engine: &dyn Engine) -> impl Iterator<Item = Promise> {
         .filter_map(|level| engine.promise(level))
 }
 
-fn described(listed: &Listed) -> Value {
+fn described(listed: &EngineListing) -> Value {
     let engine = listed.engine;
     let info = engine.info();
     let capabilities = engine.capabilities();
@@ -243,7 +243,7 @@ fn described(listed: &Listed) -> Value {
     })
 }
 
-fn described_build(found: &Found) -> Value {
+fn described_build(found: &LibraryListing) -> Value {
     let build = found.build.as_ref().ok();
     json!({
         "version": build.map(|build| &build.version),

@@ -22,7 +22,7 @@ Parquet, by DuckDB:
 
 /// What trials are written as.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
+enum ExportFormat {
     /// One row per trial, all columns
     Csv,
     /// One JSON object per trial: its whole record, with run and host
@@ -40,7 +40,7 @@ pub struct Arguments {
     runs: Vec<PathBuf>,
     /// Format to write
     #[arg(long, value_name = "FORMAT", value_enum)]
-    format: Kind,
+    format: ExportFormat,
     #[command(flatten)]
     size: SizeLimit,
 }
@@ -64,12 +64,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         reports.push(report);
     }
     match arguments.format {
-        Kind::Csv => {
+        ExportFormat::Csv => {
             let text = merge::render(&reports, Format::Csv, Style::default());
             output::document(&text, Format::Csv)?;
         }
-        Kind::Jsonl => output::document(&export::json_lines(&reports), Format::Json)?,
-        Kind::Openmetrics => output::as_it_is(&visible_lines(&export::open_metrics(&reports)))?,
+        ExportFormat::Jsonl => output::document(&export::json_lines(&reports), Format::Json)?,
+        ExportFormat::Openmetrics => {
+            output::as_it_is(&visible_lines(&export::open_metrics(&reports)))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

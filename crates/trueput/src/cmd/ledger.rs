@@ -2,7 +2,7 @@
 
 mod step;
 
-use crate::choices::{Choices, Places};
+use crate::choices::{Choices, RunDirectories};
 use crate::cli::EXIT_CODES;
 use crate::cmd::report::{own_page, shown_page};
 use crate::execute;
@@ -49,7 +49,7 @@ pub struct Arguments {
     what: String,
     /// A step; repeat the option for more, in order. Replaces all steps of the plan
     #[arg(long = "step", value_name = "STEP", value_parser = step::parse)]
-    steps: Vec<step::Given>,
+    steps: Vec<step::StepText>,
     /// Apply each step to the base alone [default: to the previous step]
     #[arg(long)]
     one_at_a_time: bool,
@@ -61,7 +61,7 @@ pub struct Arguments {
     #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
-    places: Places,
+    places: RunDirectories,
     #[command(flatten)]
     trust: Trust,
 }
@@ -117,7 +117,7 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
         for index in 0..plan.steps.len() {
             plan.origin.forget(&format!("step.{index}"));
         }
-        let resolve = |given: &step::Given| given.resolve(&plan, registry);
+        let resolve = |given: &step::StepText| given.resolve(&plan, registry);
         let steps: Result<Vec<_>, _> = arguments.steps.iter().map(resolve).collect();
         plan.steps = steps.map_err(Failure::usage)?;
     }

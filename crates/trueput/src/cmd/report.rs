@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let style = screen.style(arguments.charts);
     let is_answer = arguments.format == Format::Terminal && !screen.full;
     match (reports.as_slice(), &arguments.html) {
-        ([report], Some(None)) if opened.iter().any(bundle::Opened::is_unpacked) => {
+        ([report], Some(None)) if opened.iter().any(bundle::OpenedBundle::is_unpacked) => {
             let message = "a bundle has no folder for the page: name a file, as in --html \
                 page.html";
             return Err(Failure::usage(format!(

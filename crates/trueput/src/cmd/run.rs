@@ -1,6 +1,6 @@
 //! `trueput run`: expands a plan, runs its trials, ends with the table.
 
-use crate::choices::{Choices, Places};
+use crate::choices::{Choices, RunDirectories};
 use crate::cli::EXIT_CODES;
 use crate::execute;
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
 use crate::screen::Screen;
 use crate::size_limit::{SizeLimit, explained};
-use crate::trust::{Foreign, Trust};
+use crate::trust::{ForeignCode, Trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -74,7 +74,7 @@ pub struct Arguments {
     #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
-    places: Places,
+    places: RunDirectories,
     #[command(flatten)]
     trust: Trust,
     #[command(flatten)]
@@ -112,7 +112,7 @@ fn resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest
     let (folder, manifest) = opened.map_err(explained)?;
     trueput_runner::check_folder(&folder)?;
     let work = arguments.places.work.as_deref();
-    let foreign = Foreign::of_run(&folder, &manifest, work);
+    let foreign = ForeignCode::of_run(&folder, &manifest, work);
     arguments
         .trust
         .check(&path.display().to_string(), &foreign)?;

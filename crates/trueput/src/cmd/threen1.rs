@@ -2,7 +2,7 @@
 
 mod resume;
 
-use crate::choices::{Kind, KnobSetting, Places, apply_knobs, parse_knob};
+use crate::choices::{KnobSetting, RunDirectories, WorkerChoice, apply_knobs, parse_knob};
 use crate::cli::EXIT_CODES;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -52,7 +52,7 @@ pub struct Arguments {
     knobs: Vec<KnobSetting>,
     /// Run workers as processes or threads [default: processes if the engine supports several]
     #[arg(long, value_name = "KIND", value_enum)]
-    worker_kind: Option<Kind>,
+    worker_kind: Option<WorkerChoice>,
     /// How much to verify after each problem: full, sample (a tenth of the records), off
     #[arg(long, value_name = "LEVEL", default_value = "full")]
     verify: VerifyLevel,
@@ -67,7 +67,7 @@ pub struct Arguments {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
-    places: Places,
+    places: RunDirectories,
 }
 
 /// Solves the problems.
@@ -94,10 +94,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         )?
     };
     let how = match arguments.json {
-        true => Lines::Json,
-        false => Lines::Words(arguments.screen.columns()),
+        true => LineFormat::Json,
+        false => LineFormat::Words(arguments.screen.columns()),
     };
-    if let Lines::Words(columns) = how {
+    if let LineFormat::Words(columns) = how {
         threen1_header(columns).map_or(Ok(()), |header| output::line(&header))?;
     }
     for record in solved_before(&folder)? {
@@ -115,8 +115,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
     repeats::tell(&folder)?;
     match how {
-        Lines::Json => output::note(&format!("run folder: {}", folder.path().display())),
-        Lines::Words(_) => {
+        LineFormat::Json => output::note(&format!("run folder: {}", folder.path().display())),
+        LineFormat::Words(_) => {
             output::line("")?;
             execute::report(&folder, arguments.screen)?;
         }
@@ -137,7 +137,7 @@ fn solved_before(folder: &RunFolder) -> Result<Vec<TrialRecord>, Failure> {
 
 /// How a problem's line is written.
 #[derive(Clone, Copy)]
-enum Lines {
+enum LineFormat {
     /// A line of JSON.
     Json,
     /// For people, in so many columns.
@@ -146,13 +146,13 @@ enum Lines {
 
 /// The problem's line. A problem without answers (a failed trial, the null engine) has none: the
 /// progress on standard error says how it ended.
-fn tell(record: &TrialRecord, how: Lines) -> Result<(), Failure> {
+fn tell(record: &TrialRecord, how: LineFormat) -> Result<(), Failure> {
     match how {
-        Lines::Json => {
+        LineFormat::Json => {
             let line = Threen1Line::of(record).and_then(|line| serde_json::to_string(&line).ok());
             line.map_or(Ok(()), |line| output::json_lines(&line))
         }
-        Lines::Words(columns) => {
+        LineFormat::Words(columns) => {
             threen1_line(record, columns).map_or(Ok(()), |line| output::line(&line))
         }
     }

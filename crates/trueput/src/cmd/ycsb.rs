@@ -2,14 +2,14 @@
 
 mod properties;
 
-use crate::choices::{Choices, Places};
+use crate::choices::{Choices, RunDirectories};
 use crate::cli::EXIT_CODES;
 use crate::failure::Failure;
 use crate::repeats::Repeats;
 use crate::screen::Screen;
 use crate::{execute, output};
 use clap::Args;
-use properties::Asked;
+use properties::PlanProperties;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_record::plan::PlanFile;
@@ -49,7 +49,7 @@ pub struct Arguments {
     #[command(flatten)]
     choices: Choices,
     #[command(flatten)]
-    places: Places,
+    places: RunDirectories,
 }
 
 /// Runs what the properties ask for and says how it went.
@@ -77,7 +77,7 @@ fn create(
     options: &Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let asked = Asked::read(&arguments.files, &arguments.properties)?;
+    let asked = PlanProperties::read(&arguments.files, &arguments.properties)?;
     for warning in &asked.warnings {
         output::complain(warning);
     }

@@ -1,6 +1,6 @@
 //! The engines in a hundred columns: which builds are here, and at which levels.
 
-use super::{Found, Listed, isolation, promises, short, workers};
+use super::{EngineListing, LibraryListing, isolation, promises, short, workers};
 use trueput_analysis::document::{Block, Column, Table};
 use trueput_engine::Isolation;
 
@@ -9,7 +9,7 @@ const LONGEST_VERSION: usize = 12;
 
 /// The builds that are here in a table, those that cannot be used, and the names of those that could
 /// be installed.
-pub(super) fn overview(listed: &[Listed]) -> Vec<Block> {
+pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
     let column = |title: &str, dispensable| Column {
         title: title.to_owned(),
         figures: false,
@@ -35,7 +35,7 @@ pub(super) fn overview(listed: &[Listed]) -> Vec<Block> {
     }
     let absent: Vec<_> = listed
         .iter()
-        .flat_map(Listed::to_install)
+        .flat_map(EngineListing::to_install)
         .map(|(title, _)| title)
         .collect();
     let rest = match absent.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn overview(listed: &[Listed]) -> Vec<Block> {
     blocks
 }
 
-fn row(listed: &Listed, found: &Found) -> Option<Vec<String>> {
+fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
     let engine = listed.engine;
     let build = found.build.as_ref().ok()?;
     let levels: Vec<_> = promises(engine)
@@ -84,7 +84,7 @@ fn number(version: &str) -> &str {
     }
 }
 
-fn unusable(listed: &Listed) -> Vec<String> {
+fn unusable(listed: &EngineListing) -> Vec<String> {
     let name = listed.engine.info().name;
     let said = listed.builds.iter().filter_map(|found| {
         let why = found.build.as_ref().err()?;

@@ -11,7 +11,7 @@ use trueput_runner::Registry;
 
 /// A step's name and its changes, not yet held against engines and settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct StepText {
     name: String,
     changes: Vec<(String, String)>,
 }
@@ -20,7 +20,7 @@ pub struct Given {
 ///
 /// # Errors
 /// One sentence: what was given and what would be right.
-pub fn parse(text: &str) -> Result<Given, String> {
+pub fn parse(text: &str) -> Result<StepText, String> {
     let wrong = || "write 'NAME: KEY=VALUE, KEY=VALUE', as in 'buffered: durability=buffered'";
     let equals = text.find('=').ok_or_else(wrong)?;
     let (name, changes) = match text[..equals].split_once(':') {
@@ -38,13 +38,13 @@ pub fn parse(text: &str) -> Result<Given, String> {
         (!key.is_empty() && !value.is_empty()).then(|| (key.to_owned(), value.to_owned()))
     };
     let changes: Option<Vec<_>> = changes.split(',').map(change).collect();
-    Ok(Given {
+    Ok(StepText {
         name: name.to_owned(),
         changes: changes.ok_or_else(wrong)?,
     })
 }
 
-impl Given {
+impl StepText {
     /// The step as a plan has it: a bare name is a knob of each of the plan's engines that has it,
     /// else a setting of the workload.
     ///

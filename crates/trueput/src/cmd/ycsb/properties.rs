@@ -55,12 +55,12 @@ const CORE_WORKLOAD: &str = "CoreWorkload";
 
 /// Where a property was set.
 #[derive(Debug, Clone)]
-enum Place {
+enum PropertySource {
     Line(PathBuf, usize),
     CommandLine,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PropertySource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(path, line) => write!(formatter, "{}:{line}", path.display()),
@@ -69,15 +69,15 @@ impl fmt::Display for Place {
     }
 }
 
-struct Given {
+struct Property {
     name: String,
     value: String,
-    place: Place,
+    place: PropertySource,
 }
 
 /// What the properties ask for.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct PlanProperties {
     settings: Settings,
     workers: Option<u32>,
     rate_per_s: Option<f64>,
@@ -98,14 +98,14 @@ pub fn parse_one(text: &str) -> Result<(String, String), String> {
     }
 }
 
-impl Asked {
+impl PlanProperties {
     /// Reads the files, then what stood on the command line.
     ///
     /// # Errors
     /// A usage error that names the file and line of what is wrong.
     pub fn read(files: &[PathBuf], properties: &[(String, String)]) -> Result<Self, Failure> {
-        let mut all: Vec<Given> = Vec::new();
-        let mut set = |given: Given| {
+        let mut all: Vec<Property> = Vec::new();
+        let mut set = |given: Property| {
             all.retain(|earlier| earlier.name != given.name);
             all.push(given);
         };
@@ -114,8 +114,8 @@ impl Asked {
         }
         for (name, value) in properties {
             let (name, value) = (name.clone(), value.clone());
-            let place = Place::CommandLine;
-            set(Given { name, value, place });
+            let place = PropertySource::CommandLine;
+            set(Property { name, value, place });
         }
         let mut asked = Self {
             from_files: !files.is_empty(),
@@ -235,16 +235,16 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
         .map_err(|_| format!("{name}={value} is not a valid number"))
 }
 
-fn read_file(path: &Path) -> Result<Vec<Given>, Failure> {
+fn read_file(path: &Path) -> Result<Vec<Property>, Failure> {
     let name = path.display();
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let found = parse_properties(&text);
     let found = found.map_err(|error| Failure::usage(format!("{name}, {error}")))?;
-    let given = found.into_iter().map(|property| Given {
+    let given = found.into_iter().map(|property| Property {
         name: property.name,
         value: property.value,
-        place: Place::Line(path.to_owned(), property.line),
+        place: PropertySource::Line(path.to_owned(), property.line),
     });
     Ok(given.collect())
 }
@@ -261,13 +261,13 @@ fn plan_name(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked(text: &str, properties: &[(&str, &str)]) -> Result<Asked, String> {
+    fn asked(text: &str, properties: &[(&str, &str)]) -> Result<PlanProperties, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("workloadx");
         std::fs::write(&path, text).unwrap();
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let properties: Vec<_> = properties.iter().map(owned).collect();
-        Asked::read(&[path], &properties).map_err(|failure| failure.to_string())
+        PlanProperties::read(&[path], &properties).map_err(|failure| failure.to_string())
     }
 
     #[test]

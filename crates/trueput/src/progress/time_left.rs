@@ -134,57 +134,60 @@ mod tests {
     #[test]
     fn nothing_is_estimated_before_anything_was_seen() {
         let now = Instant::now();
-        let pace = ArrivalSpec::new(now);
-        assert_eq!((pace.trial_left(now), pace.run_left(now)), (None, None));
+        let time_left = ArrivalSpec::new(now);
+        assert_eq!(
+            (time_left.trial_left(now), time_left.run_left(now)),
+            (None, None)
+        );
     }
 
     #[test]
     fn what_is_left_follows_from_what_is_done() {
         let start = Instant::now();
-        let mut pace = ArrivalSpec::new(start);
-        pace.begin_run(3, start);
-        pace.begin_trial(0, start);
-        pace.end_trial(0, start + 10 * SECOND);
-        pace.begin_trial(1, start + 10 * SECOND);
-        pace.advance(Phase::Run, 0.0, start + 10 * SECOND);
-        pace.advance(Phase::Run, 0.25, start + 12 * SECOND);
+        let mut time_left = ArrivalSpec::new(start);
+        time_left.begin_run(3, start);
+        time_left.begin_trial(0, start);
+        time_left.end_trial(0, start + 10 * SECOND);
+        time_left.begin_trial(1, start + 10 * SECOND);
+        time_left.advance(Phase::Run, 0.0, start + 10 * SECOND);
+        time_left.advance(Phase::Run, 0.25, start + 12 * SECOND);
         let now = start + 12 * SECOND;
-        assert_eq!(pace.trial_left(now), Some(6 * SECOND));
-        assert_eq!(pace.run_left(now), Some(16 * SECOND));
+        assert_eq!(time_left.trial_left(now), Some(6 * SECOND));
+        assert_eq!(time_left.run_left(now), Some(16 * SECOND));
     }
 
     #[test]
     fn trials_that_take_turns_are_under_way_together() {
         let start = Instant::now();
-        let mut pace = ArrivalSpec::new(start);
-        pace.begin_run(4, start);
-        (0..2).for_each(|cell| _ = pace.begin_trial(cell, start));
-        (0..2).for_each(|cell| pace.end_trial(cell, start + 20 * SECOND));
-        (0..2).for_each(|cell| _ = pace.begin_trial(cell, start + 20 * SECOND));
-        pace.advance(Phase::Run, 0.0, start + 20 * SECOND);
-        pace.advance(Phase::Run, 0.5, start + 30 * SECOND);
+        let mut time_left = ArrivalSpec::new(start);
+        time_left.begin_run(4, start);
+        (0..2).for_each(|cell| _ = time_left.begin_trial(cell, start));
+        (0..2).for_each(|cell| time_left.end_trial(cell, start + 20 * SECOND));
+        (0..2).for_each(|cell| _ = time_left.begin_trial(cell, start + 20 * SECOND));
+        time_left.advance(Phase::Run, 0.0, start + 20 * SECOND);
+        time_left.advance(Phase::Run, 0.5, start + 30 * SECOND);
         let now = start + 30 * SECOND;
-        assert_eq!(pace.run_left(now), Some(10 * SECOND));
+        assert_eq!(time_left.run_left(now), Some(10 * SECOND));
     }
 
     #[test]
     fn cells_to_come_take_as_long_as_they_took_without_their_conformance() {
         let start = Instant::now();
-        let mut pace = ArrivalSpec::new(start);
-        pace.begin_run(6, start);
+        let mut time_left = ArrivalSpec::new(start);
+        time_left.begin_run(6, start);
         // A slow engine whose suite takes 30 s, and a fast one.
-        assert!(!pace.begin_trial(0, start));
-        pace.end_conformance(start + 30 * SECOND);
-        pace.end_trial(0, start + 40 * SECOND);
-        assert!(!pace.begin_trial(1, start + 40 * SECOND));
-        pace.end_trial(1, start + 41 * SECOND);
+        assert!(!time_left.begin_trial(0, start));
+        time_left.end_conformance(start + 30 * SECOND);
+        time_left.end_trial(0, start + 40 * SECOND);
+        assert!(!time_left.begin_trial(1, start + 40 * SECOND));
+        time_left.end_trial(1, start + 41 * SECOND);
         let now = start + 41 * SECOND;
-        assert!(pace.begin_trial(0, now), "the second repeat begins");
-        pace.advance(Phase::Run, 0.0, now);
-        pace.advance(Phase::Run, 0.5, now + 5 * SECOND);
+        assert!(time_left.begin_trial(0, now), "the second repeat begins");
+        time_left.advance(Phase::Run, 0.0, now);
+        time_left.advance(Phase::Run, 0.5, now + 5 * SECOND);
         // Five seconds of this one, one of its rival, and a repeat of eleven.
-        assert_eq!(pace.run_left(now + 5 * SECOND), Some(17 * SECOND));
-        pace.end_trial(0, now + 10 * SECOND);
-        assert!(!pace.begin_trial(1, now + 10 * SECOND));
+        assert_eq!(time_left.run_left(now + 5 * SECOND), Some(17 * SECOND));
+        time_left.end_trial(0, now + 10 * SECOND);
+        assert!(!time_left.begin_trial(1, now + 10 * SECOND));
     }
 }

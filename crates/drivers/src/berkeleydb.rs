@@ -3,11 +3,11 @@
 //! The library is loaded at run time. Its handles are structs of function pointers, so that most
 //! calls go through a shim of ours that `make engines` compiles against the installed header.
 
-mod company;
+mod attach_lock;
 mod environment;
 mod event_watcher;
-mod guard;
 mod knobs;
+mod locked_keys;
 pub(crate) mod session;
 pub(crate) mod shim;
 
@@ -16,7 +16,7 @@ use crate::library::{self, Origin, Search, assertions};
 use crate::promise::{self, until};
 use environment::Environment;
 use knobs::BerkeleyKnobs;
-use shim::{Level, Loaded};
+use shim::{BerkeleyLibrary, LogFlush};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::event_watcher::EventProgress;
@@ -40,9 +40,9 @@ library::driver! {
 }
 
 impl BerkeleyDb {
-    fn library(&self) -> Result<(PathBuf, &'static Loaded)> {
+    fn library(&self) -> Result<(PathBuf, &'static BerkeleyLibrary)> {
         let path = self.origin.path()?;
-        let engine = Loaded::of(&path)?;
+        let engine = BerkeleyLibrary::of(&path)?;
         Ok((path, engine))
     }
 }
@@ -98,9 +98,9 @@ impl Engine for BerkeleyDb {
         let level = knobs::level(durability, &knobs)
             .ok_or_else(|| common_errors::no_durability("berkeleydb", durability))?;
         let (mapped_to, window) = match level {
-            Level::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
-            Level::WriteNosync => ("DB_TXN_WRITE_NOSYNC=true", Some(unflushed(&knobs))),
-            Level::Nosync => (
+            LogFlush::Sync => ("DB_TXN_NOSYNC=false, DB_TXN_WRITE_NOSYNC=false", None),
+            LogFlush::WriteNosync => ("DB_TXN_WRITE_NOSYNC=true", Some(unflushed(&knobs))),
+            LogFlush::Nosync => (
                 "DB_TXN_NOSYNC=true",
                 Some(Window {
                     bytes: Some(knobs.log_buffer),
@@ -110,8 +110,8 @@ impl Engine for BerkeleyDb {
                     )
                 }),
             ),
-            Level::LogInMemory => ("DB_LOG_IN_MEMORY=true", None),
-            Level::NotDurable => ("DB_TXN_NOT_DURABLE=true", None),
+            LogFlush::LogInMemory => ("DB_LOG_IN_MEMORY=true", None),
+            LogFlush::NotDurable => ("DB_TXN_NOT_DURABLE=true", None),
         };
         Ok(Promise {
             durability,
@@ -152,7 +152,7 @@ impl Engine for BerkeleyDb {
     fn event_watcher(&self, spec: &OpenSpec<'_>) -> Option<Box<dyn EventWatcher>> {
         // A log in memory has no files.
         let knobs = BerkeleyKnobs::from(spec.knobs);
-        let has_files = knobs::level(spec.durability, &knobs)? != Level::LogInMemory;
+        let has_files = knobs::level(spec.durability, &knobs)? != LogFlush::LogInMemory;
         let log = knobs.log_directory.within(spec.directory);
         let marks =
             || Box::new(EventProgress::new(event_watcher::reader(&log))) as Box<dyn EventWatcher>;

@@ -11,7 +11,7 @@ use crate::berkeleydb::session::BerkeleySession;
 use crate::common_errors;
 use crate::library::{self, Origin, Search, assertions};
 use crate::promise;
-use environment::{Environment, Loaded};
+use environment::{Environment, TokuLibrary};
 use knobs::TokuKnobs;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,9 +41,9 @@ library::driver! {
 }
 
 impl TokuDb {
-    fn library(&self) -> Result<(PathBuf, &'static Loaded)> {
+    fn library(&self) -> Result<(PathBuf, &'static TokuLibrary)> {
         let path = self.origin.path()?;
-        let engine = Loaded::of(&path)?;
+        let engine = TokuLibrary::of(&path)?;
         Ok((path, engine))
     }
 }
@@ -75,7 +75,7 @@ impl Engine for TokuDb {
 
     fn missing(&self) -> Option<Error> {
         let library = self.origin.path().err();
-        library.or_else(|| environment::FLAVOUR.missing())
+        library.or_else(|| environment::TOKUDB.missing())
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,9 +1,11 @@
 //! An open environment and its one database.
 
-use super::company::Company;
+use super::attach_lock::AttachLock;
 use super::knobs::{self, BerkeleyKnobs, LOG_FOLDER, ReadIsolation, Writers};
-use super::session::Store;
-use super::shim::{Api, Handle, Handles, Level, Loaded, NONE, Settings};
+use super::session::DatabaseContext;
+use super::shim::{
+    Api, BerkeleyLibrary, DatabaseHandles, EnvironmentSettings, Handle, LogFlush, NONE,
+};
 use crate::process_locks::OpenFolders;
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -28,21 +30,21 @@ static OPEN_FOLDERS: OpenFolders = OpenFolders::new("berkeleydb");
 
 /// An open environment and its database.
 pub(super) struct Environment {
-    pub(super) store: Store,
-    engine: &'static Loaded,
+    pub(super) store: DatabaseContext,
+    engine: &'static BerkeleyLibrary,
     folder: PathBuf,
-    level: Level,
-    company: Company,
-    checkpoints: Option<Checkpoints>,
+    level: LogFlush,
+    attach_lock: AttachLock,
+    checkpoints: Option<CheckpointThread>,
 }
 
 impl Environment {
     /// Opens the database in `directory`, making it if it is not there.
     pub(super) fn open(
-        engine: &'static Loaded,
+        engine: &'static BerkeleyLibrary,
         directory: &Path,
         knobs: &BerkeleyKnobs,
-        level: Level,
+        level: LogFlush,
     ) -> Result<Self> {
         let api = &engine.api;
         let folder = directory.canonicalize().map_err(Error::engine)?;
@@ -52,17 +54,17 @@ impl Environment {
             let log = folder.join(LOG_FOLDER.to_string_lossy().as_ref());
             std::fs::create_dir_all(&log).map_err(Error::engine)?;
         }
-        let company = Company::new(&folder)?;
-        let entered = company.pass()?;
+        let attach_lock = AttachLock::new(&folder)?;
+        let attach_guard = attach_lock.lock_transition()?;
         let env = open_env(engine, &folder, &settings)?;
         let has_snapshots = knobs.isolation == ReadIsolation::Snapshot;
         let is_hash = knobs.is_hash();
-        let opened =
-            reset_if_needed(engine, env, &folder, level, entered.is_alone()).and_then(|()| {
+        let opened = reset_if_needed(engine, env, &folder, level, attach_guard.is_alone())
+            .and_then(|()| {
                 open_db(api, env, |db| {
                     let page_bytes = knobs.page_size.parse().unwrap_or(4096);
                     let (hash, versions) = (i32::from(is_hash), i32::from(has_snapshots));
-                    let unlogged = i32::from(level == Level::NotDurable);
+                    let unlogged = i32::from(level == LogFlush::NotDurable);
                     // SAFETY: the handle is new and not open.
                     unsafe {
                         (engine.own.open)(db, FILE.as_ptr(), hash, page_bytes, versions, unlogged)
@@ -77,9 +79,9 @@ impl Environment {
                 return Err(error);
             }
         };
-        entered.stay()?;
-        let handles = Handles { api, env, db };
-        let store = Store {
+        attach_guard.attach()?;
+        let handles = DatabaseHandles { api, env, db };
+        let store = DatabaseContext {
             handles,
             has_snapshots,
             reads_for_update: knobs.read_for_update,
@@ -94,7 +96,7 @@ impl Environment {
             engine,
             folder: folder.clone(),
             level,
-            company,
+            attach_lock,
             checkpoints: None,
         };
         folders.insert(folder);
@@ -112,7 +114,7 @@ impl Environment {
         let kib = checkpoint_log_bytes.div_ceil(1024);
         if kib != 0 {
             let kib = u32::try_from(kib).unwrap_or(u32::MAX);
-            self.checkpoints = Some(Checkpoints::start(self.store.handles, kib)?);
+            self.checkpoints = Some(CheckpointThread::start(self.store.handles, kib)?);
         }
         Ok(self)
     }
@@ -126,10 +128,10 @@ impl Environment {
                 .any(|(known, number)| known == name && *number != 0)
         };
         let wanted = [
-            ("DB_TXN_NOSYNC", Level::Nosync),
-            ("DB_TXN_WRITE_NOSYNC", Level::WriteNosync),
-            ("DB_LOG_IN_MEMORY", Level::LogInMemory),
-            ("DB_TXN_NOT_DURABLE", Level::NotDurable),
+            ("DB_TXN_NOSYNC", LogFlush::Nosync),
+            ("DB_TXN_WRITE_NOSYNC", LogFlush::WriteNosync),
+            ("DB_LOG_IN_MEMORY", LogFlush::LogInMemory),
+            ("DB_TXN_NOT_DURABLE", LogFlush::NotDurable),
         ];
         for (flag, level) in wanted {
             if is_set(flag) != (self.level == level) {
@@ -144,21 +146,21 @@ impl Environment {
 
     /// Settings as the library reports them.
     pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
-        let Handles { api, env, db } = self.store.handles;
+        let DatabaseHandles { api, env, db } = self.store.handles;
         // SAFETY: both are open; the context is that of the visitor.
         api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) })
     }
 
     /// The library's counters.
     pub(super) fn statistics(&self) -> Result<Vec<(String, u64)>> {
-        let Handles { api, env, .. } = self.store.handles;
+        let DatabaseHandles { api, env, .. } = self.store.handles;
         // SAFETY: the environment is open; the context is that of the visitor.
         api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
     }
 
     /// Writes the cache out and flushes it, with the log before it.
     pub(super) fn checkpoint(&self) -> Result<()> {
-        let Handles { api, env, .. } = self.store.handles;
+        let DatabaseHandles { api, env, .. } = self.store.handles;
         // SAFETY: the environment is open.
         api.check(unsafe { (api.shim.checkpoint)(env, 0) })
     }
@@ -170,9 +172,11 @@ impl Drop for Environment {
     fn drop(&mut self) {
         let mut folders = OPEN_FOLDERS.lock();
         self.checkpoints = None;
-        let Handles { api, env, db } = self.store.handles;
-        let leaving = self.company.pass();
-        let is_last = leaving.as_ref().is_ok_and(|leaving| leaving.is_alone());
+        let DatabaseHandles { api, env, db } = self.store.handles;
+        let attach_guard = self.attach_lock.lock_transition();
+        let is_last = attach_guard
+            .as_ref()
+            .is_ok_and(|attach_guard| attach_guard.is_alone());
         // SAFETY: sessions borrow this, so none is left, and the thread of checkpoints has ended.
         unsafe {
             let written = (api.shim.checkpoint)(env, 0);
@@ -191,13 +195,13 @@ impl Drop for Environment {
 }
 
 /// Runs checkpoints until it is dropped.
-struct Checkpoints {
+struct CheckpointThread {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Checkpoints {
-    fn start(handles: Handles, kib: u32) -> Result<Self> {
+impl CheckpointThread {
+    fn start(handles: DatabaseHandles, kib: u32) -> Result<Self> {
         let (stop, stopped) = channel();
         let work = move || {
             // The whole struct, not its fields, may go to another thread.
@@ -219,7 +223,7 @@ impl Checkpoints {
     }
 }
 
-impl Drop for Checkpoints {
+impl Drop for CheckpointThread {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
@@ -240,8 +244,12 @@ fn new_env(api: &Api) -> Result<Handle> {
     Ok(env)
 }
 
-fn open_env(engine: &Loaded, folder: &Path, settings: &Settings) -> Result<Handle> {
-    let Loaded { api, own } = engine;
+fn open_env(
+    engine: &BerkeleyLibrary,
+    folder: &Path,
+    settings: &EnvironmentSettings,
+) -> Result<Handle> {
+    let BerkeleyLibrary { api, own } = engine;
     let home = path_text(folder)?;
     let env = new_env(api)?;
     // SAFETY: the handle is new; path and settings outlive the call. After a failure a handle can
@@ -279,23 +287,23 @@ fn open_db(api: &Api, env: Handle, open: impl Fn(Handle) -> i32) -> Result<Handl
 /// Pages carry positions of the log. A log in memory begins anew with each environment, so that
 /// pages which are written elsewhere would lie beyond its end: takes the positions out.
 fn reset_if_needed(
-    engine: &Loaded,
+    engine: &BerkeleyLibrary,
     env: Handle,
     folder: &Path,
-    level: Level,
+    level: LogFlush,
     is_alone: bool,
 ) -> Result<()> {
     let file = folder.join(FILE.to_string_lossy().as_ref());
-    if level != Level::LogInMemory || !is_alone || !file.exists() {
+    if level != LogFlush::LogInMemory || !is_alone || !file.exists() {
         return Ok(());
     }
-    let Loaded { api, own } = engine;
+    let BerkeleyLibrary { api, own } = engine;
     // SAFETY: the environment is open, and nobody has the database open.
     api.check(unsafe { (own.lsn_reset)(env, FILE.as_ptr()) })
 }
 
-fn remove_regions(engine: &Loaded, folder: &Path) -> Result<()> {
-    let Loaded { api, own } = engine;
+fn remove_regions(engine: &BerkeleyLibrary, folder: &Path) -> Result<()> {
+    let BerkeleyLibrary { api, own } = engine;
     let home = path_text(folder)?;
     let env = new_env(api)?;
     // SAFETY: the handle is new, and is gone whatever is returned.

@@ -21,7 +21,7 @@ const PIECE: usize = 1 << 20;
 const MOST: u64 = 64 << 20;
 
 /// Where in the log the next record begins.
-struct Reader {
+struct LogReader {
     folder: PathBuf,
     number: u64,
     offset: u64,
@@ -30,7 +30,7 @@ struct Reader {
 
 /// What reads the progress of the environment whose log is in this folder.
 pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
-    let mut reader = Reader {
+    let mut reader = LogReader {
         folder: folder.to_owned(),
         number: 0,
         offset: 0,
@@ -39,7 +39,7 @@ pub(super) fn reader(folder: &Path) -> impl FnMut() -> Option<Progress> + Send +
     move || reader.read()
 }
 
-impl Reader {
+impl LogReader {
     fn read(&mut self) -> Option<Progress> {
         let newest = highest(&self.folder, PREFIX)?;
         let mut left = match self.number {

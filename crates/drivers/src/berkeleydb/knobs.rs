@@ -1,6 +1,6 @@
 //! Berkeley DB's settings that a plan may turn.
 
-use super::shim::{Level, Settings};
+use super::shim::{EnvironmentSettings, LogFlush};
 use crate::log_directory::LogDirectory;
 use std::ptr;
 use trueput_engine::{Durability, Error, Result, choices, parameters};
@@ -170,14 +170,14 @@ pub(super) fn known_defect(knobs: &BerkeleyKnobs) -> Option<&'static str> {
 pub(super) const LOG_FOLDER: &std::ffi::CStr = c"log";
 
 /// What becomes of the log at a commit; `None` where there is no such level.
-pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<Level> {
+pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<LogFlush> {
     match durability {
-        Durability::Sync => Some(Level::Sync),
-        Durability::Async => Some(Level::WriteNosync),
-        Durability::Buffered => Some(Level::Nosync),
+        Durability::Sync => Some(LogFlush::Sync),
+        Durability::Async => Some(LogFlush::WriteNosync),
+        Durability::Buffered => Some(LogFlush::Nosync),
         Durability::Process => None,
-        Durability::None if knobs.none_log == NoneLog::InMemory => Some(Level::LogInMemory),
-        Durability::None => Some(Level::NotDurable),
+        Durability::None if knobs.none_log == NoneLog::InMemory => Some(LogFlush::LogInMemory),
+        Durability::None => Some(LogFlush::NotDurable),
     }
 }
 
@@ -185,10 +185,10 @@ pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<Lev
 ///
 /// # Errors
 /// One line for sizes that do not go together.
-pub(super) fn settings(knobs: &BerkeleyKnobs, level: Level) -> Result<Settings> {
+pub(super) fn settings(knobs: &BerkeleyKnobs, level: LogFlush) -> Result<EnvironmentSettings> {
     let number = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let (buffer, file) = match level {
-        Level::LogInMemory => (number(knobs.none_log_buffer), 0),
+        LogFlush::LogInMemory => (number(knobs.none_log_buffer), 0),
         _ => (number(knobs.log_buffer), number(knobs.log_file_size)),
     };
     if file != 0 && u64::from(file) < 4 * u64::from(buffer) {
@@ -196,7 +196,7 @@ pub(super) fn settings(knobs: &BerkeleyKnobs, level: Level) -> Result<Settings> 
             "log_file_size ({file}) must be at least four times log_buffer ({buffer})"
         )));
     }
-    Ok(Settings {
+    Ok(EnvironmentSettings {
         cache_bytes: knobs.cache_size,
         log_buffer_bytes: buffer,
         log_file_bytes: file,
@@ -204,7 +204,7 @@ pub(super) fn settings(knobs: &BerkeleyKnobs, level: Level) -> Result<Settings> 
         max_locks: knobs.lk_max_locks,
         deadlock_policy: knobs.lk_detect as u32,
         level,
-        log_auto_remove: u32::from(level != Level::LogInMemory && knobs.log_auto_remove),
+        log_auto_remove: u32::from(level != LogFlush::LogInMemory && knobs.log_auto_remove),
         log_directory: match knobs.log_directory {
             LogDirectory::Apart => LOG_FOLDER.as_ptr(),
             LogDirectory::Beside => ptr::null(),

@@ -1,7 +1,7 @@
 //! A session: at most one transaction at a time.
 
-use super::guard::LockedKeys;
-use super::shim::{Buffer, Class, Handle, Handles, Move, NONE};
+use super::locked_keys::LockedKeys;
+use super::shim::{Buffer, CodeClass, CursorMove, DatabaseHandles, Handle, NONE};
 use crate::common_errors;
 use crate::ordered_cursor::{OrderedCursor, SeekingCursor, scan, scan_iterator, seek_range_by_key};
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use trueput_engine::{
 };
 
 /// What a session must know of an open database.
-pub(crate) struct Store {
-    pub(crate) handles: Handles,
+pub(crate) struct DatabaseContext {
+    pub(crate) handles: DatabaseHandles,
     /// Read transactions read versions.
     pub(crate) has_snapshots: bool,
     /// A get in a write transaction takes the write lock.
@@ -30,7 +30,7 @@ pub(crate) struct Store {
 
 /// One worker's way into an environment.
 pub(crate) struct BerkeleySession<'e> {
-    store: &'e Store,
+    store: &'e DatabaseContext,
     /// The open transaction, or none.
     open: Handle,
     mode: Mode,
@@ -41,7 +41,7 @@ pub(crate) struct BerkeleySession<'e> {
 }
 
 impl<'e> BerkeleySession<'e> {
-    pub(crate) fn new(store: &'e Store) -> Self {
+    pub(crate) fn new(store: &'e DatabaseContext) -> Self {
         let mut value = Buffer::default();
         value.fill(b"");
         Self {
@@ -72,12 +72,12 @@ impl<'e> BerkeleySession<'e> {
     }
 
     #[inline]
-    fn size_of_key(&self, key: &[u8]) -> Result<u32> {
+    fn key_size(&self, key: &[u8]) -> Result<u32> {
         size(key, self.store.max_key_bytes, "key")
     }
 
     #[inline]
-    fn size_of_value(&self, value: &[u8]) -> Result<u32> {
+    fn value_size(&self, value: &[u8]) -> Result<u32> {
         size(value, self.store.max_value_bytes, "value")
     }
 
@@ -86,7 +86,7 @@ impl<'e> BerkeleySession<'e> {
         let Some(take_turn) = self.store.take_turn else {
             return Ok(());
         };
-        let Handles { api, env, .. } = self.store.handles;
+        let DatabaseHandles { api, env, .. } = self.store.handles;
         // SAFETY: the transaction was begun in this environment.
         let code = unsafe { take_turn(env, self.open) };
         if code == 0 {
@@ -107,7 +107,7 @@ impl<'e> BerkeleySession<'e> {
         if self.locked.holds(key) {
             return Ok(());
         }
-        let Handles { api, db, .. } = self.store.handles;
+        let DatabaseHandles { api, db, .. } = self.store.handles;
         // SAFETY: the transaction is open; the key is only read.
         api.check(unsafe { guard(db, self.open, key.as_ptr(), size) })?;
         self.locked.add(key);
@@ -160,7 +160,7 @@ impl Session for BerkeleySession<'_> {
         if !self.open.is_null() {
             return Err(common_errors::already_open());
         }
-        let Handles { api, env, .. } = self.store.handles;
+        let DatabaseHandles { api, env, .. } = self.store.handles;
         let is_snapshot = mode == Mode::Read && self.store.has_snapshots;
         let mut transaction = NONE;
         // SAFETY: the environment is open; `transaction` can be written.
@@ -177,9 +177,9 @@ impl Session for BerkeleySession<'_> {
     #[inline]
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.need_open()?;
-        let Handles { api, db, .. } = self.store.handles;
+        let DatabaseHandles { api, db, .. } = self.store.handles;
         let for_update = i32::from(self.mode == Mode::Write && self.store.reads_for_update);
-        let size = self.size_of_key(key)?;
+        let size = self.key_size(key)?;
         loop {
             let mut target = self.value.target();
             // SAFETY: the transaction is open; the key is only read, and the value goes to the
@@ -195,12 +195,12 @@ impl Session for BerkeleySession<'_> {
                 return Ok(true);
             }
             match api.class(code) {
-                Class::Absent => {
+                CodeClass::Absent => {
                     self.note_locked(key);
                     return Ok(false);
                 }
-                Class::BufferSmall => self.value.received(target.size),
-                Class::Other => return Err(api.error(code)),
+                CodeClass::BufferSmall => self.value.received(target.size),
+                CodeClass::Other => return Err(api.error(code)),
             }
         }
     }
@@ -208,8 +208,8 @@ impl Session for BerkeleySession<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.need_write()?;
-        let Handles { api, db, .. } = self.store.handles;
-        let (key_size, value_size) = (self.size_of_key(key)?, self.size_of_value(value)?);
+        let DatabaseHandles { api, db, .. } = self.store.handles;
+        let (key_size, value_size) = (self.key_size(key)?, self.value_size(value)?);
         self.guard(key, key_size)?;
         // SAFETY: the transaction is open; key and value are only read, and copied.
         api.check(unsafe {
@@ -220,14 +220,14 @@ impl Session for BerkeleySession<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.need_write()?;
-        let Handles { api, db, .. } = self.store.handles;
-        let size = self.size_of_key(key)?;
+        let DatabaseHandles { api, db, .. } = self.store.handles;
+        let size = self.key_size(key)?;
         // A delete takes the lock of its leaf by itself and never splits a page. A leaf that it
         // empties leaves the tree, and its keys then belong to a leaf that may not be locked.
         self.locked.clear();
         // SAFETY: the transaction is open; the key is only read.
         let code = unsafe { (api.shim.delete)(db, self.open, key.as_ptr(), size) };
-        if code == 0 || api.class(code) == Class::Absent {
+        if code == 0 || api.class(code) == CodeClass::Absent {
             Ok(())
         } else {
             Err(api.error(code))
@@ -290,7 +290,7 @@ fn size(bytes: &[u8], most: u32, what: &str) -> Result<u32> {
 
 /// A cursor of an open transaction, closed before it ends.
 struct Cursor<'b> {
-    handles: Handles,
+    handles: DatabaseHandles,
     /// Null once it is closed.
     handle: Handle,
     key: Buffer,
@@ -298,8 +298,8 @@ struct Cursor<'b> {
 }
 
 impl<'b> Cursor<'b> {
-    fn new(handles: Handles, transaction: Handle, value: &'b mut Buffer) -> Result<Self> {
-        let Handles { api, db, .. } = handles;
+    fn new(handles: DatabaseHandles, transaction: Handle, value: &'b mut Buffer) -> Result<Self> {
+        let DatabaseHandles { api, db, .. } = handles;
         let mut handle = NONE;
         // SAFETY: the transaction is open; `handle` can be written.
         api.check(unsafe { (api.shim.cursor_open)(db, transaction, &raw mut handle) })?;
@@ -313,13 +313,13 @@ impl<'b> Cursor<'b> {
         })
     }
 
-    /// Moves, to `sought` or relatively; false where there is no such record.
-    fn go(&mut self, step: Move, sought: &[u8]) -> Result<bool> {
+    /// Moves, to `wanted_key` or relatively; false where there is no such record.
+    fn move_to(&mut self, step: CursorMove, wanted_key: &[u8]) -> Result<bool> {
         let api = self.handles.api;
         loop {
-            if step == Move::Seek {
+            if step == CursorMove::Seek {
                 // Each time: a call that found its buffers too small may have written there.
-                self.key.fill(sought);
+                self.key.fill(wanted_key);
             }
             let (mut key_target, mut value_target) = (self.key.target(), self.value.target());
             // SAFETY: the cursor is open; both buffers live and are as large as they say.
@@ -333,9 +333,9 @@ impl<'b> Cursor<'b> {
                 Some(api.class(code))
             };
             match class {
-                Some(Class::Absent) => return Ok(false),
-                Some(Class::Other) => return Err(api.error(code)),
-                None | Some(Class::BufferSmall) => {
+                Some(CodeClass::Absent) => return Ok(false),
+                Some(CodeClass::Other) => return Err(api.error(code)),
+                None | Some(CodeClass::BufferSmall) => {
                     self.key.received(key_target.size);
                     self.value.received(value_target.size);
                 }
@@ -361,10 +361,10 @@ impl OrderedCursor for Cursor<'_> {
 
     fn step(&mut self, direction: Direction) -> Result<bool> {
         let step = match direction {
-            Direction::Forward => Move::Next,
-            Direction::Backward => Move::Previous,
+            Direction::Forward => CursorMove::Next,
+            Direction::Backward => CursorMove::Previous,
         };
-        self.go(step, b"")
+        self.move_to(step, b"")
     }
 
     fn record(&self) -> Result<(&[u8], &[u8])> {
@@ -375,14 +375,14 @@ impl OrderedCursor for Cursor<'_> {
 impl SeekingCursor for Cursor<'_> {
     fn seek_end(&mut self, direction: Direction) -> Result<bool> {
         let end = match direction {
-            Direction::Forward => Move::First,
-            Direction::Backward => Move::Last,
+            Direction::Forward => CursorMove::First,
+            Direction::Backward => CursorMove::Last,
         };
-        self.go(end, b"")
+        self.move_to(end, b"")
     }
 
     fn seek_key(&mut self, key: &[u8]) -> Result<bool> {
-        self.go(Move::Seek, key)
+        self.move_to(CursorMove::Seek, key)
     }
 
     fn key(&self) -> &[u8] {

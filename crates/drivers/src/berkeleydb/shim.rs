@@ -12,7 +12,7 @@ pub(crate) type Handle = *mut c_void;
 
 /// How an environment is opened: `struct trueput_bdb_settings`.
 #[repr(C)]
-pub(crate) struct Settings {
+pub(crate) struct EnvironmentSettings {
     pub(crate) cache_bytes: u64,
     pub(crate) log_buffer_bytes: u32,
     /// 0: the library's default.
@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub(crate) max_locks: u32,
     /// Index into the shim's `POLICIES`.
     pub(crate) deadlock_policy: u32,
-    pub(crate) level: Level,
+    pub(crate) level: LogFlush,
     pub(crate) log_auto_remove: u32,
     /// Null: beside the data.
     pub(crate) log_directory: *const c_char,
@@ -30,7 +30,7 @@ pub(crate) struct Settings {
 /// What becomes of the log at a commit: `enum level`.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum LogFlush {
     Sync,
     WriteNosync,
     Nosync,
@@ -41,7 +41,7 @@ pub(crate) enum Level {
 /// Where a cursor goes: indexes into the shim's `MOVES`.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Move {
+pub(crate) enum CursorMove {
     First,
     Last,
     Next,
@@ -52,7 +52,7 @@ pub(crate) enum Move {
 
 /// What a code is for the driver: `enum class`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum CodeClass {
     Absent,
     BufferSmall,
     /// An error.
@@ -67,18 +67,18 @@ const NEEDS_RECOVERY: c_int = 5;
 
 /// Memory that receives a key or value: `struct trueput_bdb_buffer`.
 #[repr(C)]
-pub(crate) struct Target {
+pub(crate) struct RawBuffer {
     pub(crate) data: *mut u8,
     pub(crate) capacity: u32,
     pub(crate) size: u32,
 }
 
 /// Is told a name and a number.
-pub(crate) type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, u64);
+pub(crate) type NumberVisitor = unsafe extern "C" fn(*mut c_void, *const c_char, u64);
 
 symbols! {
     /// What is exported by the library itself.
-    Exported {
+    ExportedFunctions {
         env_create: fn(*mut Handle, u32) -> c_int,
         create: fn(*mut Handle, Handle, u32) -> c_int,
         strerror: fn(c_int) -> *const c_char,
@@ -89,7 +89,7 @@ symbols! {
 symbols! {
     /// What takes the shim, since it is called through the handles, and is alike in every library of
     /// this API.
-    Shim {
+    ShimFunctions {
         header_version: fn(*mut c_int, *mut c_int),
         take_message: fn() -> *const c_char,
         class: fn(c_int) -> c_int,
@@ -99,21 +99,21 @@ symbols! {
         begin: fn(Handle, *mut Handle, c_int) -> c_int,
         commit: fn(Handle) -> c_int,
         abort: fn(Handle) -> c_int,
-        get: fn(Handle, Handle, *const u8, u32, *mut Target, c_int) -> c_int,
+        get: fn(Handle, Handle, *const u8, u32, *mut RawBuffer, c_int) -> c_int,
         put: fn(Handle, Handle, *const u8, u32, *const u8, u32) -> c_int,
         delete: fn(Handle, Handle, *const u8, u32) -> c_int,
         cursor_open: fn(Handle, Handle, *mut Handle) -> c_int,
         cursor_close: fn(Handle) -> c_int,
-        cursor_get: fn(Handle, *mut Target, *mut Target, c_int) -> c_int,
-        settings: fn(Handle, Handle, Visit, *mut c_void) -> c_int,
-        statistics: fn(Handle, Visit, *mut c_void) -> c_int,
+        cursor_get: fn(Handle, *mut RawBuffer, *mut RawBuffer, c_int) -> c_int,
+        settings: fn(Handle, Handle, NumberVisitor, *mut c_void) -> c_int,
+        statistics: fn(Handle, NumberVisitor, *mut c_void) -> c_int,
     }
 }
 
 symbols! {
     /// What only Berkeley DB has.
-    Own {
-        env_open: fn(Handle, *const c_char, *const Settings) -> c_int,
+    BerkeleyFunctions {
+        env_open: fn(Handle, *const c_char, *const EnvironmentSettings) -> c_int,
         env_remove: fn(Handle, *const c_char) -> c_int,
         lsn_reset: fn(Handle, *const c_char) -> c_int,
         open: fn(Handle, *const c_char, c_int, u32, c_int, c_int) -> c_int,
@@ -123,7 +123,7 @@ symbols! {
 }
 
 /// A kind of library with this API.
-pub(crate) struct Flavour {
+pub(crate) struct LibraryKind {
     /// The engine's name for people.
     pub(crate) title: &'static str,
     /// Its shims.
@@ -138,7 +138,7 @@ pub(crate) struct Flavour {
     pub(crate) installed_by: &'static str,
 }
 
-pub(super) const BERKELEY_DB: Flavour = Flavour {
+pub(super) const BERKELEY_DB: LibraryKind = LibraryKind {
     title: super::TITLE,
     shims: Search {
         installed: &["berkeleydb"],
@@ -152,25 +152,25 @@ pub(super) const BERKELEY_DB: Flavour = Flavour {
 
 /// What is called of one library.
 pub(crate) struct Api {
-    flavour: &'static Flavour,
-    pub(crate) exported: Exported,
-    pub(crate) shim: Shim,
+    kind: &'static LibraryKind,
+    pub(crate) exported: ExportedFunctions,
+    pub(crate) shim: ShimFunctions,
 }
 
 /// All that is called of one library of Berkeley DB.
-pub(super) struct Loaded {
+pub(super) struct BerkeleyLibrary {
     pub(super) api: Api,
-    pub(super) own: Own,
+    pub(super) own: BerkeleyFunctions,
 }
 
-impl Loaded {
+impl BerkeleyLibrary {
     /// Takes it from the library at `path` and the shim for its version, once.
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
-        static LOADED: PerFile<Loaded> = PerFile::new();
-        LOADED.get(path, |path| {
+        static LIBRARIES_WITH_SHIMS: PerFile<BerkeleyLibrary> = PerFile::new();
+        LIBRARIES_WITH_SHIMS.get(path, |path| {
             let (api, shim) = Api::load(path, &BERKELEY_DB)?;
-            let own = Own::load(shim, BERKELEY_DB.prefix)
-                .map_err(|error| outdated(&error, &BERKELEY_DB))?;
+            let own = BerkeleyFunctions::load(shim, BERKELEY_DB.prefix)
+                .map_err(|error| outdated_shim(&error, &BERKELEY_DB))?;
             Ok(Self { api, own })
         })
     }
@@ -178,7 +178,7 @@ impl Loaded {
 
 /// The handles of an environment and its database.
 #[derive(Clone, Copy)]
-pub(crate) struct Handles {
+pub(crate) struct DatabaseHandles {
     pub(crate) api: &'static Api,
     pub(crate) env: Handle,
     pub(crate) db: Handle,
@@ -186,19 +186,22 @@ pub(crate) struct Handles {
 
 // SAFETY: both handles are opened with DB_THREAD, so any thread may use them at any time; only
 // closing needs to be the last use.
-unsafe impl Send for Handles {}
+unsafe impl Send for DatabaseHandles {}
 // SAFETY: as above.
-unsafe impl Sync for Handles {}
+unsafe impl Sync for DatabaseHandles {}
 
 impl Api {
     /// Takes it from the library at `path` and the shim for its version, which is returned too.
-    pub(crate) fn load(path: &Path, flavour: &'static Flavour) -> Result<(Self, &'static Library)> {
+    pub(crate) fn load(
+        path: &Path,
+        kind: &'static LibraryKind,
+    ) -> Result<(Self, &'static Library)> {
         static LIBRARIES: PerFile<Library> = PerFile::new();
-        let library = LIBRARIES.get(path, |path| library::load(path, flavour.title))?;
-        let exported = Exported::load(library, "db_")?;
-        let (shim, from) = shim_for(version(&exported), flavour)?;
+        let library = LIBRARIES.get(path, |path| library::load(path, kind.title))?;
+        let exported = ExportedFunctions::load(library, "db_")?;
+        let (shim, from) = shim_for(version(&exported), kind)?;
         let api = Self {
-            flavour,
+            kind,
             exported,
             shim,
         };
@@ -217,12 +220,12 @@ impl Api {
 
     /// What a code that is not 0 is.
     #[inline]
-    pub(crate) fn class(&self, code: c_int) -> Class {
+    pub(crate) fn class(&self, code: c_int) -> CodeClass {
         // SAFETY: the function compares numbers.
         match unsafe { (self.shim.class)(code) } {
-            ABSENT => Class::Absent,
-            BUFFER_SMALL => Class::BufferSmall,
-            _ => Class::Other,
+            ABSENT => CodeClass::Absent,
+            BUFFER_SMALL => CodeClass::BufferSmall,
+            _ => CodeClass::Other,
         }
     }
 
@@ -241,11 +244,11 @@ impl Api {
             ((self.shim.class)(code), text)
         };
         match class {
-            CONFLICT if text.contains(self.flavour.deadlock) => Error::Deadlock(text),
+            CONFLICT if text.contains(self.kind.deadlock) => Error::Deadlock(text),
             CONFLICT => Error::Conflict(text),
             NO_ROOM => Error::Full(format!(
                 "{text} (code {code}); {} is the limit",
-                self.flavour.room
+                self.kind.room
             )),
             NEEDS_RECOVERY => Error::Engine {
                 code: i64::from(code),
@@ -264,7 +267,7 @@ impl Api {
     /// What `call` shows of names and numbers.
     pub(crate) fn shown(
         &self,
-        call: impl FnOnce(Visit, *mut c_void) -> c_int,
+        call: impl FnOnce(NumberVisitor, *mut c_void) -> c_int,
     ) -> Result<Vec<(String, u64)>> {
         let mut shown: Vec<(String, u64)> = Vec::new();
         self.check(call(collect, (&raw mut shown).cast()))?;
@@ -289,7 +292,7 @@ unsafe extern "C" fn collect(shown: *mut c_void, name: *const c_char, number: u6
     shown.push((name.to_string_lossy().into_owned(), number));
 }
 
-fn version(exported: &Exported) -> [c_int; 3] {
+fn version(exported: &ExportedFunctions) -> [c_int; 3] {
     let mut numbers = [0; 3];
     let [major, minor, patch] = &mut numbers;
     // SAFETY: the three can be written; the text that is returned is not looked at.
@@ -301,17 +304,18 @@ fn version(exported: &Exported) -> [c_int; 3] {
 /// are laid out otherwise.
 fn shim_for(
     [major, minor, _]: [c_int; 3],
-    flavour: &'static Flavour,
-) -> Result<(Shim, &'static Library)> {
-    let Flavour { title, shims, .. } = flavour;
-    if let Some(missing) = flavour.missing() {
+    kind: &'static LibraryKind,
+) -> Result<(ShimFunctions, &'static Library)> {
+    let LibraryKind { title, shims, .. } = kind;
+    if let Some(missing) = kind.missing() {
         return Err(missing);
     }
     static SHIMS: PerFile<Library> = PerFile::new();
     let mut others = Vec::new();
     for path in shims.run() {
         let from = SHIMS.get(&path, |path| library::load(path, title))?;
-        let shim = Shim::load(from, flavour.prefix).map_err(|error| outdated(&error, flavour))?;
+        let shim =
+            ShimFunctions::load(from, kind.prefix).map_err(|error| outdated_shim(&error, kind))?;
         let (mut its_major, mut its_minor) = (0, 0);
         // SAFETY: both can be written.
         unsafe { (shim.header_version)(&raw mut its_major, &raw mut its_minor) };
@@ -326,7 +330,7 @@ fn shim_for(
     )))
 }
 
-impl Flavour {
+impl LibraryKind {
     /// What is said where there is no shim at all.
     pub(crate) fn missing(&self) -> Option<Error> {
         let Self {
@@ -346,8 +350,8 @@ impl Flavour {
 
 /// The error for a shim that lacks a function, as one compiled for an earlier version of this
 /// program does.
-fn outdated(error: &Error, flavour: &Flavour) -> Error {
-    let installed_by = flavour.installed_by;
+fn outdated_shim(error: &Error, kind: &LibraryKind) -> Error {
+    let installed_by = kind.installed_by;
     Error::engine(format!("{error}; `{installed_by}` compiles it anew"))
 }
 
@@ -378,8 +382,8 @@ impl Buffer {
 
     /// As Berkeley DB takes it; it must not be used after the buffer moved or grew.
     #[inline]
-    pub(crate) fn target(&mut self) -> Target {
-        Target {
+    pub(crate) fn target(&mut self) -> RawBuffer {
+        RawBuffer {
             data: self.bytes.as_mut_ptr(),
             capacity: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
             size: u32::try_from(self.size).unwrap_or(0),

@@ -1,9 +1,9 @@
 //! An open environment and its one dictionary.
 
-use super::folder::Folder;
+use super::folder::DatabaseFolder;
 use super::knobs::{self, TokuKnobs};
-use crate::berkeleydb::session::Store;
-use crate::berkeleydb::shim::{Api, Flavour, Handle, Handles, NONE};
+use crate::berkeleydb::session::DatabaseContext;
+use crate::berkeleydb::shim::{Api, DatabaseHandles, Handle, LibraryKind, NONE};
 use crate::library::{PerFile, Search, symbols};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ const DICTIONARY: &CStr = c"records";
 /// `ENOENT`: what the library answers where the environment lacks one of its files.
 const MISSING_FILE: i64 = 2;
 
-pub(super) const FLAVOUR: Flavour = Flavour {
+pub(super) const TOKUDB: LibraryKind = LibraryKind {
     title: super::TITLE,
     shims: Search {
         installed: &["tokudb-shim"],
@@ -31,7 +31,7 @@ pub(super) const FLAVOUR: Flavour = Flavour {
 
 /// How an environment is opened: `struct trueput_tokudb_settings`.
 #[repr(C)]
-pub(super) struct Settings {
+pub(super) struct EnvironmentSettings {
     pub(super) cache_bytes: u64,
     pub(super) lock_bytes: u64,
     /// 0: never.
@@ -45,7 +45,7 @@ pub(super) struct Settings {
 
 /// How a new dictionary is laid out: `struct trueput_tokudb_layout`.
 #[repr(C)]
-pub(super) struct Layout {
+pub(super) struct DictionaryLayout {
     pub(super) node_bytes: u32,
     pub(super) basement_bytes: u32,
     pub(super) fanout: u32,
@@ -55,25 +55,25 @@ pub(super) struct Layout {
 
 symbols! {
     /// What only TokuDB has.
-    Own {
-        env_open: fn(Handle, *const c_char, *const Settings) -> c_int,
-        open: fn(Handle, *const c_char, *const Layout) -> c_int,
+    TokuFunctions {
+        env_open: fn(Handle, *const c_char, *const EnvironmentSettings) -> c_int,
+        open: fn(Handle, *const c_char, *const DictionaryLayout) -> c_int,
     }
 }
 
 /// All that is called of one library.
-pub(super) struct Loaded {
+pub(super) struct TokuLibrary {
     pub(super) api: Api,
-    own: Own,
+    own: TokuFunctions,
 }
 
-impl Loaded {
+impl TokuLibrary {
     /// Takes it from the library at `path` and the shim for its version, once.
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
-        static LOADED: PerFile<Loaded> = PerFile::new();
-        LOADED.get(path, |path| {
-            let (api, shim) = Api::load(path, &FLAVOUR)?;
-            let own = Own::load(shim, FLAVOUR.prefix)?;
+        static LIBRARIES_WITH_SHIMS: PerFile<TokuLibrary> = PerFile::new();
+        LIBRARIES_WITH_SHIMS.get(path, |path| {
+            let (api, shim) = Api::load(path, &TOKUDB)?;
+            let own = TokuFunctions::load(shim, TOKUDB.prefix)?;
             Ok(Self { api, own })
         })
     }
@@ -81,28 +81,28 @@ impl Loaded {
 
 /// An open environment and its dictionary.
 pub(super) struct Environment {
-    pub(super) store: Store,
+    pub(super) store: DatabaseContext,
     is_nosync: bool,
 }
 
 impl Environment {
     /// Opens the database of `spec`, making it if it is not there, and anew where a kill cut its
     /// making short: the library refuses an environment that lacks one of its files.
-    pub(super) fn open(engine: &'static Loaded, spec: &OpenSpec<'_>) -> Result<Self> {
-        let folder = Folder(spec.directory);
-        let opened = match Self::open_as_it_is(engine, spec) {
-            Err(Error::Engine { code, .. }) if code == MISSING_FILE && !folder.was_made() => {
+    pub(super) fn open(engine: &'static TokuLibrary, spec: &OpenSpec<'_>) -> Result<Self> {
+        let folder = DatabaseFolder(spec.directory);
+        let opened = match Self::try_open(engine, spec) {
+            Err(Error::Engine { code, .. }) if code == MISSING_FILE && !folder.is_complete() => {
                 folder.clear()?;
-                Self::open_as_it_is(engine, spec)?
+                Self::try_open(engine, spec)?
             }
             opened => opened?,
         };
-        folder.note_made()?;
+        folder.mark_complete()?;
         Ok(opened)
     }
 
-    fn open_as_it_is(engine: &'static Loaded, spec: &OpenSpec<'_>) -> Result<Self> {
-        let Loaded { api, own } = engine;
+    fn try_open(engine: &'static TokuLibrary, spec: &OpenSpec<'_>) -> Result<Self> {
+        let TokuLibrary { api, own } = engine;
         let folder = spec.directory.canonicalize().map_err(Error::engine)?;
         let home = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;
         let knobs = TokuKnobs::from(spec.knobs);
@@ -122,8 +122,8 @@ impl Environment {
                 return Err(error);
             }
         };
-        let store = Store {
-            handles: Handles { api, env, db },
+        let store = DatabaseContext {
+            handles: DatabaseHandles { api, env, db },
             has_snapshots: true,
             // Locks are not shared between readers: a get takes what a put takes.
             reads_for_update: true,
@@ -140,7 +140,7 @@ impl Environment {
     /// Settings as the library reports them, but for what commits do: that is given with each
     /// transaction.
     pub(super) fn settings(&self) -> Result<Vec<(String, u64)>> {
-        let Handles { api, env, db } = self.store.handles;
+        let DatabaseHandles { api, env, db } = self.store.handles;
         // SAFETY: both are open; the context is that of the visitor.
         let shown =
             api.shown(|show, context| unsafe { (api.shim.settings)(env, db, show, context) });
@@ -152,14 +152,14 @@ impl Environment {
 
     /// The library's counters.
     pub(super) fn statistics(&self) -> Result<Vec<(String, u64)>> {
-        let Handles { api, env, .. } = self.store.handles;
+        let DatabaseHandles { api, env, .. } = self.store.handles;
         // SAFETY: the environment is open; the context is that of the visitor.
         api.shown(|show, context| unsafe { (api.shim.statistics)(env, show, context) })
     }
 
     /// Writes the log and every changed node out, and flushes them.
     pub(super) fn checkpoint(&self) -> Result<()> {
-        let Handles { api, env, .. } = self.store.handles;
+        let DatabaseHandles { api, env, .. } = self.store.handles;
         // SAFETY: the environment is open.
         api.check(unsafe { (api.shim.checkpoint)(env, 0) })
     }
@@ -167,7 +167,7 @@ impl Environment {
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        let Handles { api, env, db } = self.store.handles;
+        let DatabaseHandles { api, env, db } = self.store.handles;
         // SAFETY: sessions borrow this, so none is left. Closing writes a checkpoint; a drop cannot
         // report.
         unsafe {
@@ -177,8 +177,8 @@ impl Drop for Environment {
     }
 }
 
-fn open_dictionary(engine: &Loaded, env: Handle, layout: &Layout) -> Result<Handle> {
-    let Loaded { api, own } = engine;
+fn open_dictionary(engine: &TokuLibrary, env: Handle, layout: &DictionaryLayout) -> Result<Handle> {
+    let TokuLibrary { api, own } = engine;
     let mut db = NONE;
     // SAFETY: `db` can be written; the environment is open.
     api.check(unsafe { (api.exported.create)(&raw mut db, env, 0) })?;

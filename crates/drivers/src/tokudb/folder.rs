@@ -5,24 +5,24 @@ use std::path::Path;
 use trueput_engine::{Error, Result};
 
 /// There once the database was made whole. What lacks it holds no commit that was acknowledged.
-const MADE: &str = "trueput.made";
+const COMPLETE_MARKER: &str = "trueput.made";
 
 /// A folder that is a database's alone.
-pub(super) struct Folder<'a>(pub(super) &'a Path);
+pub(super) struct DatabaseFolder<'a>(pub(super) &'a Path);
 
-impl Folder<'_> {
+impl DatabaseFolder<'_> {
     /// Whether the database was ever whole.
-    pub(super) fn was_made(&self) -> bool {
-        self.0.join(MADE).exists()
+    pub(super) fn is_complete(&self) -> bool {
+        self.0.join(COMPLETE_MARKER).exists()
     }
 
     /// Notes that the database is whole, and flushes the folder's names.
-    pub(super) fn note_made(&self) -> Result<()> {
-        if self.was_made() {
+    pub(super) fn mark_complete(&self) -> Result<()> {
+        if self.is_complete() {
             return Ok(());
         }
         let flushed = |path: &Path| File::open(path).and_then(|file| file.sync_all());
-        File::create(self.0.join(MADE))
+        File::create(self.0.join(COMPLETE_MARKER))
             .and_then(|mark| mark.sync_all())
             .and_then(|()| flushed(self.0))
             .map_err(|error| self.error(&error))
@@ -32,7 +32,7 @@ impl Folder<'_> {
     pub(super) fn clear(&self) -> Result<()> {
         let entries = read_dir(self.0).map_err(|error| self.error(&error))?;
         for entry in entries.flatten() {
-            if entry.file_name().to_str().is_some_and(is_the_librarys) {
+            if entry.file_name().to_str().is_some_and(is_library_file) {
                 remove_file(entry.path()).map_err(|error| self.error(&error))?;
             }
         }
@@ -45,6 +45,6 @@ impl Folder<'_> {
 }
 
 /// Whether TokuDB calls its files so: dictionaries, logs, and what it keeps of the environment.
-fn is_the_librarys(name: &str) -> bool {
+fn is_library_file(name: &str) -> bool {
     name.starts_with("tokudb.") || name.ends_with(".tokudb") || name.contains(".tokulog")
 }

@@ -1,6 +1,6 @@
 //! TokuDB's settings that a plan may turn.
 
-use super::environment::{Layout, Settings};
+use super::environment::{DictionaryLayout, EnvironmentSettings};
 use trueput_engine::{Durability, Value, choices, parameters};
 
 parameters! {
@@ -66,8 +66,8 @@ impl Compression {
 }
 
 /// The settings of an environment.
-pub(super) fn settings(knobs: &TokuKnobs, durability: Durability) -> Settings {
-    Settings {
+pub(super) fn settings(knobs: &TokuKnobs, durability: Durability) -> EnvironmentSettings {
+    EnvironmentSettings {
         cache_bytes: knobs.cache_size,
         lock_bytes: knobs.lock_memory,
         checkpoint_period_s: knobs.checkpoint_period,
@@ -78,9 +78,9 @@ pub(super) fn settings(knobs: &TokuKnobs, durability: Durability) -> Settings {
 }
 
 /// How a new database is laid out.
-pub(super) fn layout(knobs: &TokuKnobs) -> Layout {
+pub(super) fn layout(knobs: &TokuKnobs) -> DictionaryLayout {
     let number = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    Layout {
+    DictionaryLayout {
         node_bytes: number(knobs.node_size),
         basement_bytes: number(knobs.basement_node_size),
         fanout: knobs.fanout,

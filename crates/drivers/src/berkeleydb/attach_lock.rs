@@ -8,19 +8,19 @@ use std::path::Path;
 use trueput_engine::{Error, Result};
 
 /// The lock files of a database.
-pub(super) struct Company {
-    door: File,
-    room: File,
+pub(super) struct AttachLock {
+    transition: File,
+    attached: File,
 }
 
 /// A process that is coming or going; nobody else does meanwhile.
-pub(super) struct Passing<'c> {
-    company: &'c Company,
+pub(super) struct AttachGuard<'c> {
+    attach_lock: &'c AttachLock,
     is_alone: bool,
-    stays: bool,
+    is_attached: bool,
 }
 
-impl Company {
+impl AttachLock {
     /// Makes the lock files in `folder` if they are not there.
     pub(super) fn new(folder: &Path) -> Result<Self> {
         let open = |name| {
@@ -32,48 +32,51 @@ impl Company {
                 .map_err(Error::engine)
         };
         Ok(Self {
-            door: open("trueput.door")?,
-            room: open("trueput.room")?,
+            transition: open("trueput.door")?,
+            attached: open("trueput.room")?,
         })
     }
 
     /// Waits until nobody else comes or goes, and looks whether anybody else is there. A process
     /// that was there itself has left with this.
-    pub(super) fn pass(&self) -> Result<Passing<'_>> {
-        self.door.lock().map_err(Error::engine)?;
-        let is_alone = match self.room.try_lock() {
+    pub(super) fn lock_transition(&self) -> Result<AttachGuard<'_>> {
+        self.transition.lock().map_err(Error::engine)?;
+        let is_alone = match self.attached.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(error)) => return Err(Error::engine(error)),
         };
-        Ok(Passing {
-            company: self,
+        Ok(AttachGuard {
+            attach_lock: self,
             is_alone,
-            stays: false,
+            is_attached: false,
         })
     }
 }
 
-impl Passing<'_> {
+impl AttachGuard<'_> {
     /// Nobody else is there.
     pub(super) fn is_alone(&self) -> bool {
         self.is_alone
     }
 
     /// This process is there from now on.
-    pub(super) fn stay(mut self) -> Result<()> {
-        self.stays = true;
-        self.company.room.lock_shared().map_err(Error::engine)
+    pub(super) fn attach(mut self) -> Result<()> {
+        self.is_attached = true;
+        self.attach_lock
+            .attached
+            .lock_shared()
+            .map_err(Error::engine)
     }
 }
 
-impl Drop for Passing<'_> {
+impl Drop for AttachGuard<'_> {
     fn drop(&mut self) {
         // Unlocking does not fail.
-        if !self.stays {
-            let _ = self.company.room.unlock();
+        if !self.is_attached {
+            let _ = self.attach_lock.attached.unlock();
         }
-        let _ = self.company.door.unlock();
+        let _ = self.attach_lock.transition.unlock();
     }
 }
 
@@ -84,16 +87,16 @@ mod tests {
     #[test]
     fn the_first_to_come_and_the_last_to_go_are_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Company::new(folder.path()).unwrap();
-        let second = Company::new(folder.path()).unwrap();
-        let entered = first.pass().unwrap();
-        assert!(entered.is_alone());
-        entered.stay().unwrap();
-        let entered = second.pass().unwrap();
-        assert!(!entered.is_alone());
-        entered.stay().unwrap();
-        assert!(!first.pass().unwrap().is_alone());
+        let first = AttachLock::new(folder.path()).unwrap();
+        let second = AttachLock::new(folder.path()).unwrap();
+        let attach_guard = first.lock_transition().unwrap();
+        assert!(attach_guard.is_alone());
+        attach_guard.attach().unwrap();
+        let attach_guard = second.lock_transition().unwrap();
+        assert!(!attach_guard.is_alone());
+        attach_guard.attach().unwrap();
+        assert!(!first.lock_transition().unwrap().is_alone());
         drop(first);
-        assert!(second.pass().unwrap().is_alone());
+        assert!(second.lock_transition().unwrap().is_alone());
     }
 }

@@ -1,8 +1,6 @@
 //! GT.M, through its call-ins: a few routines in M, run inside this process.
 
-mod alarm;
 mod database;
-mod facts;
 mod folder;
 mod install;
 mod knobs;
@@ -10,13 +8,15 @@ mod native;
 mod process;
 mod scan;
 mod session;
+mod sigalrm;
+mod transaction_log;
 
 use crate::common_errors;
 use crate::library::{self, assertions};
 use crate::promise;
-use database::Opened;
+use database::GtmDatabase;
 use install::Installation;
-use knobs::{AccessMethod, GtmKnobs, HostLanguage, Shape};
+use knobs::{AccessMethod, DatabaseLayout, GtmKnobs, HostLanguage};
 use std::path::{Path, PathBuf};
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, Isolation, Native,
@@ -131,7 +131,7 @@ impl Engine for Gtm {
             }
         };
         let knobs = GtmKnobs::from(knobs);
-        let journal = Shape::of(knobs, durability)?.journal_settings();
+        let journal = DatabaseLayout::of(knobs, durability)?.journal_settings();
         let window = (durability == Durability::Buffered).then(|| unflushed(&knobs));
         Ok(Promise {
             durability,
@@ -165,7 +165,7 @@ impl Engine for Gtm {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
-        Ok(Box::new(Opened::open(self.installation()?, spec)?))
+        Ok(Box::new(GtmDatabase::open(self.installation()?, spec)?))
     }
 
     fn workaround(&self, knobs: &ParameterValues) -> Option<String> {
@@ -189,7 +189,7 @@ impl Engine for Gtm {
         }
         native::check(workload, settings)?;
         let installation = self.installation()?;
-        let program = native::Program::new(installation, settings);
+        let program = native::MumpsProgram::new(installation, settings);
         Ok(Some(Box::new(program)))
     }
 }

@@ -1,9 +1,9 @@
 //! An open database.
 
-use super::folder::Folder;
+use super::folder::DatabaseFolder;
 use super::install::Installation;
-use super::knobs::{GtmKnobs, Shape};
-use super::process::{Place, Process};
+use super::knobs::{DatabaseLayout, GtmKnobs};
+use super::process::{DatabaseId, Process};
 use super::session::GtmSession;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,34 +28,34 @@ const REPORTED: [&str; 15] = [
     "write_fullblk",
 ];
 
-pub(super) struct Opened {
+pub(super) struct GtmDatabase {
     process: &'static Process,
-    place: Place,
+    database: DatabaseId,
     installation: Installation,
     directory: PathBuf,
     durability: Durability,
     knobs: GtmKnobs,
 }
 
-impl Opened {
+impl GtmDatabase {
     pub(super) fn open(installation: Installation, spec: &OpenSpec<'_>) -> Result<Self> {
         let directory = spec
             .directory
             .canonicalize()
             .unwrap_or_else(|_| spec.directory.to_owned());
         let knobs = GtmKnobs::from(spec.knobs);
-        let folder = Folder {
+        let folder = DatabaseFolder {
             installation: &installation,
             path: &directory,
-            shape: &Shape::of(knobs, spec.durability)?,
+            layout: &DatabaseLayout::of(knobs, spec.durability)?,
         };
         let in_use = folder.prepare()?;
         let process = Process::start(&installation, &directory)?;
         let global_directory = directory.join(super::install::files::DIRECTORY);
-        let place = process.attach(global_directory, in_use)?;
+        let database = process.attach(global_directory, in_use)?;
         Ok(Self {
             process,
-            place,
+            database,
             installation,
             directory,
             durability: spec.durability,
@@ -64,29 +64,33 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for GtmDatabase {
     fn drop(&mut self) {
         // A drop cannot report. What GT.M cannot flush now it flushes when the process ends.
         let _ = self.checkpoint();
     }
 }
 
-impl Database for Opened {
+impl Database for GtmDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let durable = self.durability == Durability::Sync;
-        Ok(Box::new(GtmSession::new(self.process, self.place, durable)))
+        Ok(Box::new(GtmSession::new(
+            self.process,
+            self.database,
+            durable,
+        )))
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
-        let text = self.process.turn(self.place)?.statistics()?;
+        let text = self.process.guard(self.database)?.statistics()?;
         Ok(counters(&text))
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
-        let folder = Folder {
+        let folder = DatabaseFolder {
             installation: &self.installation,
             path: &self.directory,
-            shape: &Shape::of(self.knobs, self.durability)?,
+            layout: &DatabaseLayout::of(self.knobs, self.durability)?,
         };
         let mut header = folder.header()?;
         let mut settings: BTreeMap<String, Value> = REPORTED
@@ -102,7 +106,7 @@ impl Database for Opened {
     }
 
     fn checkpoint(&self) -> Result<()> {
-        self.process.turn(self.place)?.flush()
+        self.process.guard(self.database)?.flush()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The folder of a database: made, or recovered where a crash has left it, by whoever comes first.
 
 use super::install::{Installation, files};
-use super::knobs::{Journaling, Shape};
+use super::knobs::{DatabaseLayout, Journaling};
 use crate::library::PerFile;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError, read_to_string, remove_file};
@@ -24,10 +24,10 @@ const BASE: &str = "trueput.base";
 const REBUILDING: &str = "trueput.rebuilding";
 
 /// A folder and what works on it.
-pub(super) struct Folder<'a> {
+pub(super) struct DatabaseFolder<'a> {
     pub(super) installation: &'a Installation,
     pub(super) path: &'a Path,
-    pub(super) shape: &'a Shape,
+    pub(super) layout: &'a DatabaseLayout,
 }
 
 /// What failed, with the file.
@@ -43,7 +43,7 @@ fn made_by_editor(is_done: bool, said: &str) -> Result<()> {
         .ok_or_else(|| Error::engine(format!("GDE made no global directory: {said}")))
 }
 
-impl Folder<'_> {
+impl DatabaseFolder<'_> {
     /// Makes the database ready to be attached. The lock that is given back says that it is in use;
     /// it is to be held as long as the process lives.
     pub(super) fn prepare(&self) -> Result<File> {
@@ -55,7 +55,7 @@ impl Folder<'_> {
                 self.make_or_recover()?;
                 in_use.unlock().map_err(at(self.path))?;
             }
-            Err(TryLockError::WouldBlock) => self.check_shape()?,
+            Err(TryLockError::WouldBlock) => self.check_layout()?,
             Err(TryLockError::Error(error)) => return Err(at(self.path)(error)),
         }
         in_use.lock_shared().map_err(at(self.path))?;
@@ -80,7 +80,7 @@ impl Folder<'_> {
     /// Called by the only one that has the database.
     fn make_or_recover(&self) -> Result<()> {
         if self.file(SHAPE).exists() {
-            self.check_shape()?;
+            self.check_layout()?;
             if self.is_crashed()? {
                 self.recover()?;
             }
@@ -122,19 +122,19 @@ impl Folder<'_> {
         ] {
             self.remove(name)?;
         }
-        if let Some(log) = self.shape.log_folder() {
+        if let Some(log) = self.layout.log_folder() {
             let log = self.file(log);
             std::fs::create_dir_all(&log).map_err(at(&log))?;
         }
         self.make_directory()?;
         self.mupip(&["create"])?;
-        let block_writes = self.shape.block_writes_argument();
+        let block_writes = self.layout.block_writes_argument();
         self.mupip(&["set", &block_writes, "-file", files::DATABASE])?;
         self.start_journal()?;
         let path = self.file(SHAPE);
-        std::fs::write(&path, self.shape_text()).map_err(at(&path))?;
+        std::fs::write(&path, self.layout_text()).map_err(at(&path))?;
         // The names of the new files are to survive what their contents do.
-        let log = self.shape.log_folder().map(|log| self.file(log));
+        let log = self.layout.log_folder().map(|log| self.file(log));
         for folder in log.iter().map(PathBuf::as_path).chain([self.path]) {
             let flushed = File::open(folder).and_then(|opened| opened.sync_all());
             flushed.map_err(at(folder))?;
@@ -154,7 +154,7 @@ impl Folder<'_> {
             made_by_editor(!made.is_empty(), &said).map(|()| made)
         })?;
         std::fs::write(&path, defaults).map_err(at(&path))?;
-        let said = self.edit_directory(&self.shape.editor_commands(self.path))?;
+        let said = self.edit_directory(&self.layout.editor_commands(self.path))?;
         made_by_editor(content() != *defaults, &said)
     }
 
@@ -165,24 +165,24 @@ impl Folder<'_> {
 
     /// Begins a journal, and keeps what it starts from where it could not be undone.
     fn start_journal(&self) -> Result<()> {
-        let Some(journal) = self.shape.journal_argument() else {
+        let Some(journal) = self.layout.journal_argument() else {
             return Ok(());
         };
         self.mupip(&["set", &journal, "-file", files::DATABASE])?;
-        if self.shape.journaling == Journaling::NoBefore {
+        if self.layout.journaling == Journaling::NoBefore {
             self.copy_flushed(files::DATABASE, BASE)?;
         }
         Ok(())
     }
 
-    fn shape_text(&self) -> String {
-        format!("{:?}\n", self.shape)
+    fn layout_text(&self) -> String {
+        format!("{:?}\n", self.layout)
     }
 
-    fn check_shape(&self) -> Result<()> {
+    fn check_layout(&self) -> Result<()> {
         let path = self.file(SHAPE);
         let made = read_to_string(&path).map_err(at(&path))?;
-        let asked = self.shape_text();
+        let asked = self.layout_text();
         if made == asked {
             return Ok(());
         }
@@ -216,9 +216,9 @@ impl Folder<'_> {
     }
 
     fn recover(&self) -> Result<()> {
-        match self.shape.journaling {
+        match self.layout.journaling {
             Journaling::Before => {
-                self.mupip(&["journal", "-recover", "-backward", self.shape.journal()])?;
+                self.mupip(&["journal", "-recover", "-backward", self.layout.journal()])?;
             }
             Journaling::NoBefore => self.rebuild()?,
             Journaling::Off => {
@@ -237,7 +237,7 @@ impl Folder<'_> {
             File::create(&mark).map_err(at(&mark))?;
         }
         self.copy_flushed(BASE, files::DATABASE)?;
-        self.mupip(&["journal", "-recover", "-forward", self.shape.journal()])?;
+        self.mupip(&["journal", "-recover", "-forward", self.layout.journal()])?;
         let database = self.file(files::DATABASE);
         let opened = OpenOptions::new().write(true).open(&database);
         let flushed = opened.and_then(|file| file.sync_all());
@@ -256,7 +256,7 @@ impl Folder<'_> {
     /// Removes the journals of before the recovery, which the tools have renamed.
     fn remove_old_journals(&self) -> Result<()> {
         let renamed = format!("{}_", files::JOURNAL);
-        let journal = self.file(self.shape.journal());
+        let journal = self.file(self.layout.journal());
         let folder = journal.parent().unwrap_or(self.path);
         for entry in std::fs::read_dir(folder).map_err(at(folder))? {
             let path = entry.map_err(at(folder))?.path();

@@ -90,12 +90,12 @@ pub(super) enum Journaling {
 
 /// What a database is made with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct DatabaseLayout {
     knobs: GtmKnobs,
     pub(super) journaling: Journaling,
 }
 
-impl Shape {
+impl DatabaseLayout {
     /// # Errors
     /// [`Error::Unsupported`] for settings that do not go together, or not with the level.
     pub(super) fn of(knobs: GtmKnobs, durability: Durability) -> Result<Self> {
@@ -207,31 +207,31 @@ mod tests {
     use super::*;
     use trueput_engine::{Value, parameter};
 
-    fn shape(level: Durability, given: &[(&str, &str)]) -> std::result::Result<Journaling, Error> {
+    fn layout(level: Durability, given: &[(&str, &str)]) -> std::result::Result<Journaling, Error> {
         let given = given
             .iter()
             .map(|(name, value)| ((*name).to_owned(), Value::from(*value)))
             .collect();
         let knobs = parameter::resolve("gtm", GtmKnobs::PARAMETERS, &given).unwrap();
-        Shape::of(GtmKnobs::from(&knobs), level).map(|shape| shape.journaling)
+        DatabaseLayout::of(GtmKnobs::from(&knobs), level).map(|layout| layout.journaling)
     }
 
     #[test]
     fn journaling_follows_the_access_method_and_the_level() {
         let mm = [("access_method", "MM")];
-        assert_eq!(shape(Durability::Sync, &[]), Ok(Journaling::Before));
-        assert_eq!(shape(Durability::Buffered, &mm), Ok(Journaling::NoBefore));
-        assert_eq!(shape(Durability::None, &mm), Ok(Journaling::Off));
+        assert_eq!(layout(Durability::Sync, &[]), Ok(Journaling::Before));
+        assert_eq!(layout(Durability::Buffered, &mm), Ok(Journaling::NoBefore));
+        assert_eq!(layout(Durability::None, &mm), Ok(Journaling::Off));
     }
 
     #[test]
     fn a_setting_that_breaks_the_promise_is_refused() {
         let off = [("journaling", "off")];
-        assert!(shape(Durability::Sync, &off).is_err());
-        assert!(shape(Durability::None, &off).is_ok());
-        assert!(shape(Durability::None, &[("journaling", "no-before")]).is_err());
+        assert!(layout(Durability::Sync, &off).is_err());
+        assert!(layout(Durability::None, &off).is_ok());
+        assert!(layout(Durability::None, &[("journaling", "no-before")]).is_err());
         let before = [("journaling", "before-image"), ("access_method", "MM")];
-        assert!(shape(Durability::Sync, &before).is_err());
-        assert!(shape(Durability::Sync, &[("block_size", "4097")]).is_err());
+        assert!(layout(Durability::Sync, &before).is_err());
+        assert!(layout(Durability::Sync, &[("block_size", "4097")]).is_err());
     }
 }

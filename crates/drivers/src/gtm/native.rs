@@ -33,13 +33,13 @@ pub(super) fn check(workload: &str, settings: &ParameterValues) -> Result<()> {
 }
 
 /// The program with the workload's settings.
-pub(super) struct Program {
+pub(super) struct MumpsProgram {
     installation: Installation,
     /// `NAME=VALUE`.
     settings: Vec<String>,
 }
 
-impl Program {
+impl MumpsProgram {
     pub(super) fn new(installation: Installation, settings: &ParameterValues) -> Self {
         let settings = settings.as_settings().iter();
         Self {
@@ -51,7 +51,7 @@ impl Program {
     }
 }
 
-impl Native for Program {
+impl Native for MumpsProgram {
     fn command(&self, spec: &OpenSpec<'_>, worker: u32, workers: u32) -> Result<Command> {
         // GT.M knows the database by its full path, as the driver does.
         let folder = spec.directory.canonicalize().map_err(Error::engine)?;
@@ -79,7 +79,7 @@ mod tests {
 
     parameters! {
         /// Settings of threen1.
-        struct LikeThreeN1 {
+        struct MumpsSettings {
             /// What one transaction covers.
             commit: Choice = "per-store" of ["per-store", "per-block"],
             /// What one read transaction covers.
@@ -89,7 +89,7 @@ mod tests {
 
     fn settings(commit: &str) -> ParameterValues {
         let given = [("commit".to_owned(), Value::from(commit))].into();
-        parameter::resolve("threen1", LikeThreeN1::PARAMETERS, &given).unwrap()
+        parameter::resolve("threen1", MumpsSettings::PARAMETERS, &given).unwrap()
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! A process can start GT.M once and cannot leave a database before it ends, so databases that are
 //! closed stay attached; GT.M runs them down when the process exits.
 
-use super::alarm;
 use super::install::Installation;
+use super::sigalrm;
 use crate::library::{self, Library, PerFile};
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::fs::File;
@@ -20,12 +20,12 @@ pub(super) const LONGEST_STRING: usize = 1 << 20;
 
 /// `gtm_string_t`.
 #[repr(C)]
-struct Text {
+struct GtmString {
     length: c_long,
     address: *mut c_char,
 }
 
-impl Text {
+impl GtmString {
     /// A string to be read by GT.M.
     fn of(bytes: &[u8]) -> Self {
         Self {
@@ -49,15 +49,15 @@ impl Text {
 
 /// `ci_name_descriptor`: GT.M fills in the handle at the first call.
 #[repr(C)]
-struct Name {
-    name: Text,
+struct RoutineName {
+    name: GtmString,
     handle: *mut c_void,
 }
 
-impl Name {
+impl RoutineName {
     const fn new(name: &'static CStr) -> Self {
         Self {
-            name: Text {
+            name: GtmString {
                 length: name.to_bytes().len() as c_long,
                 address: name.as_ptr().cast_mut(),
             },
@@ -67,20 +67,20 @@ impl Name {
 }
 
 /// `gtm_cip`.
-type Call = unsafe extern "C" fn(*mut Name, ...) -> c_int;
+type CallFunction = unsafe extern "C" fn(*mut RoutineName, ...) -> c_int;
 
 /// What is taken from the library.
 #[derive(Clone, Copy)]
-struct Symbols {
+struct GtmFunctions {
     start: unsafe extern "C" fn() -> c_int,
-    call: Call,
+    call: CallFunction,
     status: unsafe extern "C" fn(*mut c_char, c_int),
 }
 
-impl Symbols {
+impl GtmFunctions {
     fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
         static LIBRARIES: PerFile<Library> = PerFile::new();
-        static SYMBOLS: PerFile<Symbols> = PerFile::new();
+        static SYMBOLS: PerFile<GtmFunctions> = PerFile::new();
         SYMBOLS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, title))?;
             // SAFETY: the types are those of gtmxc_types.h.
@@ -97,32 +97,32 @@ impl Symbols {
 
 /// Whether the library at `path` has what is needed.
 pub(super) fn check(path: &Path, title: &'static str) -> Result<()> {
-    Symbols::of(path, title).map(|_| ())
+    GtmFunctions::of(path, title).map(|_| ())
 }
 
 /// A database as this process knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(usize);
+pub(super) struct DatabaseId(usize);
 
 /// GT.M, started.
 pub(super) struct Process {
     library: PathBuf,
-    symbols: Symbols,
-    state: Mutex<State>,
+    symbols: GtmFunctions,
+    state: Mutex<ProcessState>,
 }
 
-struct State {
-    names: Names,
-    /// The databases that were opened, as [`Place`] counts them.
-    attached: Vec<Attached>,
+struct ProcessState {
+    names: RoutineNames,
+    /// The databases that were opened, as [`DatabaseId`] counts them.
+    attached: Vec<AttachedDatabase>,
     /// The one that calls go to.
-    current: Option<Place>,
+    current: Option<DatabaseId>,
     /// Where GT.M leaves strings.
     buffer: Vec<u8>,
 }
 
 /// A database that the process is attached to until it ends.
-struct Attached {
+struct AttachedDatabase {
     /// The global directory's path.
     path: PathBuf,
     /// The same, kept open: GT.M knows global directories by their inodes, which must not be used
@@ -132,37 +132,37 @@ struct Attached {
     _in_use: File,
 }
 
-struct Names {
-    use_directory: Name,
-    reset: Name,
-    get: Name,
-    put: Name,
-    delete: Name,
-    page: Name,
-    chunk: Name,
-    value: Name,
-    commit: Name,
-    flush: Name,
-    statistics: Name,
+struct RoutineNames {
+    use_directory: RoutineName,
+    reset: RoutineName,
+    get: RoutineName,
+    put: RoutineName,
+    delete: RoutineName,
+    page: RoutineName,
+    chunk: RoutineName,
+    value: RoutineName,
+    commit: RoutineName,
+    flush: RoutineName,
+    statistics: RoutineName,
 }
 
 // SAFETY: the pointers are to constants, and to GT.M's own memory, which is used under the lock.
-unsafe impl Send for Names {}
+unsafe impl Send for RoutineNames {}
 
-impl Names {
+impl RoutineNames {
     const fn new() -> Self {
         Self {
-            use_directory: Name::new(c"use"),
-            reset: Name::new(c"reset"),
-            get: Name::new(c"get"),
-            put: Name::new(c"put"),
-            delete: Name::new(c"delete"),
-            page: Name::new(c"page"),
-            chunk: Name::new(c"chunk"),
-            value: Name::new(c"value"),
-            commit: Name::new(c"commit"),
-            flush: Name::new(c"flush"),
-            statistics: Name::new(c"statistics"),
+            use_directory: RoutineName::new(c"use"),
+            reset: RoutineName::new(c"reset"),
+            get: RoutineName::new(c"get"),
+            put: RoutineName::new(c"put"),
+            delete: RoutineName::new(c"delete"),
+            page: RoutineName::new(c"page"),
+            chunk: RoutineName::new(c"chunk"),
+            value: RoutineName::new(c"value"),
+            commit: RoutineName::new(c"commit"),
+            flush: RoutineName::new(c"flush"),
+            statistics: RoutineName::new(c"statistics"),
         }
     }
 }
@@ -187,7 +187,7 @@ impl Process {
                 library.display()
             )));
         }
-        let symbols = *Symbols::of(library, installation.title())?;
+        let symbols = *GtmFunctions::of(library, installation.title())?;
         for (name, value) in installation.environment(folder) {
             // SAFETY: GT.M reads its environment in `gtm_init` only, and this happens once in a
             // process, while it opens its first database and before any session; Rust's own readers
@@ -197,8 +197,8 @@ impl Process {
         let process = Self {
             library: library.to_owned(),
             symbols,
-            state: Mutex::new(State {
-                names: Names::new(),
+            state: Mutex::new(ProcessState {
+                names: RoutineNames::new(),
                 attached: Vec::new(),
                 current: None,
                 buffer: vec![0; LONGEST_STRING],
@@ -209,7 +209,7 @@ impl Process {
         if status != 0 {
             return Err(process.error(status));
         }
-        alarm::guard_exit();
+        sigalrm::guard_exit();
         Ok(STARTED.get_or_init(|| process))
     }
 
@@ -218,7 +218,7 @@ impl Process {
     /// # Errors
     /// [`Error::Unsupported`] where the path is that of a database which this process was attached
     /// to and which has been deleted since.
-    pub(super) fn attach(&self, path: PathBuf, in_use: File) -> Result<Place> {
+    pub(super) fn attach(&self, path: PathBuf, in_use: File) -> Result<DatabaseId> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let inode = |file: &File| file.metadata().map(|data| (data.dev(), data.ino()));
         let directory = File::open(&path).map_err(Error::engine)?;
@@ -235,30 +235,30 @@ impl Process {
                 )));
             }
         } else {
-            state.attached.push(Attached {
+            state.attached.push(AttachedDatabase {
                 path,
                 directory,
                 _in_use: in_use,
             });
         }
-        let place = Place(known.unwrap_or(state.attached.len() - 1));
+        let database = DatabaseId(known.unwrap_or(state.attached.len() - 1));
         drop(state);
-        self.turn(place).map(|_| place)
+        self.guard(database).map(|_| database)
     }
 
     /// This thread's turn in GT.M, with a database.
     #[inline]
-    pub(super) fn turn(&self, place: Place) -> Result<Turn<'_>> {
+    pub(super) fn guard(&self, database: DatabaseId) -> Result<ProcessGuard<'_>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        alarm::enter();
-        let mut turn = Turn {
+        sigalrm::enter();
+        let mut guard = ProcessGuard {
             process: self,
             state,
         };
-        if turn.state.current != Some(place) {
-            turn.go_to(place)?;
+        if guard.state.current != Some(database) {
+            guard.select_database(database)?;
         }
-        Ok(turn)
+        Ok(guard)
     }
 
     /// What GT.M says of a call that failed: `CODE,PLACE,%GTM-E-NAME, text`.
@@ -295,36 +295,36 @@ fn failure(status: c_int, text: &str) -> Error {
 }
 
 /// A thread's turn in GT.M.
-pub(super) struct Turn<'p> {
+pub(super) struct ProcessGuard<'p> {
     process: &'p Process,
-    state: MutexGuard<'p, State>,
+    state: MutexGuard<'p, ProcessState>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ProcessGuard<'_> {
     fn drop(&mut self) {
-        alarm::wrap();
-        alarm::leave();
+        sigalrm::wrap();
+        sigalrm::leave();
     }
 }
 
 /// Calls a routine by its name's descriptor and makes a failure the contract's error.
 macro_rules! call {
-    ($turn:ident, $name:ident $(, $argument:expr)*) => {{
-        let call = $turn.process.symbols.call;
+    ($guard:ident, $name:ident $(, $argument:expr)*) => {{
+        let call = $guard.process.symbols.call;
         // SAFETY: the arguments are those of the call-in table, the strings outlive the call, and
         // this thread has the turn.
-        let status = unsafe { call(&raw mut $turn.state.names.$name $(, $argument)*) };
-        if status == 0 { Ok(()) } else { Err($turn.fail(status)) }
+        let status = unsafe { call(&raw mut $guard.state.names.$name $(, $argument)*) };
+        if status == 0 { Ok(()) } else { Err($guard.fail(status)) }
     }};
 }
 
-impl Turn<'_> {
-    fn go_to(&mut self, place: Place) -> Result<()> {
+impl ProcessGuard<'_> {
+    fn select_database(&mut self, database: DatabaseId) -> Result<()> {
         self.state.current = None;
-        let path = self.state.attached[place.0].path.as_os_str();
-        let directory = Text::of(path.as_bytes());
+        let path = self.state.attached[database.0].path.as_os_str();
+        let directory = GtmString::of(path.as_bytes());
         call!(self, use_directory, &raw const directory)?;
-        self.state.current = Some(place);
+        self.state.current = Some(database);
         Ok(())
     }
 
@@ -340,21 +340,21 @@ impl Turn<'_> {
     /// The value of a key, as long as the turn.
     pub(super) fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
         let mut found: c_long = 0;
-        let key = Text::of(key);
-        let mut value = Text::room(&mut self.state.buffer);
+        let key = GtmString::of(key);
+        let mut value = GtmString::room(&mut self.state.buffer);
         call!(self, get, &raw mut found, &raw const key, &raw mut value)?;
         Ok((found != 0).then(|| &self.state.buffer[..value.written()]))
     }
 
     /// Writes a record.
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let (key, value) = (Text::of(key), Text::of(value));
+        let (key, value) = (GtmString::of(key), GtmString::of(value));
         call!(self, put, &raw const key, &raw const value)
     }
 
     /// Deletes a record.
     pub(super) fn delete(&mut self, key: &[u8]) -> Result<()> {
-        let key = Text::of(key);
+        let key = GtmString::of(key);
         call!(self, delete, &raw const key)
     }
 
@@ -368,8 +368,8 @@ impl Turn<'_> {
         most: c_long,
     ) -> Result<(&[u8], bool)> {
         let mut more: c_long = 0;
-        let from = Text::of(from);
-        let mut out = Text::room(&mut self.state.buffer);
+        let from = GtmString::of(from);
+        let mut out = GtmString::room(&mut self.state.buffer);
         let inclusive = c_long::from(inclusive);
         call!(
             self,
@@ -384,22 +384,22 @@ impl Turn<'_> {
         Ok((&self.state.buffer[..out.written()], more != 0))
     }
 
-    /// Hands over a part of the transaction that [`Turn::commit`] ends.
+    /// Hands over a part of the transaction that [`ProcessGuard::commit`] ends.
     pub(super) fn chunk(&mut self, text: &[u8]) -> Result<()> {
-        let text = Text::of(text);
+        let text = GtmString::of(text);
         call!(self, chunk, &raw const text)
     }
 
     /// Hands over a value that the transaction refers to by its number, from 1.
     pub(super) fn value(&mut self, text: &[u8]) -> Result<()> {
-        let text = Text::of(text);
+        let text = GtmString::of(text);
         call!(self, value, &raw const text)
     }
 
     /// Does a transaction, and says whether what it had read still was so; if not, it did nothing.
     pub(super) fn commit(&mut self, durable: bool, text: &[u8]) -> Result<bool> {
         let mut failed: c_long = 0;
-        let (durable, text) = (c_long::from(durable), Text::of(text));
+        let (durable, text) = (c_long::from(durable), GtmString::of(text));
         call!(self, commit, &raw mut failed, durable, &raw const text)?;
         Ok(failed == 0)
     }
@@ -411,7 +411,7 @@ impl Turn<'_> {
 
     /// The counters, as `NAME:NUMBER,…`.
     pub(super) fn statistics(&mut self) -> Result<String> {
-        let mut out = Text::room(&mut self.state.buffer);
+        let mut out = GtmString::room(&mut self.state.buffer);
         call!(self, statistics, &raw mut out)?;
         let text = &self.state.buffer[..out.written()];
         Ok(String::from_utf8_lossy(text).into_owned())

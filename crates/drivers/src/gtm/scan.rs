@@ -1,7 +1,7 @@
 //! Scans: records come from GT.M a page at a time, or each would cost a call.
 
 use super::LONGEST_KEY;
-use super::process::Turn;
+use super::process::ProcessGuard;
 use super::session::subscript;
 use std::ops::{Bound, ControlFlow, Range};
 use trueput_engine::{Direction, Error, KeyRange, Result};
@@ -11,7 +11,7 @@ const FIRST_PAGE: i64 = 16;
 const LARGEST_PAGE: i64 = 1024;
 
 /// What a scan has learnt of the stored records, as subscripts.
-pub(super) enum Step<'s> {
+pub(super) enum ScanStep<'s> {
     /// The key at which it was to start is not there.
     Absent { subscript: &'s [u8] },
     /// A record; `after` is the one before it, none where the scan starts at it.
@@ -30,13 +30,13 @@ pub(super) enum Step<'s> {
 }
 
 /// A record of the page: where its subscript and its value lie; a long value is not in the page.
-type Place = (Range<usize>, Option<Range<usize>>);
+type RecordRange = (Range<usize>, Option<Range<usize>>);
 
 /// The state of a scan; its memory is kept from one to the next.
 #[derive(Default)]
-pub(super) struct Pages {
+pub(super) struct PageReader {
     bytes: Vec<u8>,
-    records: Vec<Place>,
+    records: Vec<RecordRange>,
     /// The subscript that was seen last, or where to start.
     after: Vec<u8>,
     /// Whether the scan is to start at `after` itself.
@@ -49,9 +49,9 @@ pub(super) struct Pages {
 }
 
 /// Shown each record of the range, and nothing at its end.
-type Visit<'v> = dyn FnMut(Option<(&[u8], &[u8])>) -> ControlFlow<()> + 'v;
+type StoredRecordVisitor<'v> = dyn FnMut(Option<(&[u8], &[u8])>) -> ControlFlow<()> + 'v;
 
-impl Pages {
+impl PageReader {
     /// Starts a scan of a range that is not empty.
     pub(super) fn begin(&mut self, range: KeyRange<'_>, direction: Direction) {
         let (near, far) = match direction {
@@ -97,20 +97,20 @@ impl Pages {
     /// Goes through the range until `visit` breaks.
     pub(super) fn walk<'p>(
         &mut self,
-        turn: impl Fn() -> Result<Turn<'p>>,
-        note: &mut dyn FnMut(&Step<'_>),
-        visit: &mut Visit<'_>,
+        guard: impl Fn() -> Result<ProcessGuard<'p>>,
+        note: &mut dyn FnMut(&ScanStep<'_>),
+        visit: &mut StoredRecordVisitor<'_>,
     ) -> Result<()> {
         loop {
-            let more = self.fetch(&mut turn()?)?;
+            let more = self.fetch(&mut guard()?)?;
             let records = std::mem::take(&mut self.records);
-            let walked = self.walk_page(&records, &turn, note, visit);
+            let walked = self.walk_page(&records, &guard, note, visit);
             self.records = records;
             if walked?.is_break() {
                 return Ok(());
             }
             if !more {
-                note(&Step::End { after: &self.after });
+                note(&ScanStep::End { after: &self.after });
                 let _ = visit(None);
                 return Ok(());
             }
@@ -119,30 +119,30 @@ impl Pages {
 
     fn walk_page<'p>(
         &mut self,
-        records: &[Place],
-        turn: &impl Fn() -> Result<Turn<'p>>,
-        note: &mut dyn FnMut(&Step<'_>),
-        visit: &mut Visit<'_>,
+        records: &[RecordRange],
+        guard: &impl Fn() -> Result<ProcessGuard<'p>>,
+        note: &mut dyn FnMut(&ScanStep<'_>),
+        visit: &mut StoredRecordVisitor<'_>,
     ) -> Result<ControlFlow<()>> {
         for (index, (key, value)) in records.iter().enumerate() {
             let subscript = &self.bytes[key.clone()];
             let is_start = index == 0 && self.inclusive && subscript == self.after;
             if index == 0 && self.inclusive && !is_start {
-                note(&Step::Absent {
+                note(&ScanStep::Absent {
                     subscript: &self.after,
                 });
             }
             let after = (!is_start).then_some(self.after.as_slice());
             if !self.admits(&subscript[1..]) {
                 if let Some(after) = after {
-                    note(&Step::Beyond { after, subscript });
+                    note(&ScanStep::Beyond { after, subscript });
                 }
                 let _ = visit(None);
                 return Ok(ControlFlow::Break(()));
             }
             let value = match value {
                 Some(value) => &self.bytes[value.clone()],
-                None => match turn()?.get(subscript)? {
+                None => match guard()?.get(subscript)? {
                     Some(value) => {
                         self.long_value.clear();
                         self.long_value.extend_from_slice(value);
@@ -152,7 +152,7 @@ impl Pages {
                     None => continue,
                 },
             };
-            note(&Step::Record {
+            note(&ScanStep::Record {
                 after,
                 subscript,
                 value,
@@ -164,7 +164,7 @@ impl Pages {
             self.after.extend_from_slice(&self.bytes[key.clone()]);
         }
         if records.is_empty() && self.inclusive {
-            note(&Step::Absent {
+            note(&ScanStep::Absent {
                 subscript: &self.after,
             });
         }
@@ -173,9 +173,9 @@ impl Pages {
     }
 
     /// Reads the next page, and says whether there may be another.
-    fn fetch(&mut self, turn: &mut Turn<'_>) -> Result<bool> {
+    fn fetch(&mut self, guard: &mut ProcessGuard<'_>) -> Result<bool> {
         let way = if self.is_backward() { -1 } else { 1 };
-        let (text, more) = turn.page(&self.after, self.inclusive, way, self.most)?;
+        let (text, more) = guard.page(&self.after, self.inclusive, way, self.most)?;
         self.most = (self.most * 2).min(LARGEST_PAGE);
         self.bytes.clear();
         self.bytes.extend_from_slice(text);
@@ -186,7 +186,7 @@ impl Pages {
 
 /// Finds the records of a page: `KEYBYTES,VALUEBYTES,KEYVALUE…`, or `KEYBYTES,,KEY` where the
 /// value is long.
-fn parse(text: &[u8], records: &mut Vec<Place>) -> Result<()> {
+fn parse(text: &[u8], records: &mut Vec<RecordRange>) -> Result<()> {
     records.clear();
     let mut at = 0;
     while at < text.len() {
@@ -197,7 +197,7 @@ fn parse(text: &[u8], records: &mut Vec<Place>) -> Result<()> {
     Ok(())
 }
 
-fn record(text: &[u8], at: &mut usize) -> Option<Place> {
+fn record(text: &[u8], at: &mut usize) -> Option<RecordRange> {
     let key_bytes = number(text, at)??;
     let value_bytes = number(text, at)?;
     let key = *at..*at + key_bytes;

@@ -2,9 +2,9 @@
 //! which must not outlast a call, so writes wait in the session, and at commit one transaction of
 //! GT.M's compares what was read and writes them.
 
-use super::facts::{Op, Script};
-use super::process::{Place, Process, Turn};
-use super::scan::{Pages, Step};
+use super::process::{DatabaseId, Process, ProcessGuard};
+use super::scan::{PageReader, ScanStep};
+use super::transaction_log::{LogOperation, TransactionLog};
 use super::{LONGEST_KEY, LONGEST_VALUE};
 use crate::common_errors::{self, LengthLimits};
 use crate::lsm::Overlay;
@@ -25,21 +25,21 @@ const LIMITS: LengthLimits = LengthLimits {
 
 pub(super) struct GtmSession {
     process: &'static Process,
-    place: Place,
+    database: DatabaseId,
     durable: bool,
     mode: Option<Mode>,
-    own: Own,
-    pages: Pages,
+    own: OpenTransaction,
+    pages: PageReader,
     /// The subscript under construction.
     subscript: Vec<u8>,
 }
 
 /// What the open transaction did.
 #[derive(Default)]
-struct Own {
+struct OpenTransaction {
     writes: Overlay,
     count: usize,
-    reads: Script,
+    reads: TransactionLog,
 }
 
 /// Makes the subscript of a key.
@@ -51,20 +51,20 @@ pub(super) fn subscript<'s>(buffer: &'s mut Vec<u8>, key: &[u8]) -> &'s [u8] {
 }
 
 impl GtmSession {
-    pub(super) fn new(process: &'static Process, place: Place, durable: bool) -> Self {
+    pub(super) fn new(process: &'static Process, database: DatabaseId, durable: bool) -> Self {
         Self {
             process,
-            place,
+            database,
             durable,
             mode: None,
-            own: Own::default(),
-            pages: Pages::default(),
+            own: OpenTransaction::default(),
+            pages: PageReader::default(),
             subscript: Vec::new(),
         }
     }
 
-    fn turn(&self) -> Result<Turn<'static>> {
-        self.process.turn(self.place)
+    fn guard(&self) -> Result<ProcessGuard<'static>> {
+        self.process.guard(self.database)
     }
 
     fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
@@ -80,8 +80,8 @@ impl GtmSession {
         if self.own.count == 0 && self.own.reads.is_empty() {
             return Ok(());
         }
-        let mut turn = self.process.turn(self.place)?;
-        let Own {
+        let mut guard = self.process.guard(self.database)?;
+        let OpenTransaction {
             writes,
             count,
             reads: script,
@@ -94,16 +94,20 @@ impl GtmSession {
         {
             let key = subscript(&mut self.subscript, key);
             return match value {
-                Some(value) => turn.put(key, value),
-                None => turn.delete(key),
+                Some(value) => guard.put(key, value),
+                None => guard.delete(key),
             };
         }
         for (key, value) in writes {
-            let op = if value.is_some() { Op::Put } else { Op::Delete };
+            let op = if value.is_some() {
+                LogOperation::Put
+            } else {
+                LogOperation::Delete
+            };
             let key = subscript(&mut self.subscript, key);
             script.add(op, key, value.unwrap_or_default());
         }
-        if script.commit(&mut turn, self.durable)? {
+        if script.commit(&mut guard, self.durable)? {
             Ok(())
         } else {
             let text = "what the transaction read has changed";
@@ -124,26 +128,26 @@ impl GtmSession {
     }
 }
 
-impl Own {
+impl OpenTransaction {
     /// Notes that the key of a subscript has this value, or is not there.
     fn note(&mut self, subscript: &[u8], value: Option<&[u8]>) {
         match value {
-            Some(value) => self.reads.add(Op::Value, subscript, value),
-            None => self.reads.add(Op::Absent, subscript, b""),
+            Some(value) => self.reads.add(LogOperation::Value, subscript, value),
+            None => self.reads.add(LogOperation::Absent, subscript, b""),
         }
     }
 
     /// Notes a step of a scan.
-    fn note_step(&mut self, step: &Step<'_>, direction: Direction) {
+    fn note_step(&mut self, step: &ScanStep<'_>, direction: Direction) {
         let onward = match direction {
-            Direction::Forward => Op::Next,
-            Direction::Backward => Op::Previous,
+            Direction::Forward => LogOperation::Next,
+            Direction::Backward => LogOperation::Previous,
         };
         match *step {
-            Step::Absent { subscript } => self.note(subscript, None),
-            Step::End { after } => self.reads.add(onward, after, b""),
-            Step::Beyond { after, subscript } => self.reads.add(onward, after, subscript),
-            Step::Record {
+            ScanStep::Absent { subscript } => self.note(subscript, None),
+            ScanStep::End { after } => self.reads.add(onward, after, b""),
+            ScanStep::Beyond { after, subscript } => self.reads.add(onward, after, subscript),
+            ScanStep::Record {
                 after,
                 subscript,
                 value,
@@ -176,9 +180,9 @@ impl Session for GtmSession {
         if key.len() > LONGEST_KEY {
             return Ok(false);
         }
-        let mut turn = self.turn()?;
+        let mut guard = self.guard()?;
         let subscript = subscript(&mut self.subscript, key);
-        let value = turn.get(subscript)?;
+        let value = guard.get(subscript)?;
         if mode == Mode::Write {
             self.own.note(subscript, value);
         }
@@ -204,7 +208,7 @@ impl Session for GtmSession {
         if range.is_empty() {
             return Ok(0);
         }
-        let turn = || self.process.turn(self.place);
+        let guard = || self.process.guard(self.database);
         self.pages.begin(range, direction);
         let mut shown = 0;
         let mut show = |key: &[u8], value: &[u8]| {
@@ -214,12 +218,12 @@ impl Session for GtmSession {
         // The own writes are put aside, so that reads can be noted meanwhile.
         let writes = std::mem::take(&mut self.own.writes);
         let mut own = writes.range(&range, direction).peekable();
-        let mut note = |step: &Step<'_>| {
+        let mut note = |step: &ScanStep<'_>| {
             if mode == Mode::Write {
                 self.own.note_step(step, direction);
             }
         };
-        let walked = self.pages.walk(turn, &mut note, &mut |stored| {
+        let walked = self.pages.walk(guard, &mut note, &mut |stored| {
             // Own writes that come before what is stored, and in its stead.
             while let Some((key, value)) = own.peek().copied() {
                 let order = stored.map_or(Ordering::Less, |(other, _)| match direction {

@@ -21,7 +21,7 @@ static WRAPPED: AtomicUsize = AtomicUsize::new(0);
 /// The process is on its way out, and GT.M's exit handler with it.
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
-type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+type SignalHandler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
 thread_local! {
     static THREAD: Cell<i32> = const { Cell::new(0) };
@@ -82,7 +82,7 @@ pub(super) fn wrap() {
     }
     WRAPPED.store(found.sa_sigaction, Ordering::Release);
     let mut ours = found;
-    ours.sa_sigaction = on_alarm as Handler as usize;
+    ours.sa_sigaction = on_alarm as SignalHandler as usize;
     ours.sa_flags |= SA_SIGINFO | SA_RESTART;
     // SAFETY: the handler is async-signal-safe but for what GT.M's own does, which is GT.M's.
     unsafe { sigaction(SIGALRM, &raw const ours, ptr::null_mut()) };
@@ -130,5 +130,5 @@ fn run(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let handler = WRAPPED.load(Ordering::Acquire);
     // SAFETY: it is the address that the kernel gave as GT.M's handler; a handler that takes the
     // signal only leaves the other arguments unread.
-    unsafe { std::mem::transmute::<usize, Handler>(handler)(signal, info, context) };
+    unsafe { std::mem::transmute::<usize, SignalHandler>(handler)(signal, info, context) };
 }

@@ -1,6 +1,6 @@
 //! What a transaction has read and written, as the routine `commit` takes it.
 
-use super::process::{LONGEST_STRING, Turn};
+use super::process::{LONGEST_STRING, ProcessGuard};
 use trueput_engine::Result;
 
 /// Values longer than this travel by themselves.
@@ -10,7 +10,7 @@ const HEADER: usize = 12;
 
 /// An operation, by the letter that the routine knows it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
+pub(super) enum LogOperation {
     Put,
     Delete,
     /// Read: the key has this value.
@@ -23,7 +23,7 @@ pub(super) enum Op {
     Previous,
 }
 
-impl Op {
+impl LogOperation {
     fn letter(self, is_long: bool) -> u8 {
         match self {
             Self::Put if is_long => b'p',
@@ -40,14 +40,14 @@ impl Op {
 
 /// Operations in their order, in chunks that are strings of GT.M's.
 #[derive(Default)]
-pub(super) struct Script {
+pub(super) struct TransactionLog {
     /// All but the last are full.
     chunks: Vec<Vec<u8>>,
     last: Vec<u8>,
     long_values: Vec<Vec<u8>>,
 }
 
-impl Script {
+impl TransactionLog {
     pub(super) fn clear(&mut self) {
         self.chunks.clear();
         self.last.clear();
@@ -58,7 +58,7 @@ impl Script {
         self.last.is_empty()
     }
 
-    pub(super) fn add(&mut self, op: Op, key: &[u8], value: &[u8]) {
+    pub(super) fn add(&mut self, op: LogOperation, key: &[u8], value: &[u8]) {
         if value.len() > LONG_VALUE {
             self.long_values.push(value.to_vec());
             let number = self.long_values.len().to_string();
@@ -80,14 +80,14 @@ impl Script {
     }
 
     /// Has GT.M do it all in one transaction. False where what was read has changed.
-    pub(super) fn commit(&self, turn: &mut Turn<'_>, durable: bool) -> Result<bool> {
+    pub(super) fn commit(&self, guard: &mut ProcessGuard<'_>, durable: bool) -> Result<bool> {
         for value in &self.long_values {
-            turn.value(value)?;
+            guard.value(value)?;
         }
         for chunk in &self.chunks {
-            turn.chunk(chunk)?;
+            guard.chunk(chunk)?;
         }
-        turn.commit(durable, &self.last)
+        guard.commit(durable, &self.last)
     }
 }
 
@@ -108,18 +108,18 @@ mod tests {
 
     #[test]
     fn an_operation_is_a_letter_two_lengths_and_two_strings() {
-        let mut script = Script::default();
-        script.add(Op::Put, b"key", b"value");
+        let mut script = TransactionLog::default();
+        script.add(LogOperation::Put, b"key", b"value");
         assert_eq!(script.last, b"P00030000005keyvalue");
     }
 
     #[test]
     fn long_values_and_full_chunks_are_put_apart() {
-        let mut script = Script::default();
-        script.add(Op::Put, b"long", &[0; LONG_VALUE + 1]);
+        let mut script = TransactionLog::default();
+        script.add(LogOperation::Put, b"long", &[0; LONG_VALUE + 1]);
         assert_eq!(script.last, b"p00040000001long1");
         for _ in 0..5 {
-            script.add(Op::Put, b"key", &[0; LONG_VALUE]);
+            script.add(LogOperation::Put, b"key", &[0; LONG_VALUE]);
         }
         assert_eq!(script.long_values.len(), 1);
         assert_eq!(script.chunks.len(), 1);

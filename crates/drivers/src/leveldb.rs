@@ -7,7 +7,9 @@ mod knobs;
 
 use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, Origin, PerFile, Search, symbols};
-use crate::lsm::{self, Api, BatchSession, Get, Handle, Reads, Store, check};
+use crate::lsm::{
+    self, BatchSession, Handle, LsmDatabase, LsmFunctions, ReadFunctions, ValueAccess, check,
+};
 use knobs::{Compression, LevelDbKnobs};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
@@ -54,15 +56,15 @@ library::driver! {
 }
 
 impl LevelDb {
-    fn library(&self) -> Result<(PathBuf, &'static Symbols)> {
-        static LOADED: PerFile<Symbols> = PerFile::new();
+    fn library(&self) -> Result<(PathBuf, &'static LevelDbLibrary)> {
+        static LOADED: PerFile<LevelDbLibrary> = PerFile::new();
         let path = self.origin.path()?;
         let symbols = LOADED.get(&path, |path| {
             let library = KEPT.get(path, |path| library::load(path, TITLE))?;
-            Ok(Symbols {
-                own: Own::load(library, "leveldb_")?,
-                api: Api::load(library, "leveldb_")?,
-                reads: Reads::load(library, "leveldb_")?,
+            Ok(LevelDbLibrary {
+                own: LevelDbFunctions::load(library, "leveldb_")?,
+                api: LsmFunctions::load(library, "leveldb_")?,
+                reads: ReadFunctions::load(library, "leveldb_")?,
             })
         })?;
         Ok((path, symbols))
@@ -71,15 +73,15 @@ impl LevelDb {
 
 static KEPT: PerFile<library::Library> = PerFile::new();
 
-struct Symbols {
-    own: Own,
-    api: Api,
-    reads: Reads,
+struct LevelDbLibrary {
+    own: LevelDbFunctions,
+    api: LsmFunctions,
+    reads: ReadFunctions,
 }
 
 symbols! {
     /// What RocksDB has otherwise.
-    Own {
+    LevelDbFunctions {
         open: fn(Handle, *const c_char, *mut *mut c_char) -> Handle,
         close: fn(Handle),
         major_version: fn() -> c_int,
@@ -179,7 +181,7 @@ impl Engine for LevelDb {
     }
 
     fn workaround(&self, _knobs: &ParameterValues) -> Option<String> {
-        Some(lsm::TURNS_OF_READERS.to_owned())
+        Some(lsm::READERS_LOCK.to_owned())
     }
 
     fn check_transactions(&self, _knobs: &ParameterValues) -> Result<()> {
@@ -197,21 +199,21 @@ impl Engine for LevelDb {
             other => return Err(common_errors::no_durability("leveldb", other)),
         };
         let (_, symbols) = self.library()?;
-        Ok(Box::new(Opened::open(symbols, spec, sync)?))
+        Ok(Box::new(LevelDbDatabase::open(symbols, spec, sync)?))
     }
 }
 
-struct Opened {
-    symbols: &'static Symbols,
-    store: Store,
+struct LevelDbDatabase {
+    symbols: &'static LevelDbLibrary,
+    store: LsmDatabase,
     /// Freed after the database is closed.
-    _settings: Settings,
+    _settings: DatabaseOptions,
     directory: PathBuf,
 }
 
-impl Opened {
-    fn open(symbols: &'static Symbols, spec: &OpenSpec<'_>, sync: u8) -> Result<Self> {
-        let settings = Settings::new(symbols, &spec.knobs.into())?;
+impl LevelDbDatabase {
+    fn open(symbols: &'static LevelDbLibrary, spec: &OpenSpec<'_>, sync: u8) -> Result<Self> {
+        let settings = DatabaseOptions::new(symbols, &spec.knobs.into())?;
         let directory = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         // SAFETY: the options and the path live; the database is ours to close.
@@ -224,15 +226,15 @@ impl Opened {
             (symbols.api.writeoptions_set_sync)(options, sync);
             options
         };
-        let store = Store {
+        let store = LsmDatabase {
             api: symbols.api,
             reads: symbols.reads,
-            get: Get::Copied,
+            get: ValueAccess::Copied,
             database,
             write_options,
             set_read_options: None,
             limits: LIMITS,
-            turns: Default::default(),
+            write_lock: Default::default(),
         };
         let directory = spec.directory.to_owned();
         Ok(Self {
@@ -244,7 +246,7 @@ impl Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for LevelDbDatabase {
     fn drop(&mut self) {
         // SAFETY: no session is left, so nothing uses the database or its options; cache and filter
         // outlive the database, as fields are dropped after this.
@@ -256,21 +258,21 @@ impl Drop for Opened {
 }
 
 /// The options of a database, with what they point to.
-struct Settings {
-    symbols: &'static Symbols,
+struct DatabaseOptions {
+    symbols: &'static LevelDbLibrary,
     options: Handle,
     cache: Handle,
     /// Null without a filter.
     filter: Handle,
 }
 
-// SAFETY: the options are not changed once they are made; see `Store`.
-unsafe impl Send for Settings {}
+// SAFETY: the options are not changed once they are made; see `LsmDatabase`.
+unsafe impl Send for DatabaseOptions {}
 // SAFETY: as above.
-unsafe impl Sync for Settings {}
+unsafe impl Sync for DatabaseOptions {}
 
-impl Settings {
-    fn new(symbols: &'static Symbols, knobs: &LevelDbKnobs) -> Result<Self> {
+impl DatabaseOptions {
+    fn new(symbols: &'static LevelDbLibrary, knobs: &LevelDbKnobs) -> Result<Self> {
         let size = |name, bytes: u64| {
             usize::try_from(bytes)
                 .map_err(|_| Error::Unsupported(format!("leveldb.{name} exceeds memory")))
@@ -305,7 +307,7 @@ impl Settings {
     }
 }
 
-impl Drop for Settings {
+impl Drop for DatabaseOptions {
     fn drop(&mut self) {
         // SAFETY: the database, if it ever opened, is closed.
         unsafe {
@@ -318,7 +320,7 @@ impl Drop for Settings {
     }
 }
 
-impl Database for Opened {
+impl Database for LevelDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(BatchSession::new(&self.store)))
     }

@@ -11,11 +11,11 @@ use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, Origin, Search, assertions};
 use crate::lsm;
 use crate::promise::{self, until};
-use database::Opened;
+use database::RocksDbDatabase;
 use knobs::{BufferedWal, RocksDbKnobs, Transactions};
 use std::path::PathBuf;
 use std::time::SystemTime;
-use symbols::Symbols;
+use symbols::RocksDbLibrary;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, EngineEvent, Error, Info,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
@@ -45,9 +45,9 @@ library::driver! {
 }
 
 impl RocksDb {
-    fn library(&self) -> Result<(PathBuf, &'static Symbols)> {
+    fn library(&self) -> Result<(PathBuf, &'static RocksDbLibrary)> {
         let path = self.origin.path()?;
-        let symbols = Symbols::of(&path, TITLE)?;
+        let symbols = RocksDbLibrary::of(&path, TITLE)?;
         Ok((path, symbols))
     }
 }
@@ -160,7 +160,7 @@ impl Engine for RocksDb {
 
     fn workaround(&self, knobs: &ParameterValues) -> Option<String> {
         let has_none = RocksDbKnobs::from(knobs).transactions == Transactions::Batch;
-        has_none.then(|| lsm::TURNS_OF_READERS.to_owned())
+        has_none.then(|| lsm::READERS_LOCK.to_owned())
     }
 
     fn check_transactions(&self, knobs: &ParameterValues) -> Result<()> {
@@ -181,6 +181,6 @@ impl Engine for RocksDb {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
         let (path, symbols) = self.library()?;
-        Ok(Box::new(Opened::open(&path, symbols, spec)?))
+        Ok(Box::new(RocksDbDatabase::open(&path, symbols, spec)?))
     }
 }

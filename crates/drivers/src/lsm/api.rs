@@ -8,19 +8,19 @@ use std::ffi::{c_char, c_void};
 pub(crate) type Handle = *mut c_void;
 
 /// Where a function leaves its error: null where there is none.
-pub(crate) type ErrorText = *mut *mut c_char;
+pub(crate) type ErrorPointer = *mut *mut c_char;
 
 /// Shows a put of a batch: state, key, its length, value, its length.
-pub(crate) type PutShown = unsafe extern "C" fn(*mut c_void, *const u8, usize, *const u8, usize);
+pub(crate) type PutVisitor = unsafe extern "C" fn(*mut c_void, *const u8, usize, *const u8, usize);
 
 /// Shows a delete of a batch: state, key, its length.
-pub(crate) type DeleteShown = unsafe extern "C" fn(*mut c_void, *const u8, usize);
+pub(crate) type DeleteVisitor = unsafe extern "C" fn(*mut c_void, *const u8, usize);
 
 symbols! {
     /// What needs no database, or the plain one.
-    Api {
+    LsmFunctions {
         free: fn(*mut c_void),
-        write: fn(Handle, Handle, Handle, ErrorText),
+        write: fn(Handle, Handle, Handle, ErrorPointer),
         options_create: fn() -> Handle,
         options_destroy: fn(Handle),
         options_set_create_if_missing: fn(Handle, u8),
@@ -35,7 +35,7 @@ symbols! {
         writebatch_clear: fn(Handle),
         writebatch_put: fn(Handle, *const u8, usize, *const u8, usize),
         writebatch_delete: fn(Handle, *const u8, usize),
-        writebatch_iterate: fn(Handle, *mut c_void, PutShown, DeleteShown),
+        writebatch_iterate: fn(Handle, *mut c_void, PutVisitor, DeleteVisitor),
         iter_destroy: fn(Handle),
         iter_valid: fn(Handle) -> u8,
         iter_seek_to_first: fn(Handle),
@@ -45,14 +45,14 @@ symbols! {
         iter_prev: fn(Handle),
         iter_key: fn(Handle, *mut usize) -> *const u8,
         iter_value: fn(Handle, *mut usize) -> *const u8,
-        iter_get_error: fn(Handle, ErrorText),
+        iter_get_error: fn(Handle, ErrorPointer),
     }
 }
 
 symbols! {
     /// What reads a database; RocksDB has them once more for its databases with transactions.
-    Reads {
-        get: fn(Handle, Handle, *const u8, usize, *mut usize, ErrorText) -> *mut u8,
+    ReadFunctions {
+        get: fn(Handle, Handle, *const u8, usize, *mut usize, ErrorPointer) -> *mut u8,
         create_snapshot: fn(Handle) -> Handle,
         release_snapshot: fn(Handle, Handle),
         create_iterator: fn(Handle, Handle) -> Handle,

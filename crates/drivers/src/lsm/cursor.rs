@@ -2,7 +2,7 @@
 
 use super::api::Handle;
 use super::overlay::Overlay;
-use super::store::{Store, bytes};
+use super::store::{LsmDatabase, bytes};
 use crate::ordered_cursor::{
     OrderedCursor, SeekingCursor, is_within_far_end, scan, seek_range_by_key,
 };
@@ -11,13 +11,13 @@ use trueput_engine::{Direction, KeyRange, RecordVisitor, Result};
 
 /// An iterator, ours to destroy.
 pub(crate) struct Cursor<'s> {
-    store: &'s Store,
+    store: &'s LsmDatabase,
     iterator: Handle,
 }
 
 impl<'s> Cursor<'s> {
     /// Takes over an iterator of `store`.
-    pub(crate) fn new(store: &'s Store, iterator: Handle) -> Self {
+    pub(crate) fn new(store: &'s LsmDatabase, iterator: Handle) -> Self {
         Self { store, iterator }
     }
 
@@ -33,7 +33,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// As [`Cursor::scan`], with a transaction's own writes laid over what the iterator has.
-    pub(crate) fn scan_under(
+    pub(crate) fn scan_with_overlay(
         &mut self,
         overlay: &Overlay,
         range: &KeyRange<'_>,

@@ -7,16 +7,16 @@ mod overlay;
 mod reader;
 mod session;
 mod store;
-mod turns;
+mod write_lock;
 
-pub(crate) use api::{Api, Handle, Reads};
+pub(crate) use api::{Handle, LsmFunctions, ReadFunctions};
 pub(crate) use cursor::Cursor;
 pub(crate) use overlay::Overlay;
-pub(crate) use reader::Reader;
+pub(crate) use reader::SessionReader;
 pub(crate) use session::BatchSession;
-pub(crate) use store::{Get, Store, check, take_text};
+pub(crate) use store::{LsmDatabase, ValueAccess, check, take_text};
 
 /// What [`BatchSession`] does for transactions that the engine has not: see `Engine::workaround`.
-pub(crate) const TURNS_OF_READERS: &str = "write batches replace transactions: a write \
+pub(crate) const READERS_LOCK: &str = "write batches replace transactions: a write \
     transaction that reads locks the database from its first read to its end; transactions \
     that only write run concurrently";

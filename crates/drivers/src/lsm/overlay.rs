@@ -1,6 +1,6 @@
 //! A transaction's own writes, to be read back before they are committed.
 
-use super::api::{Api, Handle};
+use super::api::{Handle, LsmFunctions};
 use super::store::bytes;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -16,7 +16,7 @@ pub(crate) struct Overlay(BTreeMap<Vec<u8>, Option<Vec<u8>>>);
 
 impl Overlay {
     /// The writes of a batch.
-    pub(crate) fn of(api: &Api, batch: Handle) -> Self {
+    pub(crate) fn of(api: &LsmFunctions, batch: Handle) -> Self {
         let mut overlay = Self::default();
         let state = (&raw mut overlay).cast();
         // SAFETY: the batch lives; the library calls the functions during this call only, with the

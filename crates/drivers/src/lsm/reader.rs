@@ -2,24 +2,24 @@
 
 use super::api::Handle;
 use super::cursor::Cursor;
-use super::store::Store;
+use super::store::LsmDatabase;
 use std::ptr;
 use trueput_engine::{Result, ValueVisitor};
 
 /// A session's read options, and the snapshot of its read transaction.
-pub(crate) struct Reader<'db> {
-    pub(crate) store: &'db Store,
+pub(crate) struct SessionReader<'db> {
+    pub(crate) store: &'db LsmDatabase,
     /// Options for the latest state.
-    pub(crate) latest: Handle,
+    pub(crate) latest_options: Handle,
     /// Options for the snapshot.
-    frozen: Handle,
+    snapshot_options: Handle,
     /// Null where no read transaction is open.
     snapshot: Handle,
 }
 
-impl<'db> Reader<'db> {
+impl<'db> SessionReader<'db> {
     /// A reader without a snapshot.
-    pub(crate) fn new(store: &'db Store) -> Self {
+    pub(crate) fn new(store: &'db LsmDatabase) -> Self {
         let options = || {
             // SAFETY: the options are new; the setter is the library's own for them.
             unsafe {
@@ -32,24 +32,24 @@ impl<'db> Reader<'db> {
         };
         Self {
             store,
-            latest: options(),
-            frozen: options(),
+            latest_options: options(),
+            snapshot_options: options(),
             snapshot: ptr::null_mut(),
         }
     }
 
     /// Holds on to the current state.
-    pub(crate) fn freeze(&mut self) {
-        self.thaw();
-        // SAFETY: the database is open; the options do not outlive the snapshot, see `thaw`.
+    pub(crate) fn take_snapshot(&mut self) {
+        self.release_snapshot();
+        // SAFETY: the database is open; the options do not outlive the snapshot, see `release_snapshot`.
         unsafe {
             self.snapshot = (self.store.reads.create_snapshot)(self.store.database);
-            (self.store.api.readoptions_set_snapshot)(self.frozen, self.snapshot);
+            (self.store.api.readoptions_set_snapshot)(self.snapshot_options, self.snapshot);
         }
     }
 
     /// Lets the state go that was held.
-    pub(crate) fn thaw(&mut self) {
+    pub(crate) fn release_snapshot(&mut self) {
         if self.snapshot.is_null() {
             return;
         }
@@ -63,9 +63,9 @@ impl<'db> Reader<'db> {
     #[inline]
     fn options(&self) -> Handle {
         if self.snapshot.is_null() {
-            self.latest
+            self.latest_options
         } else {
-            self.frozen
+            self.snapshot_options
         }
     }
 
@@ -85,13 +85,13 @@ impl<'db> Reader<'db> {
     }
 }
 
-impl Drop for Reader<'_> {
+impl Drop for SessionReader<'_> {
     fn drop(&mut self) {
-        self.thaw();
+        self.release_snapshot();
         // SAFETY: both are ours and not used any more.
         unsafe {
-            (self.store.api.readoptions_destroy)(self.frozen);
-            (self.store.api.readoptions_destroy)(self.latest);
+            (self.store.api.readoptions_destroy)(self.snapshot_options);
+            (self.store.api.readoptions_destroy)(self.latest_options);
         }
     }
 }

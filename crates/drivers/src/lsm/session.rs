@@ -2,9 +2,9 @@
 
 use super::api::Handle;
 use super::overlay::Overlay;
-use super::reader::Reader;
-use super::store::Store;
-use super::turns::Turn;
+use super::reader::SessionReader;
+use super::store::LsmDatabase;
+use super::write_lock::WriteGuard;
 use crate::common_errors;
 use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
 
@@ -13,7 +13,7 @@ use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, 
 /// Puts go into a batch that is written at commit. Only a transaction that reads what it may have
 /// written has its writes laid out in memory besides.
 pub(crate) struct BatchSession<'db> {
-    reader: Reader<'db>,
+    reader: SessionReader<'db>,
     open: Option<Mode>,
     batch: Handle,
     /// The batch has something in it.
@@ -21,20 +21,20 @@ pub(crate) struct BatchSession<'db> {
     /// What is in the batch, once the transaction has read after it wrote.
     overlay: Option<Overlay>,
     /// Since the transaction's first read.
-    turn: Option<Turn<'db>>,
+    write_guard: Option<WriteGuard<'db>>,
 }
 
 impl<'db> BatchSession<'db> {
     /// A session of `store`.
-    pub(crate) fn new(store: &'db Store) -> Self {
+    pub(crate) fn new(store: &'db LsmDatabase) -> Self {
         Self {
-            reader: Reader::new(store),
+            reader: SessionReader::new(store),
             open: None,
             // SAFETY: it needs nothing.
             batch: unsafe { (store.api.writebatch_create)() },
             is_dirty: false,
             overlay: None,
-            turn: None,
+            write_guard: None,
         }
     }
 
@@ -44,8 +44,8 @@ impl<'db> BatchSession<'db> {
         if common_errors::require_open(self.open)? == Mode::Read {
             return Ok(());
         }
-        if self.turn.is_none() {
-            self.turn = Some(self.reader.store.turns.take()?);
+        if self.write_guard.is_none() {
+            self.write_guard = Some(self.reader.store.write_lock.lock_exclusive()?);
         }
         if self.is_dirty && self.overlay.is_none() {
             self.overlay = Some(Overlay::of(&self.reader.store.api, self.batch));
@@ -55,14 +55,14 @@ impl<'db> BatchSession<'db> {
 
     /// Forgets the batch and gives the turn back.
     fn end(&mut self) {
-        self.reader.thaw();
+        self.reader.release_snapshot();
         if self.is_dirty {
             // SAFETY: the batch is ours.
             unsafe { (self.reader.store.api.writebatch_clear)(self.batch) };
             self.is_dirty = false;
         }
         self.overlay = None;
-        self.turn = None;
+        self.write_guard = None;
         self.open = None;
     }
 
@@ -73,10 +73,10 @@ impl<'db> BatchSession<'db> {
             // SAFETY: the database is open, the options live as long, and the batch is ours.
             store.call(|error| unsafe { (store.api.write)(database, options, self.batch, error) })
         };
-        if self.turn.is_some() {
+        if self.write_guard.is_some() {
             write()
         } else {
-            store.turns.beside(write)
+            store.write_lock.write_shared(write)
         }
     }
 }
@@ -86,7 +86,7 @@ impl Session for BatchSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         common_errors::require_closed(self.open)?;
         if mode == Mode::Read {
-            self.reader.freeze();
+            self.reader.take_snapshot();
         }
         self.open = Some(mode);
         Ok(())
@@ -158,7 +158,7 @@ impl Session for BatchSession<'_> {
         }
         let mut cursor = self.reader.cursor();
         match &self.overlay {
-            Some(overlay) => cursor.scan_under(overlay, &range, direction, visitor),
+            Some(overlay) => cursor.scan_with_overlay(overlay, &range, direction, visitor),
             None => cursor.scan(&range, direction, visitor),
         }
     }

@@ -1,7 +1,7 @@
 //! An open database, with what is needed to read and write it.
 
-use super::api::{Api, ErrorText, Handle, Reads};
-use super::turns::Turns;
+use super::api::{ErrorPointer, Handle, LsmFunctions, ReadFunctions};
+use super::write_lock::WriteLock;
 use crate::common_errors::LengthLimits;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
@@ -9,41 +9,41 @@ use trueput_engine::{Error, Result, ValueVisitor};
 
 /// How a value is had.
 #[derive(Clone, Copy)]
-pub(crate) enum Get {
+pub(crate) enum ValueAccess {
     /// As a copy that the library allocates.
     Copied,
     /// Where it lies in the library's memory.
     Pinned {
-        get: unsafe extern "C" fn(Handle, Handle, *const u8, usize, ErrorText) -> Handle,
+        get: unsafe extern "C" fn(Handle, Handle, *const u8, usize, ErrorPointer) -> Handle,
         value: unsafe extern "C" fn(Handle, *mut usize) -> *const u8,
         release: unsafe extern "C" fn(Handle),
     },
 }
 
 /// An open database. Its owner closes it; sessions borrow it.
-pub(crate) struct Store {
-    pub(crate) api: Api,
-    pub(crate) reads: Reads,
-    pub(crate) get: Get,
+pub(crate) struct LsmDatabase {
+    pub(crate) api: LsmFunctions,
+    pub(crate) reads: ReadFunctions,
+    pub(crate) get: ValueAccess,
     pub(crate) database: Handle,
     /// What each commit promises.
     pub(crate) write_options: Handle,
     /// Sets what else a reader of this database must ask for.
     pub(crate) set_read_options: Option<unsafe extern "C" fn(Handle, u8)>,
     pub(crate) limits: LengthLimits,
-    pub(crate) turns: Turns,
+    pub(crate) write_lock: WriteLock,
 }
 
 // SAFETY: LevelDB and its descendants allow a database and its options to be used by several
 // threads without locks (`doc/index.md`, Concurrency); the rest is plain data.
-unsafe impl Send for Store {}
+unsafe impl Send for LsmDatabase {}
 // SAFETY: as above.
-unsafe impl Sync for Store {}
+unsafe impl Sync for LsmDatabase {}
 
-impl Store {
+impl LsmDatabase {
     /// Calls a function that leaves its error, if any, in the pointer that it is given.
     #[inline]
-    pub(crate) fn call<T>(&self, function: impl FnOnce(ErrorText) -> T) -> Result<T> {
+    pub(crate) fn call<T>(&self, function: impl FnOnce(ErrorPointer) -> T) -> Result<T> {
         check(self.api.free, function)
     }
 
@@ -57,7 +57,7 @@ impl Store {
     ) -> Result<bool> {
         let (from, length) = (key.as_ptr(), key.len());
         match self.get {
-            Get::Copied => {
+            ValueAccess::Copied => {
                 let mut value_bytes = 0;
                 // SAFETY: the database is open and the options live; key and out-pointers outlive
                 // the call.
@@ -80,7 +80,7 @@ impl Store {
                 unsafe { (self.api.free)(copy.cast()) };
                 Ok(true)
             }
-            Get::Pinned { get, .. } => {
+            ValueAccess::Pinned { get, .. } => {
                 // SAFETY: as above.
                 let pinned =
                     self.call(|error| unsafe { get(self.database, options, from, length, error) })?;
@@ -92,7 +92,7 @@ impl Store {
     /// Shows a pinned value, if it is one, and releases it.
     #[inline]
     pub(crate) fn show_pinned(&self, pinned: Handle, visitor: &mut ValueVisitor<'_>) -> bool {
-        let Get::Pinned { value, release, .. } = self.get else {
+        let ValueAccess::Pinned { value, release, .. } = self.get else {
             return false;
         };
         if pinned.is_null() {
@@ -136,7 +136,7 @@ pub(crate) unsafe fn bytes<'v>(from: *const u8, length: usize) -> &'v [u8] {
 #[inline]
 pub(crate) fn check<T>(
     free: unsafe extern "C" fn(Handle),
-    function: impl FnOnce(ErrorText) -> T,
+    function: impl FnOnce(ErrorPointer) -> T,
 ) -> Result<T> {
     let mut error: *mut c_char = ptr::null_mut();
     let result = function(&raw mut error);

@@ -1,10 +1,10 @@
 //! An open database of RocksDB, of any of its three kinds.
 
 use super::knobs::{self, BufferedWal, RocksDbKnobs, Transactions};
-use super::session::{Beginner, TransactionSession};
-use super::symbols::{Kind, Symbols};
+use super::session::{TransactionFactory, TransactionSession};
+use super::symbols::{FlushFunctions, RocksDbLibrary};
 use super::{LIMITS, settings};
-use crate::lsm::{BatchSession, Handle, Reads, Store, check, take_text};
+use crate::lsm::{BatchSession, Handle, LsmDatabase, ReadFunctions, check, take_text};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -15,38 +15,38 @@ use trueput_engine::{
 };
 
 /// An open database. Options are freed after it is closed.
-pub(super) struct Opened {
-    symbols: &'static Symbols,
-    store: Store,
-    kind: Kind,
-    mode: Mode,
-    options: Options,
+pub(super) struct RocksDbDatabase {
+    symbols: &'static RocksDbLibrary,
+    store: LsmDatabase,
+    kind: FlushFunctions,
+    mode: TransactionMode,
+    options: DatabaseOptions,
     directory: PathBuf,
 }
 
 /// How it makes transactions.
-enum Mode {
+enum TransactionMode {
     Batch,
     /// `rocksdb_transactiondb_t` and the options of its transactions.
-    Pessimistic(Beginner),
+    Pessimistic(TransactionFactory),
     /// `rocksdb_optimistictransactiondb_t` and the options of its transactions.
-    Optimistic(Beginner),
+    Optimistic(TransactionFactory),
 }
 
 // SAFETY: RocksDB allows a database and its options to be used by several threads without locks;
 // the handles are not changed until all is dropped.
-unsafe impl Send for Opened {}
+unsafe impl Send for RocksDbDatabase {}
 // SAFETY: as above.
-unsafe impl Sync for Opened {}
+unsafe impl Sync for RocksDbDatabase {}
 
 /// Options, ours to free.
-struct Options {
-    symbols: &'static Symbols,
+struct DatabaseOptions {
+    symbols: &'static RocksDbLibrary,
     handle: Handle,
 }
 
-impl Options {
-    fn new(symbols: &'static Symbols, spec: &OpenSpec<'_>) -> Result<Self> {
+impl DatabaseOptions {
+    fn new(symbols: &'static RocksDbLibrary, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = &RocksDbKnobs::from(spec.knobs);
         let log = knobs::log_option(knobs, spec.directory).map_err(Error::Unsupported)?;
         let text = knobs::options(knobs, spec.durability).map_err(Error::Unsupported)?;
@@ -71,7 +71,7 @@ impl Options {
     }
 }
 
-impl Drop for Options {
+impl Drop for DatabaseOptions {
     fn drop(&mut self) {
         // SAFETY: no open database uses them.
         unsafe { (self.symbols.api.options_destroy)(self.handle) };
@@ -93,14 +93,14 @@ fn refuse_second_build(library: &Path) -> Result<()> {
     )))
 }
 
-impl Opened {
+impl RocksDbDatabase {
     pub(super) fn open(
         library: &Path,
-        symbols: &'static Symbols,
+        symbols: &'static RocksDbLibrary,
         spec: &OpenSpec<'_>,
     ) -> Result<Self> {
         refuse_second_build(library)?;
-        let options = Options::new(symbols, spec)?;
+        let options = DatabaseOptions::new(symbols, spec)?;
         let path = CString::new(spec.directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         let knobs = RocksDbKnobs::from(spec.knobs);
@@ -109,13 +109,15 @@ impl Opened {
             Transactions::Optimistic => open_optimistic(symbols, &options, &path)?,
             Transactions::Pessimistic => open_pessimistic(symbols, &options, &path)?,
         };
-        let (reads, kind): (Reads, Kind) = match mode {
-            Mode::Pessimistic(_) => (symbols.locking_reads, symbols.locking),
-            Mode::Batch | Mode::Optimistic(_) => (symbols.plain_reads, symbols.plain),
+        let (reads, kind): (ReadFunctions, FlushFunctions) = match mode {
+            TransactionMode::Pessimistic(_) => (symbols.locking_reads, symbols.locking),
+            TransactionMode::Batch | TransactionMode::Optimistic(_) => {
+                (symbols.plain_reads, symbols.plain)
+            }
         };
         let without_log =
             spec.durability == Durability::Buffered && knobs.buffered_wal == BufferedWal::Off;
-        let store = Store {
+        let store = LsmDatabase {
             api: symbols.api,
             reads,
             get: symbols.get(&kind),
@@ -123,7 +125,7 @@ impl Opened {
             write_options: write_options(symbols, spec.durability, without_log),
             set_read_options: Some(symbols.own.readoptions_set_total_order_seek),
             limits: LIMITS,
-            turns: Default::default(),
+            write_lock: Default::default(),
         };
         let directory = spec.directory.to_owned();
         Ok(Self {
@@ -137,7 +139,7 @@ impl Opened {
     }
 }
 
-fn write_options(symbols: &Symbols, durability: Durability, without_log: bool) -> Handle {
+fn write_options(symbols: &RocksDbLibrary, durability: Durability, without_log: bool) -> Handle {
     // SAFETY: the options are new.
     unsafe {
         let options = (symbols.api.writeoptions_create)();
@@ -147,19 +149,23 @@ fn write_options(symbols: &Symbols, durability: Durability, without_log: bool) -
     }
 }
 
-fn open_plain(symbols: &Symbols, options: &Options, path: &CString) -> Result<(Handle, Mode)> {
+fn open_plain(
+    symbols: &RocksDbLibrary,
+    options: &DatabaseOptions,
+    path: &CString,
+) -> Result<(Handle, TransactionMode)> {
     // SAFETY: options and path outlive the call.
     let database = check(symbols.api.free, |error| unsafe {
         (symbols.own.open)(options.handle, path.as_ptr(), error)
     })?;
-    Ok((database, Mode::Batch))
+    Ok((database, TransactionMode::Batch))
 }
 
 fn open_pessimistic(
-    symbols: &Symbols,
-    options: &Options,
+    symbols: &RocksDbLibrary,
+    options: &DatabaseOptions,
     path: &CString,
-) -> Result<(Handle, Mode)> {
+) -> Result<(Handle, TransactionMode)> {
     let functions = &symbols.databases;
     // SAFETY: options and path outlive the call; RocksDB copies the options of locks.
     let database = check(symbols.api.free, |error| unsafe {
@@ -177,7 +183,7 @@ fn open_pessimistic(
     let begin = functions.transaction_begin;
     Ok((
         database,
-        Mode::Pessimistic(Beginner {
+        TransactionMode::Pessimistic(TransactionFactory {
             begin,
             database,
             options,
@@ -185,7 +191,11 @@ fn open_pessimistic(
     ))
 }
 
-fn open_optimistic(symbols: &Symbols, options: &Options, path: &CString) -> Result<(Handle, Mode)> {
+fn open_optimistic(
+    symbols: &RocksDbLibrary,
+    options: &DatabaseOptions,
+    path: &CString,
+) -> Result<(Handle, TransactionMode)> {
     let functions = &symbols.databases;
     // SAFETY: options and path outlive the call.
     let database = check(symbols.api.free, |error| unsafe {
@@ -199,7 +209,7 @@ fn open_optimistic(symbols: &Symbols, options: &Options, path: &CString) -> Resu
     let begin = functions.optimistictransaction_begin;
     Ok((
         base,
-        Mode::Optimistic(Beginner {
+        TransactionMode::Optimistic(TransactionFactory {
             begin,
             database,
             options,
@@ -207,22 +217,22 @@ fn open_optimistic(symbols: &Symbols, options: &Options, path: &CString) -> Resu
     ))
 }
 
-impl Drop for Opened {
+impl Drop for RocksDbDatabase {
     fn drop(&mut self) {
         let functions = &self.symbols.databases;
         let database = self.store.database;
         // SAFETY: no session is left, so nothing uses the database or its options.
         unsafe {
             match &self.mode {
-                Mode::Batch => (self.symbols.own.close)(database),
-                Mode::Pessimistic(beginner) => {
+                TransactionMode::Batch => (self.symbols.own.close)(database),
+                TransactionMode::Pessimistic(factory) => {
                     (functions.transactiondb_close)(database);
-                    (functions.transaction_options_destroy)(beginner.options);
+                    (functions.transaction_options_destroy)(factory.options);
                 }
-                Mode::Optimistic(beginner) => {
+                TransactionMode::Optimistic(factory) => {
                     (functions.optimistictransactiondb_close_base_db)(database);
-                    (functions.optimistictransactiondb_close)(beginner.database);
-                    (functions.optimistictransaction_options_destroy)(beginner.options);
+                    (functions.optimistictransactiondb_close)(factory.database);
+                    (functions.optimistictransaction_options_destroy)(factory.options);
                 }
             }
             (self.symbols.api.writeoptions_destroy)(self.store.write_options);
@@ -230,7 +240,7 @@ impl Drop for Opened {
     }
 }
 
-impl Opened {
+impl RocksDbDatabase {
     /// The counters of RocksDB's statistics; nothing where those are off.
     fn statistics(&self) -> BTreeMap<String, Value> {
         // SAFETY: the options live; the text is ours to free, null where statistics are off.
@@ -242,12 +252,12 @@ impl Opened {
     }
 }
 
-impl Database for Opened {
+impl Database for RocksDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(match &self.mode {
-            Mode::Batch => Box::new(BatchSession::new(&self.store)),
-            Mode::Pessimistic(beginner) | Mode::Optimistic(beginner) => {
-                Box::new(TransactionSession::new(self.symbols, &self.store, beginner))
+            TransactionMode::Batch => Box::new(BatchSession::new(&self.store)),
+            TransactionMode::Pessimistic(factory) | TransactionMode::Optimistic(factory) => {
+                Box::new(TransactionSession::new(self.symbols, &self.store, factory))
             }
         })
     }
@@ -294,7 +304,7 @@ impl Database for Opened {
 
     fn checkpoint(&self) -> Result<()> {
         let (database, own) = (self.store.database, &self.symbols.own);
-        let Kind {
+        let FlushFunctions {
             flush, flush_wal, ..
         } = self.kind;
         self.store.call(|error| {

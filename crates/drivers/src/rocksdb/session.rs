@@ -1,13 +1,13 @@
 //! A session whose write transactions are RocksDB's own.
 
-use super::symbols::Symbols;
+use super::symbols::RocksDbLibrary;
 use crate::common_errors;
-use crate::lsm::{Cursor, Handle, Reader, Store};
+use crate::lsm::{Cursor, Handle, LsmDatabase, SessionReader};
 use std::ptr;
 use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
 
 /// How a database begins its transactions.
-pub(super) struct Beginner {
+pub(super) struct TransactionFactory {
     /// `rocksdb_transaction_begin`, or that of optimistic transactions.
     pub(super) begin: unsafe extern "C" fn(Handle, Handle, Handle, Handle) -> Handle,
     /// The database with transactions.
@@ -21,9 +21,9 @@ pub(super) struct Beginner {
 /// A read in a write transaction asks for the key as one that will be written: it is locked, or
 /// looked at again at commit, so that no update is lost.
 pub(super) struct TransactionSession<'db> {
-    symbols: &'static Symbols,
-    reader: Reader<'db>,
-    beginner: &'db Beginner,
+    symbols: &'static RocksDbLibrary,
+    reader: SessionReader<'db>,
+    factory: &'db TransactionFactory,
     /// Kept when it has ended, for the next; null before the first.
     transaction: Handle,
     open: Option<Mode>,
@@ -31,15 +31,15 @@ pub(super) struct TransactionSession<'db> {
 
 impl<'db> TransactionSession<'db> {
     pub(super) fn new(
-        symbols: &'static Symbols,
-        store: &'db Store,
-        beginner: &'db Beginner,
+        symbols: &'static RocksDbLibrary,
+        store: &'db LsmDatabase,
+        factory: &'db TransactionFactory,
     ) -> Self {
-        let (reader, transaction) = (Reader::new(store), ptr::null_mut());
+        let (reader, transaction) = (SessionReader::new(store), ptr::null_mut());
         Self {
             symbols,
             reader,
-            beginner,
+            factory,
             transaction,
             open: None,
         }
@@ -59,13 +59,13 @@ impl Session for TransactionSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         common_errors::require_closed(self.open)?;
         match mode {
-            Mode::Read => self.reader.freeze(),
+            Mode::Read => self.reader.take_snapshot(),
             Mode::Write => {
-                let Beginner {
+                let TransactionFactory {
                     begin,
                     database,
                     options,
-                } = *self.beginner;
+                } = *self.factory;
                 let write_options = self.reader.store.write_options;
                 // SAFETY: the database is open and the options live as long; the old transaction
                 // has ended, or is null, and its memory is taken over.
@@ -83,7 +83,7 @@ impl Session for TransactionSession<'_> {
             return self.reader.get(key, visitor);
         }
         let get = self.symbols.transactions.get_pinned_for_update;
-        let (options, exclusive) = (self.reader.latest, 1);
+        let (options, exclusive) = (self.reader.latest_options, 1);
         // SAFETY: the transaction is open, the options live, the key outlives the call.
         let pinned = self.reader.store.call(|error| unsafe {
             get(
@@ -149,7 +149,7 @@ impl Session for TransactionSession<'_> {
                 let create = self.symbols.transactions.create_iterator;
                 // SAFETY: the transaction is open until after the cursor is gone: the session is
                 // borrowed by the scan.
-                let iterator = unsafe { create(self.transaction, self.reader.latest) };
+                let iterator = unsafe { create(self.transaction, self.reader.latest_options) };
                 Cursor::new(self.reader.store, iterator)
             }
         };
@@ -161,7 +161,7 @@ impl Session for TransactionSession<'_> {
         let mode = common_errors::require_open(self.open)?;
         self.open = None;
         if mode == Mode::Read {
-            self.reader.thaw();
+            self.reader.release_snapshot();
             return Ok(());
         }
         let commit = self.symbols.transactions.commit;
@@ -181,7 +181,7 @@ impl Session for TransactionSession<'_> {
         let mode = common_errors::require_open(self.open)?;
         self.open = None;
         if mode == Mode::Read {
-            self.reader.thaw();
+            self.reader.release_snapshot();
             return Ok(());
         }
         self.roll_back()

@@ -1,20 +1,20 @@
 //! RocksDB's own functions, beyond those that it has in common with LevelDB (`rocksdb/c.h`).
 
 use crate::library::{self, Library, PerFile, symbols};
-use crate::lsm::{Api, Get, Handle, Reads};
+use crate::lsm::{Handle, LsmFunctions, ReadFunctions, ValueAccess};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use trueput_engine::{Error, Result};
 
-type ErrorText = *mut *mut c_char;
+type ErrorPointer = *mut *mut c_char;
 
 symbols! {
     /// Databases and their options.
     #[allow(non_snake_case, reason = "the functions' own names")]
-    Own {
-        open: fn(Handle, *const c_char, ErrorText) -> Handle,
+    RocksDbFunctions {
+        open: fn(Handle, *const c_char, ErrorPointer) -> Handle,
         close: fn(Handle),
-        get_options_from_string: fn(Handle, *const c_char, Handle, ErrorText),
+        get_options_from_string: fn(Handle, *const c_char, Handle, ErrorPointer),
         options_enable_statistics: fn(Handle),
         options_statistics_get_string: fn(Handle) -> *mut c_char,
         readoptions_set_total_order_seek: fn(Handle, u8),
@@ -30,17 +30,17 @@ symbols! {
 
 symbols! {
     /// What a plain database and one with locks each have.
-    Kind {
-        get_pinned: fn(Handle, Handle, *const u8, usize, ErrorText) -> Handle,
-        flush: fn(Handle, Handle, ErrorText),
-        flush_wal: fn(Handle, u8, ErrorText),
+    FlushFunctions {
+        get_pinned: fn(Handle, Handle, *const u8, usize, ErrorPointer) -> Handle,
+        flush: fn(Handle, Handle, ErrorPointer),
+        flush_wal: fn(Handle, u8, ErrorPointer),
     }
 }
 
 symbols! {
     /// Databases with transactions.
-    Databases {
-        transactiondb_open: fn(Handle, Handle, *const c_char, ErrorText) -> Handle,
+    DatabaseFunctions {
+        transactiondb_open: fn(Handle, Handle, *const c_char, ErrorPointer) -> Handle,
         transactiondb_close: fn(Handle),
         transactiondb_options_create: fn() -> Handle,
         transactiondb_options_destroy: fn(Handle),
@@ -48,7 +48,7 @@ symbols! {
         transaction_options_destroy: fn(Handle),
         transaction_options_set_deadlock_detect: fn(Handle, u8),
         transaction_begin: fn(Handle, Handle, Handle, Handle) -> Handle,
-        optimistictransactiondb_open: fn(Handle, *const c_char, ErrorText) -> Handle,
+        optimistictransactiondb_open: fn(Handle, *const c_char, ErrorPointer) -> Handle,
         optimistictransactiondb_close: fn(Handle),
         optimistictransactiondb_get_base_db: fn(Handle) -> Handle,
         optimistictransactiondb_close_base_db: fn(Handle),
@@ -60,13 +60,13 @@ symbols! {
 
 symbols! {
     /// Transactions, of either kind.
-    Transactions {
-        get_pinned_for_update: fn(Handle, Handle, *const u8, usize, u8, ErrorText) -> Handle,
-        put: fn(Handle, *const u8, usize, *const u8, usize, ErrorText),
-        delete: fn(Handle, *const u8, usize, ErrorText),
+    TransactionFunctions {
+        get_pinned_for_update: fn(Handle, Handle, *const u8, usize, u8, ErrorPointer) -> Handle,
+        put: fn(Handle, *const u8, usize, *const u8, usize, ErrorPointer),
+        delete: fn(Handle, *const u8, usize, ErrorPointer),
         create_iterator: fn(Handle, Handle) -> Handle,
-        commit: fn(Handle, ErrorText),
-        rollback: fn(Handle, ErrorText),
+        commit: fn(Handle, ErrorPointer),
+        rollback: fn(Handle, ErrorPointer),
         destroy: fn(Handle),
     }
 }
@@ -81,34 +81,34 @@ struct StdString {
 }
 
 /// All that is taken from one library.
-pub(super) struct Symbols {
-    pub(super) own: Own,
-    pub(super) api: Api,
-    pub(super) plain_reads: Reads,
-    pub(super) locking_reads: Reads,
-    pub(super) plain: Kind,
-    pub(super) locking: Kind,
-    pub(super) databases: Databases,
-    pub(super) transactions: Transactions,
+pub(super) struct RocksDbLibrary {
+    pub(super) own: RocksDbFunctions,
+    pub(super) api: LsmFunctions,
+    pub(super) plain_reads: ReadFunctions,
+    pub(super) locking_reads: ReadFunctions,
+    pub(super) plain: FlushFunctions,
+    pub(super) locking: FlushFunctions,
+    pub(super) databases: DatabaseFunctions,
+    pub(super) transactions: TransactionFunctions,
     version: unsafe extern "C" fn(bool) -> StdString,
 }
 
-impl Symbols {
+impl RocksDbLibrary {
     /// Takes them from the library at `path`, once.
     pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
         static LIBRARIES: PerFile<Library> = PerFile::new();
-        static SYMBOLS: PerFile<Symbols> = PerFile::new();
+        static SYMBOLS: PerFile<RocksDbLibrary> = PerFile::new();
         SYMBOLS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, title))?;
             Ok(Self {
-                own: Own::load(library, "rocksdb_")?,
-                api: Api::load(library, "rocksdb_")?,
-                plain_reads: Reads::load(library, "rocksdb_")?,
-                locking_reads: Reads::load(library, "rocksdb_transactiondb_")?,
-                plain: Kind::load(library, "rocksdb_")?,
-                locking: Kind::load(library, "rocksdb_transactiondb_")?,
-                databases: Databases::load(library, "rocksdb_")?,
-                transactions: Transactions::load(library, "rocksdb_transaction_")?,
+                own: RocksDbFunctions::load(library, "rocksdb_")?,
+                api: LsmFunctions::load(library, "rocksdb_")?,
+                plain_reads: ReadFunctions::load(library, "rocksdb_")?,
+                locking_reads: ReadFunctions::load(library, "rocksdb_transactiondb_")?,
+                plain: FlushFunctions::load(library, "rocksdb_")?,
+                locking: FlushFunctions::load(library, "rocksdb_transactiondb_")?,
+                databases: DatabaseFunctions::load(library, "rocksdb_")?,
+                transactions: TransactionFunctions::load(library, "rocksdb_transaction_")?,
                 // The C API does not tell the version. This is
                 // `rocksdb::GetRocksVersionAsString(bool)` of `rocksdb/version.h`.
                 // SAFETY: the mangled name says what it takes and that it returns a `std::string`
@@ -139,8 +139,8 @@ impl Symbols {
     }
 
     /// How a value is read from a database of that kind.
-    pub(super) fn get(&self, kind: &Kind) -> Get {
-        Get::Pinned {
+    pub(super) fn get(&self, kind: &FlushFunctions) -> ValueAccess {
+        ValueAccess::Pinned {
             get: kind.get_pinned,
             value: self.own.pinnableslice_value,
             release: self.own.pinnableslice_destroy,

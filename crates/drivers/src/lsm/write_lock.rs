@@ -10,37 +10,37 @@ use trueput_engine::Result;
 
 /// Who may write.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct WriteLock {
     lock: RwLock<()>,
     holder: WriterThread,
 }
 
 /// The database is this transaction's alone until it is dropped.
-pub(crate) struct Turn<'t> {
-    turns: &'t Turns,
+pub(crate) struct WriteGuard<'t> {
+    write_lock: &'t WriteLock,
     _guard: RwLockWriteGuard<'t, ()>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriteGuard<'_> {
     fn drop(&mut self) {
-        self.turns.holder.clear();
+        self.write_lock.holder.clear();
     }
 }
 
-impl Turns {
+impl WriteLock {
     /// Waits until the database can be had alone.
-    pub(crate) fn take(&self) -> Result<Turn<'_>> {
+    pub(crate) fn lock_exclusive(&self) -> Result<WriteGuard<'_>> {
         self.holder.check()?;
         let guard = self.lock.write().unwrap_or_else(PoisonError::into_inner);
         self.holder.set();
-        Ok(Turn {
-            turns: self,
+        Ok(WriteGuard {
+            write_lock: self,
             _guard: guard,
         })
     }
 
     /// Does `work` beside others that only write.
-    pub(crate) fn beside<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn write_shared<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.holder.check()?;
         let _guard = self.lock.read().unwrap_or_else(PoisonError::into_inner);
         work()
@@ -53,26 +53,30 @@ mod tests {
 
     #[test]
     fn a_thread_is_refused_where_it_would_wait_for_itself() {
-        let turns = Turns::default();
-        let turn = turns.take().unwrap();
-        assert!(turns.take().is_err_and(|error| error.is_conflict()));
+        let write_lock = WriteLock::default();
+        let write_guard = write_lock.lock_exclusive().unwrap();
         assert!(
-            turns
-                .beside(|| Ok(()))
+            write_lock
+                .lock_exclusive()
                 .is_err_and(|error| error.is_conflict())
         );
-        drop(turn);
-        assert!(turns.take().is_ok());
+        assert!(
+            write_lock
+                .write_shared(|| Ok(()))
+                .is_err_and(|error| error.is_conflict())
+        );
+        drop(write_guard);
+        assert!(write_lock.lock_exclusive().is_ok());
     }
 
     #[test]
     fn another_thread_waits_for_the_turn() {
-        let turns = Turns::default();
-        let turn = turns.take().unwrap();
+        let write_lock = WriteLock::default();
+        let write_guard = write_lock.lock_exclusive().unwrap();
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| turns.beside(|| Ok(())));
+            let other = scope.spawn(|| write_lock.write_shared(|| Ok(())));
             assert!(!other.is_finished());
-            drop(turn);
+            drop(write_guard);
             assert!(other.join().unwrap().is_ok());
         });
     }

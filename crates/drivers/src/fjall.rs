@@ -224,15 +224,15 @@ impl Engine for Fjall {
             Concurrency::Optimistic => {
                 let database = open_configured!(OptimisticTxDatabase, spec, knobs)?;
                 let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
-                Handle::Optimistic(database, records)
+                FjallHandle::Optimistic(database, records)
             }
             Concurrency::SingleWriter => {
                 let database = open_configured!(SingleWriterTxDatabase, spec, knobs)?;
                 let records = database.keyspace(KEYSPACE, options).map_err(convert)?;
-                Handle::SingleWriter(database, records)
+                FjallHandle::SingleWriter(database, records)
             }
         };
-        Ok(Box::new(Opened {
+        Ok(Box::new(FjallDatabase {
             handle,
             commit_mode,
         }))
@@ -291,34 +291,34 @@ fn convert(error: ::fjall::Error) -> Error {
     }
 }
 
-enum Handle {
+enum FjallHandle {
     SingleWriter(SingleWriterTxDatabase, SingleWriterTxKeyspace),
     Optimistic(OptimisticTxDatabase, OptimisticTxKeyspace),
 }
 
-struct Opened {
-    handle: Handle,
+struct FjallDatabase {
+    handle: FjallHandle,
     /// What each commit asks of the journal; `None` leaves it in the process's buffer.
     commit_mode: Option<PersistMode>,
 }
 
-impl Opened {
+impl FjallDatabase {
     fn engine(&self) -> &::fjall::Database {
         match &self.handle {
-            Handle::SingleWriter(engine, _) => engine.inner(),
-            Handle::Optimistic(engine, _) => engine.inner(),
+            FjallHandle::SingleWriter(engine, _) => engine.inner(),
+            FjallHandle::Optimistic(engine, _) => engine.inner(),
         }
     }
 
     fn records(&self) -> &Keyspace {
         match &self.handle {
-            Handle::SingleWriter(_, records) => records.inner(),
-            Handle::Optimistic(_, records) => records.inner(),
+            FjallHandle::SingleWriter(_, records) => records.inner(),
+            FjallHandle::Optimistic(_, records) => records.inner(),
         }
     }
 }
 
-impl Database for Opened {
+impl Database for FjallDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(FjallSession::new(self)))
     }

@@ -154,7 +154,7 @@ impl Engine for Redb {
             .map_err(|error| open_error(&path, error))?;
         make_table(&engine)?;
         sync_folder(spec.directory)?;
-        Ok(Box::new(Opened {
+        Ok(Box::new(RedbHandle {
             engine,
             path,
             two_phase_commit: knobs.two_phase_commit,
@@ -214,7 +214,7 @@ fn convert(error: impl Into<::redb::Error>) -> Error {
     }
 }
 
-struct Opened {
+struct RedbHandle {
     engine: RedbDatabase,
     path: PathBuf,
     two_phase_commit: bool,
@@ -225,7 +225,7 @@ struct Opened {
     commits_since_sync: AtomicU64,
 }
 
-impl Opened {
+impl RedbHandle {
     fn begin_write(&self) -> Result<WriteTransaction> {
         let mut transaction = self.engine.begin_write().map_err(convert)?;
         transaction.set_two_phase_commit(self.two_phase_commit);
@@ -258,7 +258,7 @@ impl Opened {
     }
 }
 
-impl Database for Opened {
+impl Database for RedbHandle {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(RedbSession::new(self)))
     }

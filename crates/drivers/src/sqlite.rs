@@ -12,10 +12,10 @@ mod sql;
 use crate::common_errors;
 use crate::library::{self, Search};
 use build::{SqliteBuild, TITLE};
-use cache::Told;
+use cache::CacheTotals;
 use connection::Connection;
 use rusqlite::ffi;
-use setup::Setup;
+use setup::ConnectionSetup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -259,7 +259,7 @@ impl Engine for Sqlite {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let build = self.chosen();
-        let setup = Setup::new(&build.api, spec)?;
+        let setup = ConnectionSetup::new(&build.api, spec)?;
         let control = Mutex::new(setup.connect()?);
         let counters = Mutex::new([0; COUNTERS.len()]);
         Ok(Box::new(SqliteDatabase {
@@ -267,7 +267,7 @@ impl Engine for Sqlite {
             setup,
             control,
             counters,
-            cache: Told::default(),
+            cache: CacheTotals::default(),
         }))
     }
 
@@ -308,10 +308,10 @@ const SETTINGS: [&str; 9] = [
 /// An open database: how to connect, and a connection that asks and checkpoints.
 struct SqliteDatabase {
     build: &'static SqliteBuild,
-    setup: Setup,
+    setup: ConnectionSetup,
     control: Mutex<Connection>,
     counters: Mutex<[u64; COUNTERS.len()]>,
-    cache: Told,
+    cache: CacheTotals,
 }
 
 impl SqliteDatabase {

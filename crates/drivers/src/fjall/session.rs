@@ -1,6 +1,6 @@
 //! Sessions on an open fjall database.
 
-use super::{Handle, MAX_KEY_BYTES, MAX_VALUE_BYTES, Opened, convert};
+use super::{FjallDatabase, FjallHandle, MAX_KEY_BYTES, MAX_VALUE_BYTES, convert};
 use crate::common_errors;
 use crate::ordered_cursor::scan_iterator;
 use ::fjall::{
@@ -12,20 +12,20 @@ use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
-enum Writing<'db> {
+enum WriteTransaction<'db> {
     SingleWriter(SingleWriterWriteTx<'db>, &'db SingleWriterTxKeyspace),
     Optimistic(OptimisticWriteTx, &'db OptimisticTxKeyspace),
 }
 
-impl<'db> Writing<'db> {
-    fn begin(database: &'db Opened) -> Result<Self> {
+impl<'db> WriteTransaction<'db> {
+    fn begin(database: &'db FjallDatabase) -> Result<Self> {
         let mode = database.commit_mode;
         match &database.handle {
-            Handle::SingleWriter(engine, records) => Ok(Self::SingleWriter(
+            FjallHandle::SingleWriter(engine, records) => Ok(Self::SingleWriter(
                 engine.write_tx().durability(mode),
                 records,
             )),
-            Handle::Optimistic(engine, records) => {
+            FjallHandle::Optimistic(engine, records) => {
                 let transaction = engine.write_tx().map_err(convert)?;
                 Ok(Self::Optimistic(transaction.durability(mode), records))
             }
@@ -59,24 +59,24 @@ impl<'db> Writing<'db> {
 
 enum Transaction<'db> {
     Read(Snapshot),
-    Write(Writing<'db>),
+    Write(WriteTransaction<'db>),
 }
 
 /// One worker's way into a fjall database.
 pub(super) struct FjallSession<'db> {
-    database: &'db Opened,
+    database: &'db FjallDatabase,
     transaction: Option<Transaction<'db>>,
 }
 
 impl<'db> FjallSession<'db> {
-    pub(super) fn new(database: &'db Opened) -> Self {
+    pub(super) fn new(database: &'db FjallDatabase) -> Self {
         Self {
             database,
             transaction: None,
         }
     }
 
-    fn writing(&mut self) -> Result<&mut Writing<'db>> {
+    fn writing(&mut self) -> Result<&mut WriteTransaction<'db>> {
         match &mut self.transaction {
             Some(Transaction::Write(writing)) => Ok(writing),
             Some(Transaction::Read(_)) => Err(common_errors::write_in_read()),
@@ -92,7 +92,7 @@ impl Session for FjallSession<'_> {
         }
         self.transaction = Some(match mode {
             Mode::Read => Transaction::Read(self.database.engine().snapshot()),
-            Mode::Write => Transaction::Write(Writing::begin(self.database)?),
+            Mode::Write => Transaction::Write(WriteTransaction::begin(self.database)?),
         });
         Ok(())
     }
@@ -105,8 +105,12 @@ impl Session for FjallSession<'_> {
             None => return Err(common_errors::no_transaction()),
             Some(_) if !can_be_there => return Ok(false),
             Some(Transaction::Read(snapshot)) => snapshot.get(records, key),
-            Some(Transaction::Write(Writing::SingleWriter(reader, _))) => reader.get(records, key),
-            Some(Transaction::Write(Writing::Optimistic(reader, _))) => reader.get(records, key),
+            Some(Transaction::Write(WriteTransaction::SingleWriter(reader, _))) => {
+                reader.get(records, key)
+            }
+            Some(Transaction::Write(WriteTransaction::Optimistic(reader, _))) => {
+                reader.get(records, key)
+            }
         };
         let found = found.map_err(convert)?;
         if let Some(value) = &found {
@@ -145,10 +149,10 @@ impl Session for FjallSession<'_> {
             Some(Transaction::Read(snapshot)) => {
                 show_records(snapshot, records, range, direction, visitor)
             }
-            Some(Transaction::Write(Writing::SingleWriter(reader, _))) => {
+            Some(Transaction::Write(WriteTransaction::SingleWriter(reader, _))) => {
                 show_records(reader, records, range, direction, visitor)
             }
-            Some(Transaction::Write(Writing::Optimistic(reader, _))) => {
+            Some(Transaction::Write(WriteTransaction::Optimistic(reader, _))) => {
                 show_records(reader, records, range, direction, visitor)
             }
         }

@@ -1,6 +1,6 @@
 //! Sessions on an open redb database.
 
-use super::{Bytes, Opened, RECORDS, convert};
+use super::{Bytes, RECORDS, RedbHandle, convert};
 use crate::common_errors;
 use crate::ordered_cursor::scan_iterator;
 use ::redb::{ReadOnlyTable, ReadableDatabase, ReadableTable, Table, WriteTransaction};
@@ -11,7 +11,7 @@ type WriteTable<'txn> = Table<'txn, Bytes, Bytes>;
 
 self_cell!(
     /// A write transaction and the table that it keeps open.
-    struct Writing {
+    struct TableWriter {
         owner: WriteTransaction,
         #[not_covariant]
         dependent: WriteTable,
@@ -21,24 +21,24 @@ self_cell!(
 enum Transaction {
     /// The table alone keeps the snapshot alive.
     Read(ReadOnlyTable<Bytes, Bytes>),
-    Write(Writing),
+    Write(TableWriter),
 }
 
 /// One worker's way into a redb database.
 pub(super) struct RedbSession<'db> {
-    database: &'db Opened,
+    database: &'db RedbHandle,
     transaction: Option<Transaction>,
 }
 
 impl<'db> RedbSession<'db> {
-    pub(super) fn new(database: &'db Opened) -> Self {
+    pub(super) fn new(database: &'db RedbHandle) -> Self {
         Self {
             database,
             transaction: None,
         }
     }
 
-    fn writing(&mut self) -> Result<&mut Writing> {
+    fn writing(&mut self) -> Result<&mut TableWriter> {
         match &mut self.transaction {
             Some(Transaction::Write(writing)) => Ok(writing),
             Some(Transaction::Read(_)) => Err(common_errors::write_in_read()),
@@ -59,7 +59,7 @@ impl Session for RedbSession<'_> {
             }
             Mode::Write => {
                 let transaction = self.database.begin_write()?;
-                let opened = Writing::try_new(transaction, |owner| owner.open_table(RECORDS));
+                let opened = TableWriter::try_new(transaction, |owner| owner.open_table(RECORDS));
                 Transaction::Write(opened.map_err(convert)?)
             }
         });

@@ -12,43 +12,43 @@ use trueput_engine::CacheUse;
 
 /// What the sessions of a database have told of the count that runs.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct CacheTotals {
     /// Counts begun so far.
     begun: AtomicU64,
-    told: Mutex<CacheUse>,
+    totals: Mutex<CacheUse>,
 }
 
-impl Told {
-    fn told(&self) -> MutexGuard<'_, CacheUse> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+impl CacheTotals {
+    fn totals(&self) -> MutexGuard<'_, CacheUse> {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a count; one that ran is forgotten.
     pub(super) fn begin(&self) {
-        *self.told() = CacheUse::default();
+        *self.totals() = CacheUse::default();
         self.begun.fetch_add(1, Ordering::Release);
     }
 
     /// What sessions have told since.
     pub(super) fn total(&self) -> CacheUse {
-        *self.told()
+        *self.totals()
     }
 }
 
 /// A session's part.
 #[derive(Debug, Default)]
-pub(super) struct Count {
+pub(super) struct SessionCount {
     /// The count that it takes part in; 0 where in none.
     of: u64,
     /// Where its counters stood when it began to, or last told.
     before: CacheUse,
 }
 
-impl Count {
+impl SessionCount {
     /// Takes part in the count that runs, from here on. Called as each transaction begins.
     #[inline]
-    pub(super) fn begin(&mut self, connection: &Connection, told: &Told) {
-        let begun = told.begun.load(Ordering::Relaxed);
+    pub(super) fn begin(&mut self, connection: &Connection, totals: &CacheTotals) {
+        let begun = totals.begun.load(Ordering::Relaxed);
         if begun != self.of {
             self.of = begun;
             self.before = now(connection);
@@ -56,12 +56,12 @@ impl Count {
     }
 
     /// Tells what was asked since it last did.
-    pub(super) fn tell(&mut self, connection: &Connection, told: &Told) {
-        if self.of == 0 || self.of != told.begun.load(Ordering::Acquire) {
+    pub(super) fn tell(&mut self, connection: &Connection, totals: &CacheTotals) {
+        if self.of == 0 || self.of != totals.begun.load(Ordering::Acquire) {
             return;
         }
         let now = now(connection);
-        let mut sum = told.told();
+        let mut sum = totals.totals();
         *sum = sum.plus(&CacheUse {
             hits: passed(self.before.hits, now.hits),
             misses: passed(self.before.misses, now.misses),

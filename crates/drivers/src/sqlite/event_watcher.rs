@@ -14,7 +14,7 @@ const LENGTH: usize = 100;
 
 /// What was seen last.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct WalState {
     /// Frames in the log.
     frames: u32,
     /// Grows by one whenever the log begins anew.
@@ -23,7 +23,7 @@ struct Seen {
     backfilled: u32,
 }
 
-impl Seen {
+impl WalState {
     fn of(index: &[u8; LENGTH]) -> Self {
         let four = |at: usize| [index[at], index[at + 1], index[at + 2], index[at + 3]];
         Self {
@@ -47,12 +47,12 @@ impl Seen {
 pub(super) fn reader(database: &Path) -> impl FnMut() -> Option<Progress> + Send + use<> {
     let mut index = database.as_os_str().to_owned();
     index.push("-shm");
-    let (mut last, mut checkpoints): (Option<Seen>, u64) = (None, 0);
+    let (mut last, mut checkpoints): (Option<WalState>, u64) = (None, 0);
     move || {
         let mut bytes = [0; LENGTH];
         let file = File::open(&index).ok()?;
         file.read_exact_at(&mut bytes, 0).ok()?;
-        let now = Seen::of(&bytes);
+        let now = WalState::of(&bytes);
         let before = last.replace(now).unwrap_or(now);
         checkpoints += u64::from(now.is_after_checkpoint(before));
         Some(Progress {
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_is_told_from_a_log_that_grows_or_begins_anew() {
-        let seen = |salt, frames, backfilled| Seen {
+        let seen = |salt, frames, backfilled| WalState {
             frames,
             salt,
             backfilled,

@@ -1,7 +1,7 @@
 //! A session: one connection and its prepared statements.
 
 use super::SqliteDatabase;
-use super::cache::Count;
+use super::cache::SessionCount;
 use super::connection::{Connection, Statement};
 use crate::common_errors;
 use crate::scan_statement::ScanShape;
@@ -30,7 +30,7 @@ pub(super) struct SqliteSession<'d> {
     /// What [`trueput_engine::Sql::prepare`] has prepared, in turn.
     pub(super) prepared: Vec<Statement>,
     pub(super) connection: Connection,
-    count: Count,
+    count: SessionCount,
     database: &'d SqliteDatabase,
 }
 
@@ -62,7 +62,7 @@ impl<'d> SqliteSession<'d> {
             rollback: connection.prepare("ROLLBACK")?,
             prepared: Vec::new(),
             connection,
-            count: Count::default(),
+            count: SessionCount::default(),
             database,
         })
     }

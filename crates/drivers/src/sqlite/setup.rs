@@ -20,7 +20,7 @@ const OPENING_LIMIT: Duration = Duration::from_secs(30);
 const OPENING_PAUSE: Duration = Duration::from_millis(2);
 
 /// Everything that one more connection to the same database needs.
-pub(super) struct Setup {
+pub(super) struct ConnectionSetup {
     api: &'static Api,
     file: PathBuf,
     journal_mode: &'static str,
@@ -105,7 +105,7 @@ impl Synchronous {
     }
 }
 
-impl Setup {
+impl ConnectionSetup {
     /// Reads the wishes of `spec`, and refuses those that would break its promise.
     pub(super) fn new(api: &'static Api, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = SqliteKnobs::from(spec.knobs);

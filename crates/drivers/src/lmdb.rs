@@ -44,7 +44,7 @@ impl Lmdb {
         Self { named: None }
     }
 
-    fn chosen(&self) -> &'static LmdbBuild {
+    fn selected_build(&self) -> &'static LmdbBuild {
         match self.named {
             Some((_, build)) => build,
             None => LmdbBuild::linked(),
@@ -92,7 +92,7 @@ impl Engine for Lmdb {
     }
 
     fn build(&self) -> Result<Build> {
-        let build = self.chosen();
+        let build = self.selected_build();
         Ok(Build {
             version: build.version.clone(),
             library: self.named.as_ref().map(|(path, _)| path.clone()),
@@ -128,7 +128,7 @@ impl Engine for Lmdb {
             retains_data: true,
             atomic_transactions: true,
             snapshot_reads: true,
-            max_key_bytes: self.chosen().max_key_bytes,
+            max_key_bytes: self.selected_build().max_key_bytes,
             max_value_bytes: u32::MAX as usize,
         }
     }
@@ -178,7 +178,7 @@ impl Engine for Lmdb {
         }
         let map_bytes = knobs.map_size as usize;
         Ok(Box::new(Environment::open(
-            self.chosen(),
+            self.selected_build(),
             spec.directory,
             flags,
             map_bytes,

@@ -9,7 +9,7 @@ mod session;
 use crate::common_errors;
 use crate::library::{self, Origin, Search};
 use api::{MdbxBuild, TITLE, value};
-use environment::{Environment, Setup};
+use environment::{Environment, OpenOptions};
 use knobs::{AsyncBy, MdbxKnobs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -176,7 +176,7 @@ fn mapped_to(flags: u32) -> String {
     format!("flags={}", environment::flag_names(flags))
 }
 
-fn setup(spec: &OpenSpec<'_>) -> Result<Setup> {
+fn setup(spec: &OpenSpec<'_>) -> Result<OpenOptions> {
     let knobs = MdbxKnobs::from(spec.knobs);
     let max_readers = knobs.max_readers;
     if max_readers < u64::from(spec.sessions) {
@@ -189,7 +189,7 @@ fn setup(spec: &OpenSpec<'_>) -> Result<Setup> {
     // At the other levels libmdbx flushes by itself, and these would be another promise.
     let unflushed = flags & value::MDBX_SAFE_NOSYNC != 0;
     let limit = |asked: u64| if unflushed { asked } else { 0 };
-    Ok(Setup {
+    Ok(OpenOptions {
         flags,
         max_readers,
         writethrough_threshold: knobs.writethrough_threshold,

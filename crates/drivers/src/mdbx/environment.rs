@@ -19,7 +19,7 @@ const OPENING_PAUSE: Duration = Duration::from_millis(10);
 const CHOOSE: isize = -1;
 
 /// How to open a database.
-pub(super) struct Setup {
+pub(super) struct OpenOptions {
     pub(super) flags: u32,
     pub(super) max_readers: u64,
     pub(super) writethrough_threshold: u64,
@@ -51,7 +51,11 @@ unsafe impl Sync for Environment {}
 
 impl Environment {
     /// Opens the database in `folder`, making it if it is not there.
-    pub(super) fn open(build: &'static MdbxBuild, folder: &Path, setup: &Setup) -> Result<Self> {
+    pub(super) fn open(
+        build: &'static MdbxBuild,
+        folder: &Path,
+        setup: &OpenOptions,
+    ) -> Result<Self> {
         let api = &build.api;
         let path = CString::new(folder.as_os_str().as_bytes()).map_err(Error::engine)?;
         // Dropped, and so closed, where something fails from here on.
@@ -208,7 +212,7 @@ impl Drop for Environment {
     }
 }
 
-fn open_handle(api: &Api, path: &CString, setup: &Setup) -> Result<*mut Env> {
+fn open_handle(api: &Api, path: &CString, setup: &OpenOptions) -> Result<*mut Env> {
     let mut tries = 1;
     loop {
         let mut handle = ptr::null_mut();
@@ -247,7 +251,7 @@ fn open_handle(api: &Api, path: &CString, setup: &Setup) -> Result<*mut Env> {
 ///
 /// # Safety
 /// `handle` was created and is not open.
-unsafe fn prepare(api: &Api, handle: *mut Env, setup: &Setup) -> c_int {
+unsafe fn prepare(api: &Api, handle: *mut Env, setup: &OpenOptions) -> c_int {
     let bytes = |size: u64| isize::try_from(size).unwrap_or(isize::MAX);
     let growth_step = match setup.growth_step {
         0 => CHOOSE,

@@ -12,22 +12,22 @@ mod convert;
 mod database;
 mod dialect;
 mod hex;
-mod hold;
 mod knobs;
 mod manager;
 mod parameter;
 mod schema;
+mod schema_lock;
 mod session;
 mod source;
 mod sql;
 mod statement;
 
 use crate::{common_errors, promise};
-use connection::{Connection, Natives, Told};
+use connection::{Connection, NativeErrors, SourceInfo};
 use database::OdbcDatabase;
-use dialect::Manner;
+use dialect::DialectProfile;
 use knobs::{NAME, OdbcKnobs, check_dialect};
-use source::Source;
+use source::DataSource;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use trueput_engine::{
@@ -38,14 +38,14 @@ use trueput_engine::{
 /// The ODBC driver.
 #[derive(Default)]
 pub struct Odbc {
-    named: Option<Named>,
+    named: Option<SelectedSource>,
 }
 
 /// The data source that a plan names.
-struct Named {
-    source: Source,
+struct SelectedSource {
+    source: DataSource,
     /// What it says of itself, once it was asked.
-    told: OnceLock<Told>,
+    info: OnceLock<SourceInfo>,
 }
 
 impl Odbc {
@@ -56,22 +56,22 @@ impl Odbc {
     }
 
     /// The data source, and what it says of itself.
-    fn told(&self) -> Result<(&Source, &Told)> {
+    fn info(&self) -> Result<(&DataSource, &SourceInfo)> {
         let named = self.named.as_ref().ok_or_else(source::unnamed)?;
-        if named.told.get().is_none() {
-            let told = Connection::open(&named.source, "", Natives::default())?.told()?;
+        if named.info.get().is_none() {
+            let info = Connection::open(&named.source, "", NativeErrors::default())?.info()?;
             // Another thread may have been first; it was told the same.
-            let _ = named.told.set(told);
+            let _ = named.info.set(info);
         }
-        let told = named.told.get().ok_or_else(source::unnamed)?;
-        Ok((&named.source, told))
+        let info = named.info.get().ok_or_else(source::unnamed)?;
+        Ok((&named.source, info))
     }
 
     /// How it is written to, by its connection string or by what it says of itself; `None` as long
     /// as no data source is named, or it cannot be asked.
-    fn manner(&self) -> Option<&'static Manner> {
-        let (source, told) = self.told().ok()?;
-        dialect::told(source.dialect(), told).ok()
+    fn profile(&self) -> Option<&'static DialectProfile> {
+        let (source, info) = self.info().ok()?;
+        dialect::info(source.dialect(), info).ok()
     }
 }
 
@@ -108,14 +108,14 @@ impl Engine for Odbc {
     }
 
     fn build(&self) -> Result<Build> {
-        let (source, told) = self.told()?;
-        let connection = Connection::open(source, "", Natives::default())?;
-        let manner = dialect::told(source.dialect(), told)?;
-        schema::check(&connection, manner, source)?;
+        let (source, info) = self.info()?;
+        let connection = Connection::open(source, "", NativeErrors::default())?;
+        let profile = dialect::info(source.dialect(), info)?;
+        schema::check(&connection, profile, source)?;
         Ok(Build {
             version: format!(
                 "{} {} by {} {}",
-                told.dbms, told.dbms_version, told.driver, told.driver_version
+                info.dbms, info.dbms_version, info.driver, info.driver_version
             ),
             library: Some(PathBuf::from(source.shown())),
             assertions: None,
@@ -130,9 +130,9 @@ impl Engine for Odbc {
         let text = library
             .to_str()
             .ok_or_else(|| Error::Unsupported("odbc: a connection string is UTF-8".to_owned()))?;
-        let named = Named {
-            source: Source::new(text)?,
-            told: OnceLock::new(),
+        let named = SelectedSource {
+            source: DataSource::new(text)?,
+            info: OnceLock::new(),
         };
         Ok(Box::new(Self { named: Some(named) }))
     }
@@ -144,15 +144,15 @@ impl Engine for Odbc {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let manner = self.manner();
+        let profile = self.profile();
         // Of one that is not known, what all have.
-        let keys = &manner.unwrap_or(dialect::of(Dialect::Informix)).keys;
+        let keys = &profile.unwrap_or(dialect::of(Dialect::Informix)).keys;
         Capabilities {
             several_processes: true,
-            concurrent_writers: manner.is_none_or(|manner| manner.has_writers),
+            concurrent_writers: profile.is_none_or(|profile| profile.has_writers),
             retains_data: true,
             atomic_transactions: true,
-            snapshot_reads: manner.is_none_or(|manner| manner.has_snapshots),
+            snapshot_reads: profile.is_none_or(|profile| profile.has_snapshots),
             max_key_bytes: keys.longest_key,
             max_value_bytes: keys.longest_value,
         }
@@ -163,31 +163,31 @@ impl Engine for Odbc {
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
-        let Some(manner) = self.manner() else {
+        let Some(profile) = self.profile() else {
             return unknown_promise(durability);
         };
-        check_dialect(&knobs.into(), manner)?;
-        let keeping = (manner.keeping)(durability)
+        check_dialect(&knobs.into(), profile)?;
+        let durability_settings = (profile.durability_settings)(durability)
             .ok_or_else(|| common_errors::no_durability(NAME, durability))?;
         Ok(Promise {
             durability,
-            mapped_to: keeping.text.to_owned(),
-            window: keeping.window(),
-            source: keeping.source.to_owned(),
+            mapped_to: durability_settings.text.to_owned(),
+            window: durability_settings.window(),
+            source: durability_settings.source.to_owned(),
         })
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
-        let manner = self.manner()?;
-        knobs::stated(&knobs.into(), manner)
+        let profile = self.profile()?;
+        knobs::stated(&knobs.into(), profile)
     }
 
     fn isolation_in_sql(&self, knobs: &ParameterValues) -> Option<Isolation> {
-        let manner = self.manner()?;
+        let profile = self.profile()?;
         let knobs = OdbcKnobs::from(knobs);
-        match (manner.dialect, knobs::stated(&knobs, manner)?) {
+        match (profile.dialect, knobs::stated(&knobs, profile)?) {
             // Without locks, an UPDATE overwrites what was committed since the SELECT.
-            (Dialect::Mariadb, _) if knobs::bit(&knobs, manner) < dialect::SERIALIZABLE => {
+            (Dialect::Mariadb, _) if knobs::bit(&knobs, profile) < dialect::SERIALIZABLE => {
                 Some(Isolation::ReadCommitted)
             }
             (_, stated) => Some(stated),
@@ -203,13 +203,13 @@ impl Engine for Odbc {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        let (source, told) = self.told()?;
-        Ok(Box::new(OdbcDatabase::open(source, told, spec)?))
+        let (source, info) = self.info()?;
+        Ok(Box::new(OdbcDatabase::open(source, info, spec)?))
     }
 
     fn dialect(&self) -> Option<Dialect> {
         // Some dialect: it is asked for before a data source is named.
-        let manner = self.manner();
-        Some(manner.map_or(Dialect::Informix, |manner| manner.dialect))
+        let profile = self.profile();
+        Some(profile.map_or(Dialect::Informix, |profile| profile.dialect))
     }
 }

@@ -1,7 +1,7 @@
 //! A column's buffer.
 
-use super::convert::{Moment, decimal};
-use super::manager::{Handle, Length, NO_DATA, Return, SUCCESS_WITH_INFO, is_success};
+use super::convert::{Timestamp, decimal};
+use super::manager::{Handle, Length, NO_DATA, ReturnCode, SUCCESS_WITH_INFO, is_success};
 use trueput_engine::{Datum, Error, Result};
 
 const NULL: Length = -1;
@@ -16,19 +16,19 @@ const DECIMAL_ROOM: usize = 64;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Holds {
+enum ColumnType {
     Integer,
     Decimal,
     Text,
     Bytes,
-    Moment,
+    Timestamp,
     /// ODBC's number of a type that has no place here.
     Other(i16),
     #[default]
     Unknown,
 }
 
-impl Holds {
+impl ColumnType {
     /// By ODBC's number of the type (`sql.h`, `sqlext.h` and `sqlucode.h`).
     fn of(sql_type: i16) -> Self {
         match sql_type {
@@ -36,7 +36,7 @@ impl Holds {
             2 | 3 => Self::Decimal,
             1 | 12 | -1 | -8 | -9 | -10 => Self::Text,
             -4..=-2 => Self::Bytes,
-            11 | 93 => Self::Moment,
+            11 | 93 => Self::Timestamp,
             other => Self::Other(other),
         }
     }
@@ -46,7 +46,7 @@ impl Holds {
         match self {
             Self::Integer => -25,
             Self::Bytes => -2,
-            Self::Moment => 93,
+            Self::Timestamp => 93,
             Self::Decimal | Self::Text | Self::Other(_) | Self::Unknown => 1,
         }
     }
@@ -55,19 +55,19 @@ impl Holds {
 /// A column's buffer.
 #[derive(Default)]
 pub(super) struct Column {
-    holds: Holds,
+    column_type: ColumnType,
     /// In characters or bytes; 0 where the driver does not say.
     size: usize,
     is_bound: bool,
     number: i64,
-    moment: Moment,
+    moment: Timestamp,
     bytes: Vec<u8>,
     /// Where a value of this row is that was fetched in parts.
     indicator: Length,
 }
 
 /// Where a buffer is, as ODBC's numbers.
-pub(super) struct Place {
+pub(super) struct ColumnBinding {
     pub(super) c_type: i16,
     pub(super) at: Handle,
     pub(super) room: Length,
@@ -77,29 +77,29 @@ pub(super) struct Place {
 impl Column {
     /// Notes what it holds.
     pub(super) fn is_of(&mut self, sql_type: i16, size: usize) {
-        self.holds = Holds::of(sql_type);
+        self.column_type = ColumnType::of(sql_type);
         self.size = size;
     }
 
     /// The buffer to bind it to; `None` where its size is not known.
-    pub(super) fn place(&mut self) -> Option<Place> {
+    pub(super) fn binding(&mut self) -> Option<ColumnBinding> {
         let has_size = (1..=LONGEST_BOUND).contains(&self.size);
-        let room = match self.holds {
-            Holds::Integer | Holds::Moment => 0,
-            Holds::Decimal => DECIMAL_ROOM,
-            Holds::Text if has_size => self.size * BYTES_OF_CHARACTER + 1,
-            Holds::Bytes if has_size => self.size,
+        let room = match self.column_type {
+            ColumnType::Integer | ColumnType::Timestamp => 0,
+            ColumnType::Decimal => DECIMAL_ROOM,
+            ColumnType::Text if has_size => self.size * BYTES_OF_CHARACTER + 1,
+            ColumnType::Bytes if has_size => self.size,
             _ => return None,
         };
         self.bytes = vec![0; room];
         self.is_bound = true;
-        let (at, room): (Handle, _) = match self.holds {
-            Holds::Integer => ((&raw mut self.number).cast(), size_of::<i64>()),
-            Holds::Moment => ((&raw mut self.moment).cast(), size_of::<Moment>()),
+        let (at, room): (Handle, _) = match self.column_type {
+            ColumnType::Integer => ((&raw mut self.number).cast(), size_of::<i64>()),
+            ColumnType::Timestamp => ((&raw mut self.moment).cast(), size_of::<Timestamp>()),
             _ => (self.bytes.as_mut_ptr().cast(), room),
         };
-        Some(Place {
-            c_type: self.holds.c_type(),
+        Some(ColumnBinding {
+            c_type: self.column_type.c_type(),
             at,
             room: room as Length,
             indicator: &raw mut self.indicator,
@@ -110,18 +110,18 @@ impl Column {
     /// told the type of C, the buffer and its length, and where to put the length of what is left.
     pub(super) fn get(
         &mut self,
-        mut get: impl FnMut(i16, Handle, Length, *mut Length) -> Return,
+        mut get: impl FnMut(i16, Handle, Length, *mut Length) -> ReturnCode,
     ) -> bool {
-        let c_type = self.holds.c_type();
-        match (self.is_bound, self.holds) {
-            (true, _) | (_, Holds::Other(_)) => true,
-            (_, Holds::Integer) => {
+        let c_type = self.column_type.c_type();
+        match (self.is_bound, self.column_type) {
+            (true, _) | (_, ColumnType::Other(_)) => true,
+            (_, ColumnType::Integer) => {
                 let at = (&raw mut self.number).cast();
                 is_success(get(c_type, at, 8, &raw mut self.indicator))
             }
-            (_, Holds::Moment) => {
+            (_, ColumnType::Timestamp) => {
                 let at = (&raw mut self.moment).cast();
-                let room = size_of::<Moment>() as Length;
+                let room = size_of::<Timestamp>() as Length;
                 is_success(get(c_type, at, room, &raw mut self.indicator))
             }
             _ => self.get_parts(&mut get),
@@ -130,20 +130,20 @@ impl Column {
 
     fn get_parts(
         &mut self,
-        get: &mut impl FnMut(i16, Handle, Length, *mut Length) -> Return,
+        get: &mut impl FnMut(i16, Handle, Length, *mut Length) -> ReturnCode,
     ) -> bool {
         const ROOM: usize = 1024;
         if self.bytes.len() < ROOM {
             self.bytes.resize(ROOM, 0);
         }
         // Text ends with a NUL in each part.
-        let end = usize::from(self.holds != Holds::Bytes);
+        let end = usize::from(self.column_type != ColumnType::Bytes);
         let mut have = 0;
         loop {
             let free = &mut self.bytes[have..];
             let (room, at) = (free.len(), free.as_mut_ptr().cast());
             let mut left = 0;
-            let code = get(self.holds.c_type(), at, room as Length, &raw mut left);
+            let code = get(self.column_type.c_type(), at, room as Length, &raw mut left);
             if code == NO_DATA && have > 0 {
                 break;
             }
@@ -176,21 +176,21 @@ impl Column {
         if self.indicator == NULL {
             return Ok(Datum::Null);
         }
-        match self.holds {
-            Holds::Integer => Ok(Datum::Integer(self.number)),
-            Holds::Moment => Ok(Datum::Timestamp(self.moment.as_us())),
-            Holds::Decimal => decimal(self.value()?),
-            Holds::Bytes => Ok(Datum::Bytes(self.value()?)),
-            Holds::Text => std::str::from_utf8(self.value()?)
+        match self.column_type {
+            ColumnType::Integer => Ok(Datum::Integer(self.number)),
+            ColumnType::Timestamp => Ok(Datum::Timestamp(self.moment.as_us())),
+            ColumnType::Decimal => decimal(self.value()?),
+            ColumnType::Bytes => Ok(Datum::Bytes(self.value()?)),
+            ColumnType::Text => std::str::from_utf8(self.value()?)
                 .map(Datum::Text)
                 .map_err(|_| Error::engine("a text is not UTF-8")),
-            Holds::Other(6..=8) => Err(Error::Unsupported(
+            ColumnType::Other(6..=8) => Err(Error::Unsupported(
                 "a floating-point number has no place here".to_owned(),
             )),
-            Holds::Other(number) => Err(Error::Unsupported(format!(
+            ColumnType::Other(number) => Err(Error::Unsupported(format!(
                 "a column of ODBC's type {number} has no place here"
             ))),
-            Holds::Unknown => Err(Error::engine("a column was not described")),
+            ColumnType::Unknown => Err(Error::engine("a column was not described")),
         }
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn given<'t>(
         text: &'t [u8],
         tells_length: bool,
-    ) -> impl FnMut(i16, Handle, Length, *mut Length) -> Return + 't {
+    ) -> impl FnMut(i16, Handle, Length, *mut Length) -> ReturnCode + 't {
         let mut rest = text;
         move |_, at, room, left| {
             let part = rest.len().min(room as usize - 1);
@@ -240,7 +240,7 @@ mod tests {
                 let text = "x".repeat(length);
                 let mut column = Column::default();
                 column.is_of(-1, 0);
-                assert!(column.place().is_none());
+                assert!(column.binding().is_none());
                 assert!(column.get(given(text.as_bytes(), tells_length)));
                 assert_eq!(column.datum(), Ok(Datum::Text(&text)), "{length}");
             }
@@ -251,7 +251,7 @@ mod tests {
     fn what_is_longer_than_its_buffer_is_an_error_and_not_cut() {
         let mut column = Column::default();
         column.is_of(12, 10);
-        assert_eq!(column.place().map(|place| place.room), Some(41));
+        assert_eq!(column.binding().map(|binding| binding.room), Some(41));
         column.indicator = 42;
         assert!(column.datum().is_err());
         column.indicator = NULL;

@@ -1,8 +1,8 @@
 //! A connection: its attributes, what it says of itself, and the end of its transactions.
 
-use super::manager::{self, Handle, Manager, NO_DATA, Return, is_success, until_nul};
-use super::source::{LOGIN_TIMEOUT_S, Source};
-use super::statement::Prepared;
+use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success, until_nul};
+use super::source::{DataSource, LOGIN_TIMEOUT_S};
+use super::statement::PreparedStatement;
 use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::ptr::null_mut;
@@ -27,7 +27,7 @@ const ISOLATION_OPTIONS: u16 = 72;
 
 /// Native numbers of errors that mean something, by what they mean.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Natives {
+pub(super) struct NativeErrors {
     /// Transactions waited for each other, and this one was given up.
     pub(super) deadlocks: &'static [i32],
     /// Another transaction was in the way.
@@ -38,7 +38,7 @@ pub(super) struct Natives {
 
 /// What a connection says of both ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct SourceInfo {
     pub(super) dbms: String,
     pub(super) dbms_version: String,
     pub(super) driver: String,
@@ -53,7 +53,7 @@ pub(super) struct Told {
 pub(super) struct Connection {
     pub(super) manager: &'static Manager,
     handle: Handle,
-    pub(super) natives: Natives,
+    pub(super) native_errors: NativeErrors,
 }
 
 // SAFETY: a connection may be used by any thread, by one at a time: ODBC asks drivers for that.
@@ -64,7 +64,11 @@ impl Connection {
     ///
     /// # Errors
     /// One line: no driver manager, no driver, or what the data source says.
-    pub(super) fn open(source: &Source, more: &str, natives: Natives) -> Result<Self> {
+    pub(super) fn open(
+        source: &DataSource,
+        more: &str,
+        native_errors: NativeErrors,
+    ) -> Result<Self> {
         let manager = manager::manager()?;
         let handle = manager.allocate(manager::CONNECTION, None)?;
         let text = c_text(&source.whole(more))?;
@@ -90,10 +94,10 @@ impl Connection {
             return Ok(Self {
                 manager,
                 handle,
-                natives,
+                native_errors,
             });
         }
-        let refusal = source.refusal(manager, &manager.said(manager::CONNECTION, handle, 1));
+        let refusal = source.refusal(manager, &manager.diagnostic(manager::CONNECTION, handle, 1));
         // SAFETY: the handle is of a connection that was not made.
         unsafe { (functions.FreeHandle)(manager::CONNECTION, handle) };
         Err(refusal)
@@ -103,8 +107,8 @@ impl Connection {
     ///
     /// # Errors
     /// Whatever the driver says.
-    pub(super) fn told(&self) -> Result<Told> {
-        Ok(Told {
+    pub(super) fn info(&self) -> Result<SourceInfo> {
+        Ok(SourceInfo {
             dbms: self.text_info(DBMS_NAME)?,
             dbms_version: self.text_info(DBMS_VERSION)?,
             driver: self.text_info(DRIVER_NAME)?,
@@ -208,7 +212,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::end`].
     pub(super) fn texts(&self, query: &str) -> Result<Vec<String>> {
-        let mut statement = Prepared::new(self, query, false)?;
+        let mut statement = PreparedStatement::new(self, query, false)?;
         let mut texts = Vec::new();
         statement.query(self, &[], &mut |row| {
             texts.push(match row.first() {
@@ -223,7 +227,7 @@ impl Connection {
         Ok(texts)
     }
 
-    fn check(&self, code: Return) -> Result<()> {
+    fn check(&self, code: ReturnCode) -> Result<()> {
         match is_success(code) {
             true => Ok(()),
             false => Err(self.error(manager::CONNECTION, self.handle)),
@@ -234,28 +238,30 @@ impl Connection {
     #[cold]
     pub(super) fn error(&self, kind: i16, handle: Handle) -> Error {
         // The second record has the storage's own number, where it has one (Informix).
-        let [said, below] = [1, 2].map(|record| self.manager.said(kind, handle, record));
-        let is_one_of =
-            |numbers: &[i32]| numbers.contains(&said.native) || numbers.contains(&below.native);
-        let text = match said.state.as_str() {
-            "" | "HY000" => said.text,
-            state => format!("{} (SQLSTATE {state})", said.text),
+        let [diagnostic, below] =
+            [1, 2].map(|record| self.manager.diagnostic(kind, handle, record));
+        let is_one_of = |numbers: &[i32]| {
+            numbers.contains(&diagnostic.native) || numbers.contains(&below.native)
+        };
+        let text = match diagnostic.state.as_str() {
+            "" | "HY000" => diagnostic.text,
+            state => format!("{} (SQLSTATE {state})", diagnostic.text),
         };
         // Class 40 of the standard is a transaction rolled back, for a deadlock among others, of
         // which 40P01 is PostgreSQL's; 55P03 and 53100 are too, for a lock that was not had in time
         // and for a full disk.
-        let state = said.state.as_str();
-        if state == "40P01" || is_one_of(self.natives.deadlocks) {
+        let state = diagnostic.state.as_str();
+        if state == "40P01" || is_one_of(self.native_errors.deadlocks) {
             return Error::Deadlock(text);
         }
-        if state.starts_with("40") || state == "55P03" || is_one_of(self.natives.conflicts) {
+        if state.starts_with("40") || state == "55P03" || is_one_of(self.native_errors.conflicts) {
             return Error::Conflict(text);
         }
-        if state == "53100" || is_one_of(self.natives.full) {
+        if state == "53100" || is_one_of(self.native_errors.full) {
             return Error::Full(text);
         }
         Error::Engine {
-            code: said.native.into(),
+            code: diagnostic.native.into(),
             text,
         }
     }

@@ -5,7 +5,7 @@ use trueput_engine::{Datum, Error, Result};
 /// `SQL_TIMESTAMP_STRUCT`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct Timestamp {
     year: i16,
     month: u16,
     day: u16,
@@ -18,7 +18,7 @@ pub(super) struct Moment {
 
 const DAY_US: i64 = 86_400_000_000;
 
-impl Moment {
+impl Timestamp {
     /// Of microseconds since 1970.
     ///
     /// # Errors
@@ -175,10 +175,10 @@ mod tests {
             951_868_800_000_000,
             4_102_444_800_000_001,
         ] {
-            assert_eq!(Moment::of(moment).unwrap().as_us(), moment);
+            assert_eq!(Timestamp::of(moment).unwrap().as_us(), moment);
         }
-        let leap_day = Moment::of(951_782_400_000_000).unwrap();
+        let leap_day = Timestamp::of(951_782_400_000_000).unwrap();
         assert_eq!((leap_day.year, leap_day.month, leap_day.day), (2000, 2, 29));
-        assert!(Moment::of(i64::MAX).is_err());
+        assert!(Timestamp::of(i64::MAX).is_err());
     }
 }

@@ -1,11 +1,11 @@
 //! An open database: how to connect for a session, and a connection of its own.
 
-use super::connection::{Connection, Told};
-use super::dialect::{self, Keeping, Manner, REPEATABLE_READ};
+use super::connection::{Connection, SourceInfo};
+use super::dialect::{self, DialectProfile, DurabilitySettings, REPEATABLE_READ};
 use super::knobs::{NAME, OdbcKnobs, check_dialect, isolation, isolation_word};
 use super::schema;
 use super::session::OdbcSession;
-use super::source::Source;
+use super::source::DataSource;
 use crate::common_errors;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,10 +13,10 @@ use trueput_engine::{Database, Error, Mode, OpenSpec, Result, Session, Value};
 
 /// An open database.
 pub(super) struct OdbcDatabase {
-    source: Source,
-    manner: &'static Manner,
-    told: Told,
-    keeping: Keeping,
+    source: DataSource,
+    profile: &'static DialectProfile,
+    info: SourceInfo,
+    durability_settings: DurabilitySettings,
     /// The isolation of write transactions.
     isolation: u32,
     /// For what is no session's.
@@ -28,24 +28,28 @@ impl OdbcDatabase {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level that it has not as it is set; whatever it says.
-    pub(super) fn open(source: &Source, told: &Told, spec: &OpenSpec<'_>) -> Result<Self> {
-        let manner = dialect::told(source.dialect(), told)?;
+    pub(super) fn open(
+        source: &DataSource,
+        info: &SourceInfo,
+        spec: &OpenSpec<'_>,
+    ) -> Result<Self> {
+        let profile = dialect::info(source.dialect(), info)?;
         let knobs = OdbcKnobs::from(spec.knobs);
-        check_dialect(&knobs, manner)?;
-        let keeping = (manner.keeping)(spec.durability)
+        check_dialect(&knobs, profile)?;
+        let durability_settings = (profile.durability_settings)(spec.durability)
             .ok_or_else(|| common_errors::no_durability(NAME, spec.durability))?;
-        let isolation = isolation(&knobs, manner, told)?;
-        if !told.has_transactions {
+        let isolation = isolation(&knobs, profile, info)?;
+        if !info.has_transactions {
             return Err(Error::Unsupported(format!(
                 "{} has no transactions: an Informix database is made WITH LOG for them",
                 source.shown()
             )));
         }
-        let own = Connection::open(source, (manner.more)(told), manner.natives)?;
-        for statement in keeping.set {
+        let own = Connection::open(source, (profile.more)(info), profile.native_errors)?;
+        for statement in durability_settings.set {
             own.execute(statement)?;
         }
-        for (name, query, wanted) in keeping.asked {
+        for (name, query, wanted) in durability_settings.asked {
             let found = own.texts(query)?.into_iter().next().unwrap_or_default();
             if !wanted.contains(&found.as_str()) {
                 return Err(Error::Unsupported(format!(
@@ -56,41 +60,46 @@ impl OdbcDatabase {
                 )));
             }
         }
-        schema::take(&own, manner, source, spec.directory)?;
+        schema::take(&own, profile, source, spec.directory)?;
         Ok(Self {
             source: source.clone(),
-            manner,
-            told: told.clone(),
-            keeping,
+            profile,
+            info: info.clone(),
+            durability_settings,
             isolation,
             own: Mutex::new(own),
         })
     }
 
-    pub(super) fn manner(&self) -> &'static Manner {
-        self.manner
+    pub(super) fn profile(&self) -> &'static DialectProfile {
+        self.profile
     }
 
     /// The isolation of a transaction. One that reads sees one state where that can be had.
     pub(super) fn isolation(&self, mode: Mode) -> u32 {
         match mode {
             Mode::Write => self.isolation,
-            Mode::Read if self.manner.has_snapshots => self.isolation.max(REPEATABLE_READ),
+            Mode::Read if self.profile.has_snapshots => self.isolation.max(REPEATABLE_READ),
             Mode::Read => self.isolation,
         }
     }
 
     /// A connection that is set as every session is.
     fn connect(&self) -> Result<Connection> {
-        let more = (self.manner.more)(&self.told);
-        let connection = Connection::open(&self.source, more, self.manner.natives)?;
-        for statement in self.manner.setup.iter().chain(self.keeping.set) {
+        let more = (self.profile.more)(&self.info);
+        let connection = Connection::open(&self.source, more, self.profile.native_errors)?;
+        for statement in self
+            .profile
+            .setup
+            .iter()
+            .chain(self.durability_settings.set)
+        {
             connection.execute(statement)?;
         }
         Ok(connection)
     }
 
-    fn with_own<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    fn with_connection<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         work(&self.own.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -106,29 +115,29 @@ impl Database for OdbcDatabase {
     }
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
-        let dialect = self.manner.dialect;
-        let run = match dialect::was_run(dialect) {
+        let dialect = self.profile.dialect;
+        let run = match dialect::is_tested(dialect) {
             true => "",
             false => " (written to its manuals and not run by this program's authors)",
         };
         let mut settings: BTreeMap<String, Value> = [
-            ("dbms", self.told.dbms.clone()),
-            ("dbms_version", self.told.dbms_version.clone()),
-            ("driver", self.told.driver.clone()),
-            ("driver_version", self.told.driver_version.clone()),
+            ("dbms", self.info.dbms.clone()),
+            ("dbms_version", self.info.dbms_version.clone()),
+            ("driver", self.info.driver.clone()),
+            ("driver_version", self.info.driver_version.clone()),
             ("dialect", format!("{}{run}", dialect.name())),
             ("isolation", isolation_word(self.isolation).to_owned()),
             (
                 "connection_added",
-                (self.manner.more)(&self.told).to_owned(),
+                (self.profile.more)(&self.info).to_owned(),
             ),
         ]
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
         .collect();
-        for (name, query, _) in self.keeping.asked {
-            let found = self.with_own(|own| own.texts(query))?;
+        for (name, query, _) in self.durability_settings.asked {
+            let found = self.with_connection(|own| own.texts(query))?;
             let found = found.into_iter().next().unwrap_or_default();
             settings.insert((*name).to_owned(), Value::from(found));
         }
@@ -138,8 +147,8 @@ impl Database for OdbcDatabase {
     /// By a statement of the dialect, where there is one that acts on this database alone. A server
     /// checkpoints as its owner has set it: what was promised of commits holds without.
     fn checkpoint(&self) -> Result<()> {
-        match self.manner.checkpoint {
-            Some(statement) => self.with_own(|own| own.execute(statement)),
+        match self.profile.checkpoint {
+            Some(statement) => self.with_connection(|own| own.execute(statement)),
             None => Ok(()),
         }
     }

@@ -7,9 +7,9 @@ mod mariadb;
 mod postgresql;
 mod sqlite;
 
-use super::connection::{Natives, Told};
+use super::connection::{NativeErrors, SourceInfo};
 use super::source::DIALECT;
-use super::statement::{Ways, Written};
+use super::statement::{BindingOptions, StatementText};
 use crate::promise;
 use crate::scan_statement::ScanShape;
 use trueput_engine::{Dialect, Direction, Durability, Error, KeyRange, Result, Window};
@@ -26,7 +26,7 @@ pub(super) const BATCHES: [usize; 3] = [16, 128, 1024];
 pub(super) const MARKER: &str = "trueput_marker";
 
 /// What a data source asks and is asked.
-pub(super) struct Manner {
+pub(super) struct DialectProfile {
     pub(super) dialect: Dialect,
     /// How `SQL_DBMS_NAME` begins, in lower case.
     reported: &'static [&'static str],
@@ -39,12 +39,12 @@ pub(super) struct Manner {
     /// Statements that each session begins with.
     pub(super) setup: &'static [&'static str],
     /// What is added to a connection string.
-    pub(super) more: fn(&Told) -> &'static str,
-    pub(super) natives: Natives,
-    pub(super) ways: Ways,
+    pub(super) more: fn(&SourceInfo) -> &'static str,
+    pub(super) native_errors: NativeErrors,
+    pub(super) binding_options: BindingOptions,
     pub(super) keys: Keys,
     /// How a level is kept; `None` where the data source has it not.
-    pub(super) keeping: fn(Durability) -> Option<Keeping>,
+    pub(super) durability_settings: fn(Durability) -> Option<DurabilitySettings>,
     /// Brings what is committed to storage, where a statement can that acts on the database which is
     /// ours and no other: those of servers write out what all their users have.
     pub(super) checkpoint: Option<&'static str>,
@@ -59,18 +59,18 @@ pub(super) struct Keys {
     pub(super) is_hex: bool,
     pub(super) longest_key: usize,
     pub(super) longest_value: usize,
-    pub(super) put: Put,
+    pub(super) put: PutMethod,
     /// The statement by which a write transaction begins; it takes the lock of the database.
     pub(super) begin_write: Option<&'static str>,
     /// How a row is locked that a write transaction reads.
-    lock: Lock,
+    lock: RowLock,
     /// How a query ends after so many rows.
     paging: Paging,
 }
 
 /// How a record is put, whether it is there or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Put {
+pub(super) enum PutMethod {
     /// By one statement: key, value.
     One(&'static str),
     /// By an update (value, key), and an insert (key, value) where that changed nothing.
@@ -79,7 +79,7 @@ pub(super) enum Put {
 
 /// How a row is locked that a write transaction reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lock {
+pub(super) enum RowLock {
     /// By the isolation level, or by the database's own lock.
     ByIsolation,
     /// By `FOR UPDATE`.
@@ -96,14 +96,14 @@ enum Paging {
 }
 
 /// A setting's name, the query that asks for it, and what it may be.
-pub(super) type Asked = (&'static str, &'static str, &'static [&'static str]);
+pub(super) type SettingCheck = (&'static str, &'static str, &'static [&'static str]);
 
 /// How a level of durability is kept.
-pub(super) struct Keeping {
+pub(super) struct DurabilitySettings {
     /// Statements that each session begins with.
     pub(super) set: &'static [&'static str],
     /// Settings that must be so.
-    pub(super) asked: &'static [Asked],
+    pub(super) asked: &'static [SettingCheck],
     /// In words, for the record.
     pub(super) text: &'static str,
     /// Until when a commit can be lost.
@@ -111,7 +111,7 @@ pub(super) struct Keeping {
     pub(super) source: &'static str,
 }
 
-impl Keeping {
+impl DurabilitySettings {
     /// What can be lost.
     pub(super) fn window(&self) -> Option<Window> {
         self.until.map(promise::until)
@@ -125,7 +125,7 @@ pub(super) struct Schema {
     /// Statements that make a schema that is not there.
     pub(super) make: &'static [&'static str],
     /// What must be ours by its name, where this program cannot make it.
-    pub(super) check: Option<Check>,
+    pub(super) check: Option<NameCheck>,
     /// The query for the names of the tables that are there.
     pub(super) tables: &'static str,
     /// The type of the mark in the table that says that the schema is ours.
@@ -139,38 +139,38 @@ pub(super) struct Schema {
 }
 
 /// A name that the user must have chosen for this program.
-pub(super) struct Check {
+pub(super) struct NameCheck {
     /// The query for it.
     pub(super) query: &'static str,
     /// What the user is to do where it is another.
     pub(super) hint: &'static str,
 }
 
-impl Check {
+impl NameCheck {
     /// Whether a schema or a database of that name is this program's.
-    pub(super) fn holds(name: &str) -> bool {
+    pub(super) fn is_for_trueput(name: &str) -> bool {
         let name = name.trim().to_lowercase();
         name == "trueput" || name.starts_with("trueput_")
     }
 }
 
 /// Every manner.
-static ALL: [&Manner; 5] = [
-    &postgresql::MANNER,
-    &mariadb::MANNER,
-    &sqlite::MANNER,
-    &informix::MANNER,
-    &iris::MANNER,
+static ALL: [&DialectProfile; 5] = [
+    &postgresql::PROFILE,
+    &mariadb::PROFILE,
+    &sqlite::PROFILE,
+    &informix::PROFILE,
+    &iris::PROFILE,
 ];
 
 /// The manner of a dialect.
-pub(super) fn of(dialect: Dialect) -> &'static Manner {
+pub(super) fn of(dialect: Dialect) -> &'static DialectProfile {
     match dialect {
-        Dialect::Postgresql => &postgresql::MANNER,
-        Dialect::Mariadb => &mariadb::MANNER,
-        Dialect::Sqlite => &sqlite::MANNER,
-        Dialect::Informix => &informix::MANNER,
-        Dialect::Iris => &iris::MANNER,
+        Dialect::Postgresql => &postgresql::PROFILE,
+        Dialect::Mariadb => &mariadb::PROFILE,
+        Dialect::Sqlite => &sqlite::PROFILE,
+        Dialect::Informix => &informix::PROFILE,
+        Dialect::Iris => &iris::PROFILE,
     }
 }
 
@@ -179,36 +179,37 @@ pub(super) fn of(dialect: Dialect) -> &'static Manner {
 ///
 /// # Errors
 /// [`Error::Unsupported`] where it is none that is known.
-pub(super) fn told(named: Option<Dialect>, told: &Told) -> Result<&'static Manner> {
+pub(super) fn info(named: Option<Dialect>, info: &SourceInfo) -> Result<&'static DialectProfile> {
     if let Some(dialect) = named {
         return Ok(of(dialect));
     }
-    let name = told.dbms.to_lowercase();
-    let is_it = |manner: &&&Manner| manner.reported.iter().any(|word| name.starts_with(word));
+    let name = info.dbms.to_lowercase();
+    let is_it =
+        |profile: &&&DialectProfile| profile.reported.iter().any(|word| name.starts_with(word));
     ALL.iter().find(is_it).copied().ok_or_else(|| {
         Error::Unsupported(format!(
             "the data source is '{}', whose SQL is not known here; where it is near one of \
              postgresql, mariadb, sqlite, informix, iris, say so in the connection string, as \
              {DIALECT}=informix",
-            told.dbms
+            info.dbms
         ))
     })
 }
 
 /// Whether this dialect was run by those who wrote it, or only written to the manuals.
-pub(super) fn was_run(dialect: Dialect) -> bool {
+pub(super) fn is_tested(dialect: Dialect) -> bool {
     !matches!(dialect, Dialect::Informix | Dialect::Iris)
 }
 
 /// What the statement of a scan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct ScanKind {
     scan: ScanShape,
     batch: usize,
     locks: bool,
 }
 
-impl Shape {
+impl ScanKind {
     /// How many there are.
     pub(super) const COUNT: usize = 2 * ScanShape::COUNT * BATCHES.len();
 
@@ -225,22 +226,22 @@ impl Shape {
         }
     }
 
-    /// A number below [`Shape::COUNT`] of its own.
+    /// A number below [`ScanKind::COUNT`] of its own.
     pub(super) fn number(self) -> usize {
         let first = usize::from(self.locks) * ScanShape::COUNT;
         (first + self.scan.index()) * BATCHES.len() + self.batch
     }
 }
 
-impl Manner {
+impl DialectProfile {
     /// Whether a read of a write transaction must lock its row, by its query.
     pub(super) fn locks(&self) -> bool {
-        self.keys.lock == Lock::ForUpdate
+        self.keys.lock == RowLock::ForUpdate
     }
 
     /// The statement that locks a row before it is read, where that takes one: key.
     pub(super) fn touch(&self) -> Option<&'static str> {
-        (self.keys.lock == Lock::ByUpdate).then_some("UPDATE record SET v = v WHERE k = ?")
+        (self.keys.lock == RowLock::ByUpdate).then_some("UPDATE record SET v = v WHERE k = ?")
     }
 
     /// The query for a value: key.
@@ -250,7 +251,7 @@ impl Manner {
     }
 
     /// The query of a scan: its lower and its upper end, as far as it has them.
-    pub(super) fn scan(&self, shape: Shape) -> String {
+    pub(super) fn scan(&self, shape: ScanKind) -> String {
         let count = BATCHES[shape.batch];
         let (first, last) = match self.keys.paging {
             Paging::Limit => (String::new(), format!(" LIMIT {count}")),
@@ -269,15 +270,15 @@ impl Manner {
     }
 
     /// A workload's statement as the driver takes it.
-    pub(super) fn written(&self, statement: &str) -> Written {
+    pub(super) fn written(&self, statement: &str) -> StatementText {
         let first = statement.split_whitespace().next().unwrap_or_default();
         let is_reading = ["select", "with", "values", "show", "explain"]
             .iter()
             .any(|word| first.eq_ignore_ascii_case(word));
         match self.dialect {
             Dialect::Postgresql => postgresql::unnumbered(statement, is_reading),
-            Dialect::Sqlite => sqlite::seen_as_query(statement, is_reading),
-            _ => Written {
+            Dialect::Sqlite => sqlite::written_as_query(statement, is_reading),
+            _ => StatementText {
                 text: statement.to_owned(),
                 order: None,
                 is_reading,

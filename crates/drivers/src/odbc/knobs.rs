@@ -1,7 +1,7 @@
 //! The knobs: what the data source is, and how its transactions are kept apart.
 
-use super::connection::Told;
-use super::dialect::{Manner, READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE};
+use super::connection::SourceInfo;
+use super::dialect::{DialectProfile, READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE};
 use super::source::DIALECT;
 use trueput_engine::{Dialect, Error, Isolation, Result, parameters};
 
@@ -44,8 +44,8 @@ parameters! {
 /// # Errors
 /// [`Error::Unsupported`], where it is another: all that was asked of the engine before was
 /// answered for that one.
-pub(super) fn check_dialect(knobs: &OdbcKnobs, manner: &Manner) -> Result<()> {
-    let (word, name) = (knobs.dialect, manner.dialect.name());
+pub(super) fn check_dialect(knobs: &OdbcKnobs, profile: &DialectProfile) -> Result<()> {
+    let (word, name) = (knobs.dialect, profile.dialect.name());
     if word == "auto" || word == name {
         return Ok(());
     }
@@ -56,16 +56,16 @@ pub(super) fn check_dialect(knobs: &OdbcKnobs, manner: &Manner) -> Result<()> {
 }
 
 /// The isolation of write transactions that is asked for, by its bit.
-pub(super) fn bit(knobs: &OdbcKnobs, manner: &Manner) -> u32 {
+pub(super) fn bit(knobs: &OdbcKnobs, profile: &DialectProfile) -> u32 {
     let word = knobs.isolation;
     let asked = LEVELS.iter().find(|(name, _)| *name == word);
-    asked.map_or(manner.isolation, |(_, bit)| *bit)
+    asked.map_or(profile.isolation, |(_, bit)| *bit)
 }
 
 /// What transactions never show each other at the isolation that is asked for.
-pub(super) fn stated(knobs: &OdbcKnobs, manner: &Manner) -> Option<Isolation> {
-    let bit = bit(knobs, manner);
-    Some(match manner.dialect {
+pub(super) fn stated(knobs: &OdbcKnobs, profile: &DialectProfile) -> Option<Isolation> {
+    let bit = bit(knobs, profile);
+    Some(match profile.dialect {
         Dialect::Postgresql if bit == REPEATABLE_READ => Isolation::Snapshot,
         // Every read of a write transaction is FOR UPDATE, with locks on gaps.
         Dialect::Mariadb if bit >= REPEATABLE_READ => Isolation::Serializable,
@@ -83,19 +83,23 @@ pub(super) fn stated(knobs: &OdbcKnobs, manner: &Manner) -> Option<Isolation> {
 ///
 /// # Errors
 /// [`Error::Unsupported`] where the driver has it not, or it would lose updates.
-pub(super) fn isolation(knobs: &OdbcKnobs, manner: &Manner, told: &Told) -> Result<u32> {
-    let bit = bit(knobs, manner);
+pub(super) fn isolation(
+    knobs: &OdbcKnobs,
+    profile: &DialectProfile,
+    info: &SourceInfo,
+) -> Result<u32> {
+    let bit = bit(knobs, profile);
     // At a weaker one than its own, locks on rows do not make up for it: a key that is not there has
     // none, so that two transactions that find it missing would both put it.
-    if bit >= manner.isolation && told.isolations & bit != 0 {
+    if bit >= profile.isolation && info.isolations & bit != 0 {
         return Ok(bit);
     }
-    let can = |(_, bit): &&(&str, u32)| told.isolations & bit != 0 && *bit >= manner.isolation;
+    let can = |(_, bit): &&(&str, u32)| info.isolations & bit != 0 && *bit >= profile.isolation;
     let has: Vec<_> = LEVELS.iter().filter(can).map(|(name, _)| *name).collect();
     Err(Error::Unsupported(format!(
         "odbc.isolation {} cannot be had from {}; there is {}",
         isolation_word(bit),
-        told.dbms,
+        info.dbms,
         has.join(", ")
     )))
 }
@@ -128,7 +132,7 @@ mod tests {
     fn chosen(word: &str, dialect: Dialect, isolations: u32) -> Result<u32> {
         let given = [("isolation".to_owned(), Value::from(word))].into();
         let knobs = parameter::resolve(NAME, OdbcKnobs::PARAMETERS, &given).unwrap();
-        let told = Told {
+        let info = SourceInfo {
             dbms: "It".to_owned(),
             dbms_version: String::new(),
             driver: String::new(),
@@ -136,7 +140,7 @@ mod tests {
             isolations,
             has_transactions: true,
         };
-        isolation(&OdbcKnobs::from(&knobs), dialect::of(dialect), &told)
+        isolation(&OdbcKnobs::from(&knobs), dialect::of(dialect), &info)
     }
 
     #[test]

@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 use trueput_engine::{Error, Result};
 
 /// What functions answer.
-pub(super) type Return = i16;
+pub(super) type ReturnCode = i16;
 /// A handle of any kind.
 pub(super) type Handle = *mut c_void;
 /// A length that can also say that there is no value.
 pub(super) type Length = isize;
 
-pub(super) const NO_DATA: Return = 100;
-pub(super) const SUCCESS_WITH_INFO: Return = 1;
+pub(super) const NO_DATA: ReturnCode = 100;
+pub(super) const SUCCESS_WITH_INFO: ReturnCode = 1;
 
 const ENVIRONMENT: i16 = 1;
 pub(super) const CONNECTION: i16 = 2;
@@ -35,39 +35,39 @@ symbols! {
     /// The functions, by their names after `SQL`.
     #[allow(non_snake_case, reason = "the names of ODBC")]
     Functions {
-        AllocHandle: fn(i16, Handle, *mut Handle) -> Return,
-        FreeHandle: fn(i16, Handle) -> Return,
-        SetEnvAttr: fn(Handle, i32, Handle, i32) -> Return,
-        SetConnectAttr: fn(Handle, i32, Handle, i32) -> Return,
-        SetStmtAttr: fn(Handle, i32, Handle, i32) -> Return,
+        AllocHandle: fn(i16, Handle, *mut Handle) -> ReturnCode,
+        FreeHandle: fn(i16, Handle) -> ReturnCode,
+        SetEnvAttr: fn(Handle, i32, Handle, i32) -> ReturnCode,
+        SetConnectAttr: fn(Handle, i32, Handle, i32) -> ReturnCode,
+        SetStmtAttr: fn(Handle, i32, Handle, i32) -> ReturnCode,
         DriverConnect: fn(
             Handle, Handle, *const c_char, i16, *mut c_char, i16, *mut i16, u16
-        ) -> Return,
-        Disconnect: fn(Handle) -> Return,
-        GetInfo: fn(Handle, u16, *mut c_void, i16, *mut i16) -> Return,
+        ) -> ReturnCode,
+        Disconnect: fn(Handle) -> ReturnCode,
+        GetInfo: fn(Handle, u16, *mut c_void, i16, *mut i16) -> ReturnCode,
         GetDiagRec: fn(
             i16, Handle, i16, *mut c_char, *mut i32, *mut c_char, i16, *mut i16
-        ) -> Return,
+        ) -> ReturnCode,
         Drivers: fn(
             Handle, u16, *mut c_char, i16, *mut i16, *mut c_char, i16, *mut i16
-        ) -> Return,
-        EndTran: fn(i16, Handle, i16) -> Return,
-        ExecDirect: fn(Handle, *const c_char, i32) -> Return,
-        Prepare: fn(Handle, *const c_char, i32) -> Return,
-        Execute: fn(Handle) -> Return,
-        NumParams: fn(Handle, *mut i16) -> Return,
-        NumResultCols: fn(Handle, *mut i16) -> Return,
+        ) -> ReturnCode,
+        EndTran: fn(i16, Handle, i16) -> ReturnCode,
+        ExecDirect: fn(Handle, *const c_char, i32) -> ReturnCode,
+        Prepare: fn(Handle, *const c_char, i32) -> ReturnCode,
+        Execute: fn(Handle) -> ReturnCode,
+        NumParams: fn(Handle, *mut i16) -> ReturnCode,
+        NumResultCols: fn(Handle, *mut i16) -> ReturnCode,
         DescribeCol: fn(
             Handle, u16, *mut c_char, i16, *mut i16, *mut i16, *mut usize, *mut i16, *mut i16
-        ) -> Return,
+        ) -> ReturnCode,
         BindParameter: fn(
             Handle, u16, i16, i16, i16, usize, i16, *mut c_void, Length, *mut Length
-        ) -> Return,
-        BindCol: fn(Handle, u16, i16, *mut c_void, Length, *mut Length) -> Return,
-        GetData: fn(Handle, u16, i16, *mut c_void, Length, *mut Length) -> Return,
-        Fetch: fn(Handle) -> Return,
-        FreeStmt: fn(Handle, u16) -> Return,
-        RowCount: fn(Handle, *mut Length) -> Return
+        ) -> ReturnCode,
+        BindCol: fn(Handle, u16, i16, *mut c_void, Length, *mut Length) -> ReturnCode,
+        GetData: fn(Handle, u16, i16, *mut c_void, Length, *mut Length) -> ReturnCode,
+        Fetch: fn(Handle) -> ReturnCode,
+        FreeStmt: fn(Handle, u16) -> ReturnCode,
+        RowCount: fn(Handle, *mut Length) -> ReturnCode
     }
 }
 
@@ -85,7 +85,7 @@ unsafe impl Send for Manager {}
 unsafe impl Sync for Manager {}
 
 /// What a function had to say when it did not succeed.
-pub(super) struct Said {
+pub(super) struct Diagnostic {
     /// The SQLSTATE.
     pub(super) state: String,
     /// The number that the data source gave.
@@ -95,7 +95,7 @@ pub(super) struct Said {
 }
 
 /// Whether a function succeeded, warnings or not.
-pub(super) fn is_success(code: Return) -> bool {
+pub(super) fn is_success(code: ReturnCode) -> bool {
     code == 0 || code == SUCCESS_WITH_INFO
 }
 
@@ -154,12 +154,12 @@ impl Manager {
         let code = unsafe { (self.functions.AllocHandle)(kind, holder, &raw mut handle) };
         match is_success(code) {
             true => Ok(handle),
-            false => Err(Error::engine(self.said(of_kind, holder, 1).text)),
+            false => Err(Error::engine(self.diagnostic(of_kind, holder, 1).text)),
         }
     }
 
     /// What the last call on a handle had to say, by the number of the record from 1.
-    pub(super) fn said(&self, kind: i16, handle: Handle, record: i16) -> Said {
+    pub(super) fn diagnostic(&self, kind: i16, handle: Handle, record: i16) -> Diagnostic {
         let (mut state, mut text) = ([0_u8; 6], [0_u8; 1024]);
         let (mut native, mut length) = (0, 0);
         // SAFETY: the buffers are as long as is said, and the handle is a live one of that kind.
@@ -176,12 +176,12 @@ impl Manager {
             )
         };
         match is_success(code) {
-            true => Said {
+            true => Diagnostic {
                 state: until_nul(&state),
                 native,
                 text: one_line(&until_nul(&text)),
             },
-            false => Said {
+            false => Diagnostic {
                 state: String::new(),
                 native: 0,
                 text: "the driver failed and did not say why".to_owned(),
@@ -237,8 +237,12 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_without_what_the_driver_adds() {
-        let said = "ERROR: relation \"nowhere\" does not exist;\nError while preparing parameters";
-        assert_eq!(one_line(said), "ERROR: relation \"nowhere\" does not exist");
+        let diagnostic =
+            "ERROR: relation \"nowhere\" does not exist;\nError while preparing parameters";
+        assert_eq!(
+            one_line(diagnostic),
+            "ERROR: relation \"nowhere\" does not exist"
+        );
         assert_eq!(
             one_line("refused\n\tIs it running?\n"),
             "refused Is it running?"

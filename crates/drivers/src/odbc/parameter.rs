@@ -1,37 +1,37 @@
 //! A parameter's buffer.
 
-use super::convert::{Moment, write_decimal, write_integer};
+use super::convert::{Timestamp, write_decimal, write_integer};
 use super::manager::{Handle, Length};
-use super::statement::Ways;
+use super::statement::BindingOptions;
 use trueput_engine::{Datum, Result};
 
 const NULL: Length = -1;
 
 /// What a buffer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ParameterKind {
     Number,
     /// With so many digits behind the point.
     Decimal(u8),
     Text,
     Bytes,
-    Moment,
+    Timestamp,
 }
 
 /// A parameter's buffer.
 #[derive(Default)]
-pub(super) struct Slot {
+pub(super) struct ParameterSlot {
     /// What it is bound as, and for how many bytes.
-    bound: Option<(Kind, usize)>,
-    kind: Option<Kind>,
+    bound: Option<(ParameterKind, usize)>,
+    kind: Option<ParameterKind>,
     number: i64,
-    moment: Moment,
+    moment: Timestamp,
     bytes: Vec<u8>,
     indicator: Length,
 }
 
 /// Where a buffer is and what is in it, as ODBC's numbers.
-pub(super) struct Place {
+pub(super) struct ParameterBinding {
     pub(super) c_type: i16,
     pub(super) sql_type: i16,
     pub(super) size: usize,
@@ -41,35 +41,39 @@ pub(super) struct Place {
     pub(super) indicator: *mut Length,
 }
 
-impl Slot {
+impl ParameterSlot {
     /// Puts a value into the buffer, and says whether it must be bound anew.
     ///
     /// # Errors
     /// A moment that ODBC has no place for.
-    pub(super) fn put(&mut self, datum: Datum<'_>, ways: Ways) -> Result<bool> {
+    pub(super) fn put(
+        &mut self,
+        datum: Datum<'_>,
+        binding_options: BindingOptions,
+    ) -> Result<bool> {
         let kind = match datum {
             Datum::Null => {
                 self.indicator = NULL;
                 // What it was bound as is right for nothing too.
-                self.kind.get_or_insert(Kind::Text);
-                return Ok(self.is_elsewhere(ways));
+                self.kind.get_or_insert(ParameterKind::Text);
+                return Ok(self.is_elsewhere(binding_options));
             }
             Datum::Integer(number) => self.number(number),
-            Datum::Decimal { units, .. } if !ways.has_decimals => self.number(units),
-            Datum::Timestamp(moment) if !ways.has_decimals => self.number(moment),
+            Datum::Decimal { units, .. } if !binding_options.has_decimals => self.number(units),
+            Datum::Timestamp(moment) if !binding_options.has_decimals => self.number(moment),
             Datum::Decimal { units, scale } => {
                 self.bytes.clear();
                 write_decimal(&mut self.bytes, units, scale);
-                self.of_bytes(Kind::Decimal(scale))
+                self.of_bytes(ParameterKind::Decimal(scale))
             }
-            Datum::Text(text) => self.copied(text.as_bytes(), Kind::Text),
-            Datum::Bytes(bytes) => self.copied(bytes, Kind::Bytes),
+            Datum::Text(text) => self.copied(text.as_bytes(), ParameterKind::Text),
+            Datum::Bytes(bytes) => self.copied(bytes, ParameterKind::Bytes),
             Datum::Timestamp(moment) => {
                 // A driver refuses digits that the type has no room for.
-                let unit = 10_i64.pow(6_u32.saturating_sub(ways.fraction_digits.into()));
-                self.moment = Moment::of(moment - moment.rem_euclid(unit))?;
-                self.indicator = size_of::<Moment>() as Length;
-                Kind::Moment
+                let unit = 10_i64.pow(6_u32.saturating_sub(binding_options.fraction_digits.into()));
+                self.moment = Timestamp::of(moment - moment.rem_euclid(unit))?;
+                self.indicator = size_of::<Timestamp>() as Length;
+                ParameterKind::Timestamp
             }
             Datum::Integers(numbers) => {
                 self.bytes.clear();
@@ -81,44 +85,46 @@ impl Slot {
                     write_integer(&mut self.bytes, *number);
                 }
                 self.bytes.push(b'}');
-                self.of_bytes(Kind::Text)
+                self.of_bytes(ParameterKind::Text)
             }
         };
         self.kind = Some(kind);
-        Ok(self.is_elsewhere(ways))
+        Ok(self.is_elsewhere(binding_options))
     }
 
-    fn number(&mut self, number: i64) -> Kind {
+    fn number(&mut self, number: i64) -> ParameterKind {
         self.number = number;
         self.indicator = size_of::<i64>() as Length;
-        Kind::Number
+        ParameterKind::Number
     }
 
-    fn copied(&mut self, bytes: &[u8], kind: Kind) -> Kind {
+    fn copied(&mut self, bytes: &[u8], kind: ParameterKind) -> ParameterKind {
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
         self.of_bytes(kind)
     }
 
-    fn of_bytes(&mut self, kind: Kind) -> Kind {
+    fn of_bytes(&mut self, kind: ParameterKind) -> ParameterKind {
         self.indicator = self.bytes.len() as Length;
         kind
     }
 
     /// Whether the value is not where it was bound.
-    fn is_elsewhere(&mut self, ways: Ways) -> bool {
+    fn is_elsewhere(&mut self, binding_options: BindingOptions) -> bool {
         const ROOM: usize = 64;
         if self.bytes.capacity() == 0 {
             self.bytes.reserve(ROOM);
         }
         let room = match self.kind {
-            Some(Kind::Number | Kind::Moment) | None => 0,
+            Some(ParameterKind::Number | ParameterKind::Timestamp) | None => 0,
             // The same room is the same memory: it is never given back.
-            Some(Kind::Decimal(_) | Kind::Text | Kind::Bytes) => self.bytes.capacity(),
+            Some(ParameterKind::Decimal(_) | ParameterKind::Text | ParameterKind::Bytes) => {
+                self.bytes.capacity()
+            }
         };
         let now = self.kind.map(|kind| (kind, room));
         let is_other = std::mem::replace(&mut self.bound, now) != now;
-        is_other || (room > 0 && ways.binds_each_time)
+        is_other || (room > 0 && binding_options.binds_each_time)
     }
 
     /// Forgets that it is bound.
@@ -127,25 +133,32 @@ impl Slot {
     }
 
     /// Where the value is and what it is.
-    pub(super) fn place(&mut self, ways: Ways) -> Place {
+    pub(super) fn binding(&mut self, binding_options: BindingOptions) -> ParameterBinding {
         const CHAR: i16 = 1;
         const BINARY: i16 = -2;
         const TIMESTAMP: i16 = 93;
         let room = self.bytes.capacity();
         let bytes: Handle = self.bytes.as_mut_ptr().cast();
-        let digits = i16::from(ways.fraction_digits);
+        let digits = i16::from(binding_options.fraction_digits);
         let (c_type, sql_type, size, digits, at, room) = match self.kind {
-            Some(Kind::Number) => (-25, -5, 19, 0, (&raw mut self.number).cast(), 8),
-            Some(Kind::Moment) => {
-                let size = 20 + usize::from(ways.fraction_digits);
+            Some(ParameterKind::Number) => (-25, -5, 19, 0, (&raw mut self.number).cast(), 8),
+            Some(ParameterKind::Timestamp) => {
+                let size = 20 + usize::from(binding_options.fraction_digits);
                 let at = (&raw mut self.moment).cast();
-                (TIMESTAMP, TIMESTAMP, size, digits, at, size_of::<Moment>())
+                (
+                    TIMESTAMP,
+                    TIMESTAMP,
+                    size,
+                    digits,
+                    at,
+                    size_of::<Timestamp>(),
+                )
             }
-            Some(Kind::Decimal(scale)) => (CHAR, 3, 18, i16::from(scale), bytes, room),
-            Some(Kind::Bytes) => (BINARY, -3, room, 0, bytes, room),
-            Some(Kind::Text) | None => (CHAR, 12, room, 0, bytes, room),
+            Some(ParameterKind::Decimal(scale)) => (CHAR, 3, 18, i16::from(scale), bytes, room),
+            Some(ParameterKind::Bytes) => (BINARY, -3, room, 0, bytes, room),
+            Some(ParameterKind::Text) | None => (CHAR, 12, room, 0, bytes, room),
         };
-        Place {
+        ParameterBinding {
             c_type,
             sql_type,
             size,
@@ -163,9 +176,9 @@ mod tests {
 
     #[test]
     fn a_parameter_is_bound_once_as_long_as_it_stays_in_its_buffer() {
-        let (mut slot, ways) = (Slot::default(), Ways::STANDARD);
+        let (mut slot, binding_options) = (ParameterSlot::default(), BindingOptions::STANDARD);
         let long = "x".repeat(1000);
-        let mut put = |datum| slot.put(datum, ways).unwrap();
+        let mut put = |datum| slot.put(datum, binding_options).unwrap();
         assert!(put(Datum::Integer(1)));
         assert!(!put(Datum::Integer(2)));
         assert!(!put(Datum::Null));
@@ -179,20 +192,20 @@ mod tests {
 
     #[test]
     fn values_are_written_as_each_data_source_takes_them() {
-        let text = |datum, ways| {
-            let mut slot = Slot::default();
-            slot.put(datum, ways).unwrap();
+        let text = |datum, binding_options| {
+            let mut slot = ParameterSlot::default();
+            slot.put(datum, binding_options).unwrap();
             (String::from_utf8(slot.bytes.clone()).unwrap(), slot.number)
         };
         let money = Datum::Decimal {
             units: 1234,
             scale: 2,
         };
-        let whole = Ways {
+        let whole = BindingOptions {
             has_decimals: false,
-            ..Ways::STANDARD
+            ..BindingOptions::STANDARD
         };
-        assert_eq!(text(money, Ways::STANDARD).0, "12.34");
+        assert_eq!(text(money, BindingOptions::STANDARD).0, "12.34");
         assert_eq!(text(money, whole).1, 1234);
         assert_eq!(text(Datum::Timestamp(77), whole).1, 77);
         assert_eq!(text(Datum::Integers(&[1, -2]), whole).0, "{1,-2}");
@@ -200,14 +213,14 @@ mod tests {
 
     #[test]
     fn a_moment_has_no_more_digits_than_the_type() {
-        let five = Ways {
+        let five = BindingOptions {
             fraction_digits: 5,
-            ..Ways::STANDARD
+            ..BindingOptions::STANDARD
         };
-        let mut slot = Slot::default();
+        let mut slot = ParameterSlot::default();
         slot.put(Datum::Timestamp(1_123_456), five).unwrap();
         assert_eq!(slot.moment.as_us(), 1_123_450);
-        slot.put(Datum::Timestamp(1_123_456), Ways::STANDARD)
+        slot.put(Datum::Timestamp(1_123_456), BindingOptions::STANDARD)
             .unwrap();
         assert_eq!(slot.moment.as_us(), 1_123_456);
     }

@@ -4,9 +4,9 @@
 //! database; another folder's database begins with what is in the schema dropped.
 
 use super::connection::Connection;
-use super::dialect::{Check, MARKER, Manner};
-use super::hold::Held;
-use super::source::Source;
+use super::dialect::{DialectProfile, MARKER, NameCheck};
+use super::schema_lock::SchemaLock;
+use super::source::DataSource;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 use trueput_engine::{Dialect, Error, Result};
@@ -18,7 +18,7 @@ const COMMENT: &str = "made by trueput for ";
 
 /// What lies in the place of our schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Found {
+enum SchemaState {
     Nothing,
     /// Ours, with its mark.
     Ours(String),
@@ -30,73 +30,82 @@ enum Found {
 ///
 /// # Errors
 /// [`Error::Unsupported`] where it is another's, or where it must be made by the user.
-pub(super) fn check(connection: &Connection, manner: &Manner, source: &Source) -> Result<()> {
-    found(connection, manner, source).map(drop)
+pub(super) fn check(
+    connection: &Connection,
+    profile: &DialectProfile,
+    source: &DataSource,
+) -> Result<()> {
+    found(connection, profile, source).map(drop)
 }
 
 /// Takes the schema for the database in `directory`: as it is where it holds that database,
 /// otherwise emptied or made; and the key-value table in it. The connection holds it from then on,
-/// where the data source can be made to (see [`hold`]).
+/// where the data source can be made to (see [`schema_lock`]).
 ///
 /// # Errors
 /// As [`check`]; [`Error::Unsupported`] where another run holds it; whatever the data source says.
 pub(super) fn take(
     connection: &Connection,
-    manner: &Manner,
-    source: &Source,
+    profile: &DialectProfile,
+    source: &DataSource,
     directory: &Path,
 ) -> Result<()> {
-    let held = Held {
+    let schema_lock = SchemaLock {
         connection,
-        manner,
+        profile,
         shown: source.shown(),
     };
-    held.in_turn(|| {
+    schema_lock.with_lock_held(|| {
         let file = directory.join(MARK_FILE);
         let own = std::fs::read_to_string(&file).ok();
         let is_own =
-            |found: &Found| matches!(found, Found::Ours(mark) if own.as_ref() == Some(mark));
-        let seen = found(connection, manner, source)?;
+            |found: &SchemaState| matches!(found, SchemaState::Ours(mark) if own.as_ref() == Some(mark));
+        let seen = found(connection, profile, source)?;
         if is_own(&seen) {
-            return held.share();
+            return schema_lock.share();
         }
-        held.exclude(seen != Found::Nothing)?;
+        schema_lock.exclude(seen != SchemaState::Nothing)?;
         // It may have been made while others were waited for.
-        let seen = found(connection, manner, source)?;
+        let seen = found(connection, profile, source)?;
         let mark = new_mark();
-        make(connection, manner, &seen, &mark)?;
+        make(connection, profile, &seen, &mark)?;
         std::fs::write(&file, mark)
             .map_err(|error| Error::engine(format!("{}: {error}", file.display())))?;
-        held.share()?;
-        held.exclude_no_more()
+        schema_lock.share()?;
+        schema_lock.share_exclusive()
     })
 }
 
 /// Makes the schema, or empties what is there, and marks it.
-fn make(connection: &Connection, manner: &Manner, seen: &Found, mark: &str) -> Result<()> {
-    let marks = marking(manner, mark);
+fn make(
+    connection: &Connection,
+    profile: &DialectProfile,
+    seen: &SchemaState,
+    mark: &str,
+) -> Result<()> {
+    let marks = marking(profile, mark);
     match seen {
-        Found::Nothing => whole(connection, manner, || {
-            all(connection, manner.schema.make)?;
+        SchemaState::Nothing => whole(connection, profile, || {
+            all(connection, profile.schema.make)?;
             execute(connection, &marks)
         })?,
         _ => {
-            empty(connection, manner)?;
+            empty(connection, profile)?;
             execute(connection, &marks)?;
         }
     }
-    all(connection, manner.setup)?;
-    connection.execute(&manner.create())
+    all(connection, profile.setup)?;
+    connection.execute(&profile.create())
 }
 
 /// Does what makes a schema as one transaction, where a schema without its mark would be nobody's:
 /// on PostgreSQL. Elsewhere the mark is the first table of all.
 fn whole(
     connection: &Connection,
-    manner: &Manner,
+    profile: &DialectProfile,
     work: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    if manner.dialect != Dialect::Postgresql {
+    if profile.dialect != Dialect::Postgresql {
         return work();
     }
     connection.set_autocommit(false)?;
@@ -119,30 +128,34 @@ fn all(connection: &Connection, statements: &[&str]) -> Result<()> {
 }
 
 /// What lies in the place of our schema, and is nobody else's.
-fn found(connection: &Connection, manner: &Manner, source: &Source) -> Result<Found> {
+fn found(
+    connection: &Connection,
+    profile: &DialectProfile,
+    source: &DataSource,
+) -> Result<SchemaState> {
     let shown = source.shown();
-    all(connection, manner.schema.enter)?;
-    if let Some(check) = &manner.schema.check {
+    all(connection, profile.schema.enter)?;
+    if let Some(check) = &profile.schema.check {
         let name = connection.texts(check.query)?.into_iter().next();
         let name = name.unwrap_or_default();
-        if !Check::holds(&name) {
+        if !NameCheck::is_for_trueput(&name) {
             let (name, hint) = (name.trim(), check.hint);
             return Err(Error::Unsupported(format!("{shown} is '{name}': {hint}")));
         }
     }
-    let found = match manner.dialect {
+    let found = match profile.dialect {
         Dialect::Postgresql => by_comment(connection)?,
-        _ => by_table(connection, manner)?,
+        _ => by_table(connection, profile)?,
     };
     match found {
-        Found::Foreign => Err(Error::Unsupported(format!(
+        SchemaState::Foreign => Err(Error::Unsupported(format!(
             "{shown} has {} that this program did not make, and leaves alone: name another {}",
-            match manner.dialect {
+            match profile.dialect {
                 Dialect::Postgresql => "a schema 'trueput'",
                 Dialect::Mariadb => "tables in 'trueput'",
                 _ => "tables",
             },
-            match manner.dialect {
+            match profile.dialect {
                 Dialect::Sqlite => "file",
                 Dialect::Mariadb => "server",
                 _ => "database",
@@ -152,43 +165,43 @@ fn found(connection: &Connection, manner: &Manner, source: &Source) -> Result<Fo
     }
 }
 
-fn by_comment(connection: &Connection) -> Result<Found> {
+fn by_comment(connection: &Connection) -> Result<SchemaState> {
     let query = "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace \
                  WHERE nspname = 'trueput'";
     let comment = connection.texts(query)?.into_iter().next();
     Ok(match comment {
-        None => Found::Nothing,
+        None => SchemaState::Nothing,
         Some(comment) => match comment.strip_prefix(COMMENT) {
-            Some(mark) => Found::Ours(mark.to_owned()),
-            None => Found::Foreign,
+            Some(mark) => SchemaState::Ours(mark.to_owned()),
+            None => SchemaState::Foreign,
         },
     })
 }
 
-fn by_table(connection: &Connection, manner: &Manner) -> Result<Found> {
-    let tables = connection.texts(manner.schema.tables)?;
+fn by_table(connection: &Connection, profile: &DialectProfile) -> Result<SchemaState> {
+    let tables = connection.texts(profile.schema.tables)?;
     if tables.is_empty() {
-        return Ok(Found::Nothing);
+        return Ok(SchemaState::Nothing);
     }
     let is_marker = |table: &&String| table.trim().eq_ignore_ascii_case(MARKER);
     let Some(marker) = tables.iter().find(is_marker) else {
-        return Ok(Found::Foreign);
+        return Ok(SchemaState::Foreign);
     };
-    let name = (manner.schema.quoted)(marker.trim());
+    let name = (profile.schema.quoted)(marker.trim());
     let marks = connection.texts(&format!("SELECT made FROM {name}"))?;
     let mark = marks.first().map(|mark| mark.trim().to_owned());
-    Ok(Found::Ours(mark.unwrap_or_default()))
+    Ok(SchemaState::Ours(mark.unwrap_or_default()))
 }
 
 /// Drops what is in the schema, and what says that it is ours last.
-fn empty(connection: &Connection, manner: &Manner) -> Result<()> {
-    let mut tables = connection.texts(manner.schema.tables)?;
+fn empty(connection: &Connection, profile: &DialectProfile) -> Result<()> {
+    let mut tables = connection.texts(profile.schema.tables)?;
     tables.sort_by_key(|table| table.trim().eq_ignore_ascii_case(MARKER));
     for table in tables {
-        let name = (manner.schema.quoted)(table.trim());
+        let name = (profile.schema.quoted)(table.trim());
         connection.execute(&format!("DROP TABLE {name}"))?;
     }
-    if manner.dialect == Dialect::Postgresql {
+    if profile.dialect == Dialect::Postgresql {
         let routines = "SELECT p.oid::regprocedure::text FROM pg_proc p \
                         JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'trueput'";
         // Names that are not on the search path come with their schema.
@@ -201,12 +214,12 @@ fn empty(connection: &Connection, manner: &Manner) -> Result<()> {
 }
 
 /// The statements that mark a schema, which is empty, as ours.
-fn marking(manner: &Manner, mark: &str) -> Vec<String> {
-    if manner.dialect == Dialect::Postgresql {
+fn marking(profile: &DialectProfile, mark: &str) -> Vec<String> {
+    if profile.dialect == Dialect::Postgresql {
         return vec![format!("COMMENT ON SCHEMA trueput IS '{COMMENT}{mark}'")];
     }
-    let name = (manner.schema.quoted)(MARKER);
-    let (of_type, end) = (manner.schema.mark_type, manner.schema.mark_end);
+    let name = (profile.schema.quoted)(MARKER);
+    let (of_type, end) = (profile.schema.mark_type, profile.schema.mark_end);
     vec![
         format!("CREATE TABLE {name} (made {of_type}){end}"),
         format!("INSERT INTO {name} (made) VALUES ('{mark}')"),

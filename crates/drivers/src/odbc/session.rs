@@ -2,9 +2,9 @@
 
 use super::connection::Connection;
 use super::database::OdbcDatabase;
-use super::dialect::{BATCHES, Manner, Put, Shape};
+use super::dialect::{BATCHES, DialectProfile, PutMethod, ScanKind};
 use super::hex;
-use super::statement::{Prepared, Written};
+use super::statement::{PreparedStatement, StatementText};
 use crate::common_errors;
 use crate::scan_statement::{end_keys, scan_in_batches};
 use std::ops::ControlFlow;
@@ -18,17 +18,17 @@ const DELETE: &str = "DELETE FROM record WHERE k = ?";
 
 /// Statements of the key-value table other than scans, prepared when first used.
 #[derive(Debug, Clone, Copy)]
-enum Own {
+enum RecordStatement {
     Get,
     GetLocked,
     Touch,
-    Put,
+    PutMethod,
     Insert,
     Delete,
     BeginWrite,
 }
 
-/// How many [`Own`] are.
+/// How many [`RecordStatement`] are.
 const OWN: usize = 7;
 
 /// One worker's way into a database. Its statements stand before the connection, so that they go
@@ -39,10 +39,10 @@ pub(super) struct OdbcSession<'d> {
     has_failed: bool,
     /// The isolation that the connection is set to.
     isolation: u32,
-    own: [Option<Prepared>; OWN],
-    scans: Box<[Option<Prepared>]>,
+    own: [Option<PreparedStatement>; OWN],
+    scans: Box<[Option<PreparedStatement>]>,
     /// What [`Sql::prepare`] has prepared, in turn.
-    pub(super) prepared: Vec<Prepared>,
+    pub(super) prepared: Vec<PreparedStatement>,
     pub(super) connection: Connection,
     database: &'d OdbcDatabase,
     /// Keys and values in hexadecimal digits, where the table has them so.
@@ -64,7 +64,7 @@ impl<'d> OdbcSession<'d> {
             has_failed: false,
             isolation,
             own: std::array::from_fn(|_| None),
-            scans: (0..Shape::COUNT).map(|_| None).collect(),
+            scans: (0..ScanKind::COUNT).map(|_| None).collect(),
             prepared: Vec::new(),
             connection,
             database,
@@ -73,12 +73,15 @@ impl<'d> OdbcSession<'d> {
         })
     }
 
-    pub(super) fn manner(&self) -> &'static Manner {
-        self.database.manner()
+    pub(super) fn profile(&self) -> &'static DialectProfile {
+        self.database.profile()
     }
 
     /// Does `work` in the open transaction, or in one of its own where none is open.
-    pub(super) fn transacted<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let done = work(self);
         match self.open {
             Some(_) => self.has_failed |= done.is_err(),
@@ -95,7 +98,7 @@ impl<'d> OdbcSession<'d> {
     }
 
     fn check_key(&self, key: &[u8]) -> Result<()> {
-        let longest = self.manner().keys.longest_key;
+        let longest = self.profile().keys.longest_key;
         match key.len() > longest {
             true => Err(Error::Unsupported(format!(
                 "a key of {} bytes; keys have up to {longest}",
@@ -106,33 +109,35 @@ impl<'d> OdbcSession<'d> {
     }
 
     /// A statement of the key-value table, and the connection to execute it on.
-    fn own(&mut self, which: Own) -> Result<(&mut Prepared, &Connection)> {
-        let (manner, connection) = (self.database.manner(), &self.connection);
+    fn own(&mut self, which: RecordStatement) -> Result<(&mut PreparedStatement, &Connection)> {
+        let (profile, connection) = (self.database.profile(), &self.connection);
         let slot = &mut self.own[which as usize];
         let prepared = match slot {
             Some(prepared) => prepared,
             None => {
                 let text = match which {
-                    Own::Get => manner.get(false),
-                    Own::GetLocked => manner.get(true),
-                    Own::Touch => manner.touch().unwrap_or_default().to_owned(),
-                    Own::BeginWrite => manner.keys.begin_write.unwrap_or_default().to_owned(),
-                    Own::Insert => INSERT.to_owned(),
-                    Own::Delete => DELETE.to_owned(),
-                    Own::Put => match manner.keys.put {
-                        Put::One(text) => text.to_owned(),
-                        Put::UpdateOrInsert => UPDATE.to_owned(),
+                    RecordStatement::Get => profile.get(false),
+                    RecordStatement::GetLocked => profile.get(true),
+                    RecordStatement::Touch => profile.touch().unwrap_or_default().to_owned(),
+                    RecordStatement::BeginWrite => {
+                        profile.keys.begin_write.unwrap_or_default().to_owned()
+                    }
+                    RecordStatement::Insert => INSERT.to_owned(),
+                    RecordStatement::Delete => DELETE.to_owned(),
+                    RecordStatement::PutMethod => match profile.keys.put {
+                        PutMethod::One(text) => text.to_owned(),
+                        PutMethod::UpdateOrInsert => UPDATE.to_owned(),
                     },
                 };
-                slot.insert(prepare(connection, manner, text)?)
+                slot.insert(prepare(connection, profile, text)?)
             }
         };
         Ok((prepared, connection))
     }
 
     /// Executes a statement of the key-value table, and says how many rows it changed.
-    fn run(&mut self, which: Own, values: &[&[u8]]) -> Result<u64> {
-        let is_hex = self.manner().keys.is_hex;
+    fn run(&mut self, which: RecordStatement, values: &[&[u8]]) -> Result<u64> {
+        let is_hex = self.profile().keys.is_hex;
         let mut texts = std::mem::take(&mut self.texts);
         let done = self.own(which).and_then(|(prepared, connection)| {
             let mut data = [Datum::Null; 2];
@@ -143,19 +148,24 @@ impl<'d> OdbcSession<'d> {
         done
     }
 
-    fn look_up(&mut self, which: Own, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        let is_hex = self.manner().keys.is_hex;
+    fn look_up(
+        &mut self,
+        which: RecordStatement,
+        key: &[u8],
+        visitor: &mut ValueVisitor<'_>,
+    ) -> Result<bool> {
+        let is_hex = self.profile().keys.is_hex;
         let mut texts = std::mem::take(&mut self.texts);
         let mut bytes = std::mem::take(&mut self.bytes);
         let shown = self.own(which).and_then(|(prepared, connection)| {
             let mut data = [Datum::Null; 2];
             data_of(&[key], is_hex, &mut texts, &mut data);
-            let mut told = Ok(());
+            let mut info = Ok(());
             let shown = prepared.query(connection, &data[..1], &mut |row| {
-                told = bytes_of(row.first(), &mut bytes[0]).map(&mut *visitor);
+                info = bytes_of(row.first(), &mut bytes[0]).map(&mut *visitor);
                 ControlFlow::Break(())
             })?;
-            told.map(|()| shown)
+            info.map(|()| shown)
         });
         (self.texts, self.bytes) = (texts, bytes);
         shown.map(|shown| shown > 0)
@@ -170,13 +180,13 @@ impl<'d> OdbcSession<'d> {
         last: &mut Vec<u8>,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<(usize, bool)> {
-        let manner = self.manner();
-        let locks = self.open == Some(Mode::Write) && manner.locks();
-        let shape = Shape::of(range, direction, batch, locks);
+        let profile = self.profile();
+        let locks = self.open == Some(Mode::Write) && profile.locks();
+        let shape = ScanKind::of(range, direction, batch, locks);
         let slot = &mut self.scans[shape.number()];
         let prepared = match slot {
             Some(prepared) => prepared,
-            None => slot.insert(prepare(&self.connection, manner, manner.scan(shape))?),
+            None => slot.insert(prepare(&self.connection, profile, profile.scan(shape))?),
         };
         let (mut keys, mut count) = ([b"".as_slice(); 2], 0);
         for end in end_keys(range) {
@@ -186,11 +196,11 @@ impl<'d> OdbcSession<'d> {
         let mut data = [Datum::Null; 2];
         data_of(
             &keys[..count],
-            manner.keys.is_hex,
+            profile.keys.is_hex,
             &mut self.texts,
             &mut data,
         );
-        let (mut broke, mut told) = (false, Ok(()));
+        let (mut broke, mut info) = (false, Ok(()));
         let [key_bytes, value_bytes] = &mut self.bytes;
         let shown = prepared.query(&self.connection, &data[..count], &mut |row| {
             let record = bytes_of(row.first(), key_bytes)
@@ -204,12 +214,12 @@ impl<'d> OdbcSession<'d> {
                     flow
                 }
                 Err(error) => {
-                    told = Err(error);
+                    info = Err(error);
                     ControlFlow::Break(())
                 }
             }
         })?;
-        told.map(|()| (usize::try_from(shown).unwrap_or(usize::MAX), broke))
+        info.map(|()| (usize::try_from(shown).unwrap_or(usize::MAX), broke))
     }
 
     fn scan_all(
@@ -224,24 +234,30 @@ impl<'d> OdbcSession<'d> {
     }
 
     fn put_record(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.manner().keys.put != Put::UpdateOrInsert {
-            return self.run(Own::Put, &[key, value]).map(drop);
+        if self.profile().keys.put != PutMethod::UpdateOrInsert {
+            return self
+                .run(RecordStatement::PutMethod, &[key, value])
+                .map(drop);
         }
-        match self.run(Own::Put, &[value, key])? {
-            0 => self.run(Own::Insert, &[key, value]).map(drop),
+        match self.run(RecordStatement::PutMethod, &[value, key])? {
+            0 => self.run(RecordStatement::Insert, &[key, value]).map(drop),
             _ => Ok(()),
         }
     }
 }
 
 /// A statement of the key-value table.
-fn prepare(connection: &Connection, manner: &Manner, text: String) -> Result<Prepared> {
-    let written = Written {
+fn prepare(
+    connection: &Connection,
+    profile: &DialectProfile,
+    text: String,
+) -> Result<PreparedStatement> {
+    let written = StatementText {
         text,
         order: None,
         is_reading: false,
     };
-    Prepared::of(connection, &written, manner.ways)
+    PreparedStatement::of(connection, &written, profile.binding_options)
 }
 
 /// Keys and values as parameters.
@@ -279,8 +295,8 @@ impl Session for OdbcSession<'_> {
             self.connection.set_isolation(isolation)?;
             self.isolation = isolation;
         }
-        if mode == Mode::Write && self.manner().keys.begin_write.is_some() {
-            let begun = self.run(Own::BeginWrite, &[]);
+        if mode == Mode::Write && self.profile().keys.begin_write.is_some() {
+            let begun = self.run(RecordStatement::BeginWrite, &[]);
             if let Err(error) = begun {
                 // The first error is the one to tell.
                 let _ = self.connection.end(false);
@@ -296,38 +312,46 @@ impl Session for OdbcSession<'_> {
         let mode = common_errors::require_open(self.open)?;
         self.check_key(key)?;
         let is_write = mode == Mode::Write;
-        let locks = is_write && self.manner().locks();
-        self.transacted(|session| {
-            if is_write && session.manner().touch().is_some() {
-                session.run(Own::Touch, &[key])?;
+        let locks = is_write && self.profile().locks();
+        self.in_transaction(|session| {
+            if is_write && session.profile().touch().is_some() {
+                session.run(RecordStatement::Touch, &[key])?;
             }
-            session.look_up(if locks { Own::GetLocked } else { Own::Get }, key, visitor)
+            session.look_up(
+                if locks {
+                    RecordStatement::GetLocked
+                } else {
+                    RecordStatement::Get
+                },
+                key,
+                visitor,
+            )
         })
     }
 
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         common_errors::require_closed(self.open)?;
         self.check_key(key)?;
-        self.transacted(|session| session.look_up(Own::Get, key, visitor))
+        self.in_transaction(|session| session.look_up(RecordStatement::Get, key, visitor))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         common_errors::require_write(self.open)?;
         self.check_key(key)?;
-        let longest = self.manner().keys.longest_value;
+        let longest = self.profile().keys.longest_value;
         if value.len() > longest {
             return Err(Error::Unsupported(format!(
                 "a value of {} bytes; values have up to {longest}",
                 value.len()
             )));
         }
-        self.transacted(|session| session.put_record(key, value))
+        self.in_transaction(|session| session.put_record(key, value))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         common_errors::require_write(self.open)?;
         self.check_key(key)?;
-        self.transacted(|session| session.run(Own::Delete, &[key]).map(drop))
+        self.in_transaction(|session| session.run(RecordStatement::Delete, &[key]).map(drop))
     }
 
     fn scan(
@@ -337,7 +361,7 @@ impl Session for OdbcSession<'_> {
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
         common_errors::require_open(self.open)?;
-        self.transacted(|session| session.scan_all(range, direction, visitor))
+        self.in_transaction(|session| session.scan_all(range, direction, visitor))
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -1,6 +1,6 @@
 //! A data source by its connection string, and what can be wrong with it.
 
-use super::manager::{Manager, Said};
+use super::manager::{Diagnostic, Manager};
 use std::path::Path;
 use trueput_engine::{Dialect, Error, Result, credentials};
 
@@ -26,14 +26,14 @@ pub(super) const DIALECT: &str = "TRUEPUT_DIALECT";
 
 /// A data source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct DataSource {
     /// The connection string without passwords.
     shown: String,
     /// The dialect that it names.
     dialect: Option<Dialect>,
 }
 
-impl Source {
+impl DataSource {
     /// Reads a connection string. Its passwords may have been taken out of it already.
     ///
     /// # Errors
@@ -106,13 +106,14 @@ impl Source {
 
     /// What is said of a connection that failed.
     #[cold]
-    pub(super) fn refusal(&self, manager: &Manager, said: &Said) -> Error {
+    pub(super) fn refusal(&self, manager: &Manager, diagnostic: &Diagnostic) -> Error {
         let shown = &self.shown;
-        let has_no_driver = said.text.contains("Can't open lib") || said.state == "IM003";
+        let has_no_driver =
+            diagnostic.text.contains("Can't open lib") || diagnostic.state == "IM003";
         if has_no_driver {
             let driver = self.attribute("driver");
             let name = driver
-                .or_else(|| said.text.split('\'').nth(1))
+                .or_else(|| diagnostic.text.split('\'').nth(1))
                 .unwrap_or("?");
             let here = match manager.drivers() {
                 none if none.is_empty() => "none is installed".to_owned(),
@@ -123,14 +124,14 @@ impl Source {
                 package(name)
             ));
         }
-        if said.state == "IM002" {
+        if diagnostic.state == "IM002" {
             let name = self.attribute("dsn").unwrap_or(shown);
             return Error::engine(format!(
                 "unknown ODBC data source '{name}': add it to odbc.ini (see `odbcinst -j`), \
                     or name its driver: {FORM}"
             ));
         }
-        let text = self.without_secrets(said.text.clone());
+        let text = self.without_secrets(diagnostic.text.clone());
         Error::engine(format!("cannot connect to {shown}: {text}"))
     }
 }
@@ -160,25 +161,25 @@ mod tests {
 
     #[test]
     fn a_password_is_taken_out_and_put_back() {
-        let source = Source::new("Driver={X};PWD={s;1};Server=h;").unwrap();
+        let source = DataSource::new("Driver={X};PWD={s;1};Server=h;").unwrap();
         assert_eq!(source.shown(), "Driver={X};Server=h;");
         assert_eq!(source.whole("A=1"), "Driver={X};Server=h;PWD={s;1};A=1");
-        let again = Source::new(source.shown()).unwrap();
+        let again = DataSource::new(source.shown()).unwrap();
         assert_eq!(again.whole(""), "Driver={X};Server=h;PWD={s;1}");
-        let said = again.without_secrets("login 's;1' refused".to_owned());
-        assert_eq!(said, "login '…' refused");
+        let diagnostic = again.without_secrets("login 's;1' refused".to_owned());
+        assert_eq!(diagnostic, "login '…' refused");
         assert_eq!(source.attribute("driver"), Some("X"));
         assert_eq!(source.attribute("server"), Some("h"));
     }
 
     #[test]
     fn a_dialect_is_taken_from_the_string_and_no_driver_sees_it() {
-        let source = Source::new("DSN=x;trueput_dialect=iris;UID=me").unwrap();
+        let source = DataSource::new("DSN=x;trueput_dialect=iris;UID=me").unwrap();
         assert_eq!(source.dialect(), Some(Dialect::Iris));
         assert_eq!(source.whole(""), "DSN=x;UID=me");
         assert!(source.shown().contains("dialect=iris"));
-        assert_eq!(Source::new("DSN=x").unwrap().dialect(), None);
-        let refused = Source::new("DSN=x;TRUEPUT_DIALECT=cobol").unwrap_err();
+        assert_eq!(DataSource::new("DSN=x").unwrap().dialect(), None);
+        let refused = DataSource::new("DSN=x;TRUEPUT_DIALECT=cobol").unwrap_err();
         let why = refused.to_string();
         assert!(
             why.contains("cobol") && why.contains("informix, iris"),
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_names_no_driver_is_refused_without_its_password() {
-        let refused = Source::new("Server=h;Password=geheim")
+        let refused = DataSource::new("Server=h;Password=geheim")
             .unwrap_err()
             .to_string();
         assert!(refused.contains("'Server=h'"), "{refused}");

@@ -2,7 +2,7 @@
 
 use super::batch;
 use super::session::OdbcSession;
-use super::statement::Prepared;
+use super::statement::PreparedStatement;
 use crate::common_errors;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Mode, Result, Sql};
@@ -27,13 +27,13 @@ impl OdbcSession<'_> {
 
 impl Sql for OdbcSession<'_> {
     fn dialect(&self) -> Dialect {
-        self.manner().dialect
+        self.profile().dialect
     }
 
     fn batch(&mut self, statements: &str) -> Result<()> {
         match self.open {
             Some(Mode::Read) => Err(common_errors::write_in_read()),
-            Some(Mode::Write) => self.transacted(|session| session.batch_of(statements)),
+            Some(Mode::Write) => self.in_transaction(|session| session.batch_of(statements)),
             None => {
                 // Each is a transaction: some are refused in one (VACUUM, PRAGMA).
                 self.connection.set_autocommit(true)?;
@@ -45,17 +45,18 @@ impl Sql for OdbcSession<'_> {
     }
 
     fn prepare(&mut self, statement: &str) -> Result<Statement> {
-        let manner = self.manner();
-        let written = manner.written(statement);
-        let prepared =
-            self.transacted(|session| Prepared::of(&session.connection, &written, manner.ways))?;
+        let profile = self.profile();
+        let written = profile.written(statement);
+        let prepared = self.in_transaction(|session| {
+            PreparedStatement::of(&session.connection, &written, profile.binding_options)
+        })?;
         self.prepared.push(prepared);
         Ok(Statement(self.prepared.len() - 1))
     }
 
     fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
         self.check_may_write(statement)?;
-        self.transacted(|session| {
+        self.in_transaction(|session| {
             session.prepared[statement.0].execute(&session.connection, parameters)
         })
     }
@@ -67,7 +68,7 @@ impl Sql for OdbcSession<'_> {
         visitor: &mut RowVisitor<'_>,
     ) -> Result<u64> {
         self.check_may_write(statement)?;
-        self.transacted(|session| {
+        self.in_transaction(|session| {
             session.prepared[statement.0].query(&session.connection, parameters, visitor)
         })
     }

@@ -2,8 +2,8 @@
 
 use super::column::Column;
 use super::connection::{Connection, c_text};
-use super::manager::{self, Handle, Manager, NO_DATA, Return, is_success};
-use super::parameter::Slot;
+use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success};
+use super::parameter::ParameterSlot;
 use crate::common_errors;
 use std::ptr::null_mut;
 use trueput_engine::sql::RowVisitor;
@@ -16,7 +16,7 @@ const COLUMNS: usize = 32;
 
 /// What a dialect's driver is to be given and asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ways {
+pub(super) struct BindingOptions {
     /// Decimals and moments have types; otherwise they are whole numbers.
     pub(super) has_decimals: bool,
     /// Columns are what they are described as before the statement is executed; otherwise they are
@@ -28,7 +28,7 @@ pub(super) struct Ways {
     pub(super) fraction_digits: u8,
 }
 
-impl Ways {
+impl BindingOptions {
     /// Those of the standard.
     pub(super) const STANDARD: Self = Self {
         has_decimals: true,
@@ -40,7 +40,7 @@ impl Ways {
 
 /// A statement as a driver takes it: parameters are `?`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct StatementText {
     pub(super) text: String,
     /// For each `?`, which parameter it is, from 0; `None` where they stand in turn.
     pub(super) order: Option<Vec<usize>>,
@@ -49,11 +49,11 @@ pub(super) struct Written {
 }
 
 /// A prepared statement.
-pub(super) struct Prepared {
+pub(super) struct PreparedStatement {
     manager: &'static Manager,
     handle: Handle,
-    ways: Ways,
-    slots: Box<[Slot]>,
+    binding_options: BindingOptions,
+    slots: Box<[ParameterSlot]>,
     order: Option<Vec<usize>>,
     /// How many parameters it is given.
     given: usize,
@@ -61,35 +61,39 @@ pub(super) struct Prepared {
     pub(super) is_reading: bool,
 }
 
-impl Prepared {
+impl PreparedStatement {
     /// Prepares a statement of this driver's own, whose parameters are `?`, in the standard's ways
     /// or with columns fetched one by one.
     ///
     /// # Errors
     /// Whatever the data source says.
     pub(super) fn new(connection: &Connection, text: &str, binds_columns: bool) -> Result<Self> {
-        let written = Written {
+        let written = StatementText {
             text: text.to_owned(),
             order: None,
             is_reading: false,
         };
-        let ways = Ways {
+        let binding_options = BindingOptions {
             binds_columns,
-            ..Ways::STANDARD
+            ..BindingOptions::STANDARD
         };
-        Self::of(connection, &written, ways)
+        Self::of(connection, &written, binding_options)
     }
 
     /// Prepares a statement.
     ///
     /// # Errors
     /// Whatever the data source says.
-    pub(super) fn of(connection: &Connection, written: &Written, ways: Ways) -> Result<Self> {
+    pub(super) fn of(
+        connection: &Connection,
+        written: &StatementText,
+        binding_options: BindingOptions,
+    ) -> Result<Self> {
         let text = c_text(&written.text)?;
         let mut prepared = Self {
             manager: connection.manager,
             handle: connection.statement()?,
-            ways,
+            binding_options,
             slots: Box::default(),
             order: written.order.clone(),
             given: 0,
@@ -111,13 +115,13 @@ impl Prepared {
             prepared.check(connection, code)?;
         }
         let parameters = usize::try_from(parameters).unwrap_or(0);
-        prepared.slots = (0..parameters).map(|_| Slot::default()).collect();
+        prepared.slots = (0..parameters).map(|_| ParameterSlot::default()).collect();
         let of_order = |order: &Vec<usize>| order.iter().map(|index| index + 1).max();
         let numbered = prepared.order.as_ref().map(of_order);
         prepared.given = numbered.map_or(parameters, Option::unwrap_or_default);
         prepared.columns = (0..columns).map(|_| Column::default()).collect();
         prepared.describe(connection)?;
-        if ways.binds_columns {
+        if binding_options.binds_columns {
             prepared.bind_columns(connection)?;
         }
         Ok(prepared)
@@ -159,7 +163,7 @@ impl Prepared {
     /// in turn.
     fn bind_columns(&mut self, connection: &Connection) -> Result<()> {
         for (index, column) in self.columns.iter_mut().enumerate() {
-            let Some(place) = column.place() else {
+            let Some(binding) = column.binding() else {
                 break;
             };
             // SAFETY: the buffer lies on the heap for as long as the statement does, and is as long
@@ -168,10 +172,10 @@ impl Prepared {
                 (self.manager.functions.BindCol)(
                     self.handle,
                     number(index),
-                    place.c_type,
-                    place.at,
-                    place.room,
-                    place.indicator,
+                    binding.c_type,
+                    binding.at,
+                    binding.room,
+                    binding.indicator,
                 )
             };
             if !is_success(code) {
@@ -181,7 +185,7 @@ impl Prepared {
         Ok(())
     }
 
-    fn check(&self, connection: &Connection, code: Return) -> Result<()> {
+    fn check(&self, connection: &Connection, code: ReturnCode) -> Result<()> {
         match is_success(code) || code == NO_DATA {
             true => Ok(()),
             false => Err(connection.error(manager::STATEMENT, self.handle)),
@@ -197,10 +201,10 @@ impl Prepared {
                 None => given.get(index),
             };
             let datum = *datum.ok_or_else(common_errors::no_statement)?;
-            if !slot.put(datum, self.ways)? {
+            if !slot.put(datum, self.binding_options)? {
                 continue;
             }
-            let place = slot.place(self.ways);
+            let binding = slot.binding(self.binding_options);
             // SAFETY: the buffer lies on the heap for as long as the statement does, or until the
             // parameter is bound anew, and is as long as is said.
             let code = unsafe {
@@ -208,13 +212,13 @@ impl Prepared {
                     self.handle,
                     number(index),
                     1,
-                    place.c_type,
-                    place.sql_type,
-                    place.size,
-                    place.digits,
-                    place.at,
-                    place.room,
-                    place.indicator,
+                    binding.c_type,
+                    binding.sql_type,
+                    binding.size,
+                    binding.digits,
+                    binding.at,
+                    binding.room,
+                    binding.indicator,
                 )
             };
             if !is_success(code) {
@@ -259,7 +263,7 @@ impl Prepared {
     /// Executes it, and shows its rows.
     ///
     /// # Errors
-    /// As [`Prepared::execute`].
+    /// As [`PreparedStatement::execute`].
     pub(super) fn query(
         &mut self,
         connection: &Connection,
@@ -276,7 +280,7 @@ impl Prepared {
     }
 
     fn show(&mut self, connection: &Connection, visitor: &mut RowVisitor<'_>) -> Result<u64> {
-        if !self.ways.binds_columns {
+        if !self.binding_options.binds_columns {
             self.describe(connection)?;
         }
         let mut shown = 0;
@@ -328,7 +332,7 @@ impl Prepared {
     }
 }
 
-impl Drop for Prepared {
+impl Drop for PreparedStatement {
     fn drop(&mut self) {
         // SAFETY: the statement is used no more. It goes before its connection does.
         unsafe { (self.manager.functions.FreeHandle)(manager::STATEMENT, self.handle) };

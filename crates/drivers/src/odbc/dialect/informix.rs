@@ -1,13 +1,16 @@
 //! Informix, by the driver of IBM's Client SDK. Written to the "IBM Informix Guide to SQL: Syntax"
 //! (14.10) and the "ODBC Driver Programmer's Manual", and not run here.
 
-use super::{Check, Keeping, Keys, Lock, Manner, Natives, Paging, Put, REPEATABLE_READ, Schema};
-use crate::odbc::statement::Ways;
+use super::{
+    DialectProfile, DurabilitySettings, Keys, NameCheck, NativeErrors, Paging, PutMethod,
+    REPEATABLE_READ, RowLock, Schema,
+};
+use crate::odbc::statement::BindingOptions;
 use trueput_engine::{Dialect, Durability};
 
 const SOURCE: &str = "IBM Informix Guide to SQL: Syntax (14.10), 'SET LOG statement'";
 
-pub(super) static MANNER: Manner = Manner {
+pub(super) static PROFILE: DialectProfile = DialectProfile {
     dialect: Dialect::Informix,
     reported: &["informix", "ibm informix"],
     // Locks on every row that was read, to the end of the transaction.
@@ -17,7 +20,7 @@ pub(super) static MANNER: Manner = Manner {
     // Otherwise a lock that another holds is an error at once.
     setup: &["SET LOCK MODE TO WAIT 10"],
     more: |_| "",
-    natives: Natives {
+    native_errors: NativeErrors {
         // ISAM found a deadlock.
         deadlocks: &[-143],
         // A record is locked, a wait that timed out (and may have been a deadlock between two
@@ -27,7 +30,7 @@ pub(super) static MANNER: Manner = Manner {
         // No free disk space; a transaction too long for the logical logs.
         full: &[-131, -458],
     },
-    ways: Ways {
+    binding_options: BindingOptions {
         has_decimals: true,
         binds_columns: true,
         binds_each_time: false,
@@ -40,17 +43,17 @@ pub(super) static MANNER: Manner = Manner {
         is_hex: true,
         longest_key: 120,
         longest_value: 16_000,
-        put: Put::UpdateOrInsert,
+        put: PutMethod::UpdateOrInsert,
         begin_write: None,
-        lock: Lock::ByIsolation,
+        lock: RowLock::ByIsolation,
         paging: Paging::First,
     },
-    keeping,
+    durability_settings,
     checkpoint: None,
     schema: Schema {
         enter: &[],
         make: &[],
-        check: Some(Check {
+        check: Some(NameCheck {
             query: "SELECT DBINFO('dbname') FROM systables WHERE tabid = 1",
             hint: "Informix has no schemas apart from users: name a database of this program's own \
                    in the connection string, made by CREATE DATABASE trueput WITH LOG",
@@ -64,7 +67,7 @@ pub(super) static MANNER: Manner = Manner {
     },
 };
 
-fn keeping(durability: Durability) -> Option<Keeping> {
+fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
     let (set, text, until): (&'static [_], _, _) = match durability {
         Durability::Sync => (&["SET LOG"], "SET LOG", None),
         Durability::Buffered => (
@@ -74,7 +77,7 @@ fn keeping(durability: Durability) -> Option<Keeping> {
         ),
         _ => return None,
     };
-    Some(Keeping {
+    Some(DurabilitySettings {
         set,
         asked: &[],
         text,

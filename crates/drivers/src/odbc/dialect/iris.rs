@@ -1,10 +1,13 @@
 //! InterSystems IRIS, by its own driver. Written to its "SQL Reference" (2024.1) and not run here.
 
-use super::{Check, Keeping, Keys, Lock, Manner, Natives, Paging, Put, READ_COMMITTED, Schema};
-use crate::odbc::statement::Ways;
+use super::{
+    DialectProfile, DurabilitySettings, Keys, NameCheck, NativeErrors, Paging, PutMethod,
+    READ_COMMITTED, RowLock, Schema,
+};
+use crate::odbc::statement::BindingOptions;
 use trueput_engine::{Dialect, Durability};
 
-pub(super) static MANNER: Manner = Manner {
+pub(super) static PROFILE: DialectProfile = DialectProfile {
     dialect: Dialect::Iris,
     reported: &["intersystems", "iris", "cache"],
     // It has no more.
@@ -13,14 +16,14 @@ pub(super) static MANNER: Manner = Manner {
     has_writers: true,
     setup: &["SET OPTION DEFAULT_SCHEMA = trueput"],
     more: |_| "",
-    natives: Natives {
+    native_errors: NativeErrors {
         // It has no number of its own for a deadlock: a lock is waited for until that times out.
         deadlocks: &[],
         // Locking conflicts: in filing, and of a row of a SELECT, UPDATE, DELETE or INSERT.
         conflicts: &[-110, -111, -112, -113, -114],
         full: &[],
     },
-    ways: Ways::STANDARD,
+    binding_options: BindingOptions::STANDARD,
     keys: Keys {
         // Its order of bytes has canonical numbers before all else; SQLSTRING orders by text, and
         // a subscript of the index has 511 bytes at the most.
@@ -29,18 +32,18 @@ pub(super) static MANNER: Manner = Manner {
         is_hex: true,
         longest_key: 200,
         longest_value: 1_000_000,
-        put: Put::One("INSERT OR UPDATE record (k, v) VALUES (?, ?)"),
+        put: PutMethod::One("INSERT OR UPDATE record (k, v) VALUES (?, ?)"),
         begin_write: None,
-        lock: Lock::ByUpdate,
+        lock: RowLock::ByUpdate,
         paging: Paging::Top,
     },
-    keeping,
+    durability_settings,
     checkpoint: None,
     schema: Schema {
         enter: &["SET OPTION DEFAULT_SCHEMA = trueput"],
         // The first table makes it.
         make: &[],
-        check: Some(Check {
+        check: Some(NameCheck {
             query: "SELECT %SYSTEM_SQL.DefaultSchema()",
             hint: "unqualified names must be in a separate schema: ask the server's \
                 administrator to set this user's default schema to trueput",
@@ -56,8 +59,8 @@ pub(super) static MANNER: Manner = Manner {
 
 /// Whether a commit waits for the journal is the server's setting `SynchCommit`, which is off by
 /// default and cannot be asked for in SQL: what both settings keep is promised.
-fn keeping(durability: Durability) -> Option<Keeping> {
-    (durability == Durability::Buffered).then_some(Keeping {
+fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
+    (durability == Durability::Buffered).then_some(DurabilitySettings {
         set: &[],
         asked: &[],
         text: "SynchCommit as the server has it",

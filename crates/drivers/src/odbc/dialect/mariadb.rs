@@ -1,13 +1,16 @@
 //! MariaDB and MySQL, by MariaDB's Connector/ODBC. Tested with 3.1 of it on MariaDB 10.11.
 
-use super::{Asked, Keeping, Keys, Lock, Manner, Natives, Paging, Put, REPEATABLE_READ, Schema};
-use crate::odbc::statement::Ways;
+use super::{
+    DialectProfile, DurabilitySettings, Keys, NativeErrors, Paging, PutMethod, REPEATABLE_READ,
+    RowLock, Schema, SettingCheck,
+};
+use crate::odbc::statement::BindingOptions;
 use trueput_engine::{Dialect, Durability};
 
 const SOURCE: &str = "https://mariadb.com/kb/en/innodb-system-variables/\
                       #innodb_flush_log_at_trx_commit";
 
-pub(super) static MANNER: Manner = Manner {
+pub(super) static PROFILE: DialectProfile = DialectProfile {
     dialect: Dialect::Mariadb,
     reported: &["mariadb", "mysql"],
     isolation: REPEATABLE_READ,
@@ -20,26 +23,26 @@ pub(super) static MANNER: Manner = Manner {
     ],
     // The connector refuses SET NAMES.
     more: |_| "CHARSET=utf8mb4",
-    natives: Natives {
+    native_errors: NativeErrors {
         deadlocks: &[1213],
         // A lock wait that timed out, a record that has changed since it was read.
         conflicts: &[1205, 1020],
         full: &[1021, 1114],
     },
-    ways: Ways::STANDARD,
+    binding_options: BindingOptions::STANDARD,
     keys: Keys {
         columns: "k VARBINARY(767) NOT NULL PRIMARY KEY, v LONGBLOB NOT NULL",
         is_hex: false,
         longest_key: 767,
         longest_value: 1 << 20,
-        put: Put::One(
+        put: PutMethod::One(
             "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
         ),
         begin_write: None,
-        lock: Lock::ForUpdate,
+        lock: RowLock::ForUpdate,
         paging: Paging::Limit,
     },
-    keeping,
+    durability_settings,
     checkpoint: None,
     schema: Schema {
         enter: &[],
@@ -54,7 +57,7 @@ pub(super) static MANNER: Manner = Manner {
     },
 };
 
-const DOUBLEWRITE: Asked = (
+const DOUBLEWRITE: SettingCheck = (
     "innodb_doublewrite",
     "SELECT @@innodb_doublewrite",
     &["1", "ON"],
@@ -62,7 +65,7 @@ const DOUBLEWRITE: Asked = (
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 const FLUSH_ASKED: &str = "SELECT @@innodb_flush_log_at_trx_commit";
 
-const SYNC: &[Asked] = &[
+const SYNC: &[SettingCheck] = &[
     (FLUSH, FLUSH_ASKED, &["1"]),
     DOUBLEWRITE,
     // A transaction that the binary log has lost is rolled back by the recovery.
@@ -73,9 +76,9 @@ const SYNC: &[Asked] = &[
     ),
 ];
 
-const BUFFERED: &[Asked] = &[(FLUSH, FLUSH_ASKED, &["0"]), DOUBLEWRITE];
+const BUFFERED: &[SettingCheck] = &[(FLUSH, FLUSH_ASKED, &["0"]), DOUBLEWRITE];
 
-fn keeping(durability: Durability) -> Option<Keeping> {
+fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
     let (asked, text, until) = match durability {
         Durability::Sync => (
             SYNC,
@@ -89,7 +92,7 @@ fn keeping(durability: Durability) -> Option<Keeping> {
         ),
         _ => return None,
     };
-    Some(Keeping {
+    Some(DurabilitySettings {
         set: &[],
         asked,
         text,

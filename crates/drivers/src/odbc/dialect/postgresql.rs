@@ -1,12 +1,15 @@
 //! PostgreSQL, by psqlodbc. Tested with 13.02 of it on PostgreSQL 15.
 
-use super::{Asked, Keeping, Keys, Lock, Manner, Natives, Paging, Put, REPEATABLE_READ, Schema};
-use crate::odbc::statement::{Ways, Written};
+use super::{
+    DialectProfile, DurabilitySettings, Keys, NativeErrors, Paging, PutMethod, REPEATABLE_READ,
+    RowLock, Schema, SettingCheck,
+};
+use crate::odbc::statement::{BindingOptions, StatementText};
 use trueput_engine::{Dialect, Durability};
 
 const SOURCE: &str = "PostgreSQL documentation, 'Asynchronous Commit' and 'Write Ahead Log'";
 
-pub(super) static MANNER: Manner = Manner {
+pub(super) static PROFILE: DialectProfile = DialectProfile {
     dialect: Dialect::Postgresql,
     reported: &["postgresql"],
     isolation: REPEATABLE_READ,
@@ -19,30 +22,30 @@ pub(super) static MANNER: Manner = Manner {
     ],
     // It would set and release a savepoint around each statement, a round trip each, so that one
     // that fails does not end the transaction: ours are aborted then.
-    more: |told| match told.driver.starts_with("psqlodbc") {
+    more: |info| match info.driver.starts_with("psqlodbc") {
         true => "Protocol=7.4-0",
         false => "",
     },
-    natives: Natives {
+    native_errors: NativeErrors {
         deadlocks: &[],
         conflicts: &[],
         full: &[],
     },
-    ways: Ways::STANDARD,
+    binding_options: BindingOptions::STANDARD,
     keys: Keys {
         columns: "k bytea PRIMARY KEY, v bytea NOT NULL",
         is_hex: false,
         // A third of a page of the index, less what stands beside it there.
         longest_key: 2_600,
         longest_value: 16 << 20,
-        put: Put::One(
+        put: PutMethod::One(
             "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
         ),
         begin_write: None,
-        lock: Lock::ByIsolation,
+        lock: RowLock::ByIsolation,
         paging: Paging::Limit,
     },
-    keeping,
+    durability_settings,
     checkpoint: None,
     schema: Schema {
         enter: &[],
@@ -57,21 +60,21 @@ pub(super) static MANNER: Manner = Manner {
     },
 };
 
-const FLUSHES: &[Asked] = &[
+const FLUSHES: &[SettingCheck] = &[
     ("fsync", "SHOW fsync", &["on"]),
     ("full_page_writes", "SHOW full_page_writes", &["on"]),
 ];
 
-fn keeping(durability: Durability) -> Option<Keeping> {
+fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
     match durability {
-        Durability::Sync => Some(Keeping {
+        Durability::Sync => Some(DurabilitySettings {
             set: &["SET synchronous_commit TO on"],
             asked: FLUSHES,
             text: "fsync=on, synchronous_commit=on",
             until: None,
             source: SOURCE,
         }),
-        Durability::Buffered => Some(Keeping {
+        Durability::Buffered => Some(DurabilitySettings {
             set: &["SET synchronous_commit TO off"],
             asked: FLUSHES,
             text: "fsync=on, synchronous_commit=off",
@@ -83,7 +86,7 @@ fn keeping(durability: Durability) -> Option<Keeping> {
 }
 
 /// A statement with `?` where it had `$1`, `$2` …, outside of quotes.
-pub(super) fn unnumbered(statement: &str, is_reading: bool) -> Written {
+pub(super) fn unnumbered(statement: &str, is_reading: bool) -> StatementText {
     let (mut text, mut order) = (String::with_capacity(statement.len()), Vec::new());
     let (mut quote, mut rest) = (None, statement);
     while let Some(letter) = rest.chars().next() {
@@ -107,13 +110,13 @@ pub(super) fn unnumbered(statement: &str, is_reading: bool) -> Written {
         text.push(letter);
         rest = after;
     }
-    let in_turn = order
+    let with_lock_held = order
         .iter()
         .enumerate()
         .all(|(index, number)| index == *number);
-    Written {
+    StatementText {
         text,
-        order: (!in_turn).then_some(order),
+        order: (!with_lock_held).then_some(order),
         is_reading,
     }
 }

@@ -1,10 +1,13 @@
 //! SQLite, by Christian Werner's driver (sqliteodbc). Tested with 0.9998 of it.
 
-use super::{Keeping, Keys, Lock, Manner, Natives, Paging, Put, SERIALIZABLE, Schema};
-use crate::odbc::statement::{Ways, Written};
+use super::{
+    DialectProfile, DurabilitySettings, Keys, NativeErrors, Paging, PutMethod, RowLock,
+    SERIALIZABLE, Schema,
+};
+use crate::odbc::statement::{BindingOptions, StatementText};
 use trueput_engine::{Dialect, Durability};
 
-pub(super) static MANNER: Manner = Manner {
+pub(super) static PROFILE: DialectProfile = DialectProfile {
     dialect: Dialect::Sqlite,
     reported: &["sqlite"],
     isolation: SERIALIZABLE,
@@ -12,13 +15,13 @@ pub(super) static MANNER: Manner = Manner {
     has_writers: false,
     setup: &[],
     more: |_| "",
-    natives: Natives {
+    native_errors: NativeErrors {
         // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_BUSY_SNAPSHOT.
         deadlocks: &[],
         conflicts: &[5, 6, 517],
         full: &[13],
     },
-    ways: Ways {
+    binding_options: BindingOptions {
         has_decimals: false,
         // A column without a declared type is described by what its first row has, and a BLOB as
         // of 255 bytes, whatever it has.
@@ -31,16 +34,16 @@ pub(super) static MANNER: Manner = Manner {
         is_hex: false,
         longest_key: 1 << 16,
         longest_value: 16 << 20,
-        put: Put::One(
+        put: PutMethod::One(
             "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
         ),
         // The driver begins transactions by itself, and not as ones that write: two that have read
         // could not both go on. A write that changes nothing takes the lock.
         begin_write: Some("UPDATE trueput_marker SET made = made WHERE 0"),
-        lock: Lock::ByIsolation,
+        lock: RowLock::ByIsolation,
         paging: Paging::Limit,
     },
-    keeping,
+    durability_settings,
     checkpoint: Some("PRAGMA wal_checkpoint(TRUNCATE)"),
     schema: Schema {
         enter: &[],
@@ -55,8 +58,8 @@ pub(super) static MANNER: Manner = Manner {
     },
 };
 
-fn keeping(durability: Durability) -> Option<Keeping> {
-    (durability == Durability::Sync).then_some(Keeping {
+fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
+    (durability == Durability::Sync).then_some(DurabilitySettings {
         set: &["PRAGMA journal_mode=wal", "PRAGMA synchronous=FULL"],
         asked: &[
             ("journal_mode", "PRAGMA journal_mode", &["wal"]),
@@ -70,13 +73,13 @@ fn keeping(durability: Durability) -> Option<Keeping> {
 
 /// A statement that gives the rows that it has changed, written so that the driver sees a query: it
 /// goes by the first word, and shows no rows of an `UPDATE … RETURNING`.
-pub(super) fn seen_as_query(statement: &str, is_reading: bool) -> Written {
+pub(super) fn written_as_query(statement: &str, is_reading: bool) -> StatementText {
     let returns = statement.to_ascii_uppercase().contains(" RETURNING ");
     let text = match returns && !is_reading {
         true => format!("WITH no_rows AS (SELECT 1) {statement}"),
         false => statement.to_owned(),
     };
-    Written {
+    StatementText {
         text,
         order: None,
         is_reading,

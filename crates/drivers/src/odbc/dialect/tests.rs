@@ -1,8 +1,8 @@
 use super::*;
 use std::ops::Bound;
 
-fn told_of(dbms: &str) -> Told {
-    Told {
+fn info_of(dbms: &str) -> SourceInfo {
+    SourceInfo {
         dbms: dbms.to_owned(),
         dbms_version: String::new(),
         driver: String::new(),
@@ -24,24 +24,24 @@ fn a_data_source_is_known_by_its_name_or_by_what_its_address_names() {
         ("InterSystems IRIS", Dialect::Iris),
     ] {
         assert_eq!(
-            told(None, &told_of(name)).unwrap().dialect,
+            info(None, &info_of(name)).unwrap().dialect,
             dialect,
             "{name}"
         );
     }
-    let other = told_of("Firebird");
+    let other = info_of("Firebird");
     assert_eq!(
-        told(Some(Dialect::Informix), &other).unwrap().dialect,
+        info(Some(Dialect::Informix), &other).unwrap().dialect,
         Dialect::Informix
     );
-    let refused = told(None, &other).err().unwrap().to_string();
+    let refused = info(None, &other).err().unwrap().to_string();
     assert!(
         refused.contains("'Firebird'") && refused.contains("TRUEPUT_DIALECT=informix"),
         "{refused}"
     );
     for dialect in Dialect::ALL {
         assert_eq!(of(dialect).dialect, dialect);
-        assert!(told(Some(dialect), &other).is_ok());
+        assert!(info(Some(dialect), &other).is_ok());
     }
 }
 
@@ -51,14 +51,14 @@ fn scan(dialect: Dialect, locks: bool) -> String {
         lower: Bound::Excluded(b"a"),
         upper: Bound::Included(b"b"),
     };
-    of(dialect).scan(Shape::of(&range, Direction::Backward, 1, locks))
+    of(dialect).scan(ScanKind::of(&range, Direction::Backward, 1, locks))
 }
 
 #[test]
 fn informix_is_sent_its_own_statements() {
-    let manner = of(Dialect::Informix);
+    let profile = of(Dialect::Informix);
     assert_eq!(
-        manner.create(),
+        profile.create(),
         "CREATE TABLE record (k VARCHAR(240) NOT NULL PRIMARY KEY, v LVARCHAR(32000) NOT NULL) \
          LOCK MODE ROW"
     );
@@ -66,38 +66,47 @@ fn informix_is_sent_its_own_statements() {
         scan(Dialect::Informix, false),
         "SELECT FIRST 128 k, v FROM record WHERE k > ? AND k <= ? ORDER BY k DESC"
     );
-    assert_eq!(manner.setup, ["SET LOCK MODE TO WAIT 10"]);
-    assert_eq!(manner.keys.put, Put::UpdateOrInsert);
-    assert_eq!(manner.isolation, REPEATABLE_READ);
-    assert!(!manner.locks() && manner.touch().is_none());
-    let keeping = |level| (manner.keeping)(level).map(|keeping| keeping.set);
-    assert_eq!(keeping(Durability::Sync), Some(&["SET LOG"][..]));
+    assert_eq!(profile.setup, ["SET LOCK MODE TO WAIT 10"]);
+    assert_eq!(profile.keys.put, PutMethod::UpdateOrInsert);
+    assert_eq!(profile.isolation, REPEATABLE_READ);
+    assert!(!profile.locks() && profile.touch().is_none());
+    let durability_settings = |level| {
+        (profile.durability_settings)(level).map(|durability_settings| durability_settings.set)
+    };
     assert_eq!(
-        keeping(Durability::Buffered),
+        durability_settings(Durability::Sync),
+        Some(&["SET LOG"][..])
+    );
+    assert_eq!(
+        durability_settings(Durability::Buffered),
         Some(&["SET BUFFERED LOG"][..])
     );
-    assert!(keeping(Durability::Async).is_none());
-    let check = manner.schema.check.as_ref().unwrap();
+    assert!(durability_settings(Durability::Async).is_none());
+    let check = profile.schema.check.as_ref().unwrap();
     assert_eq!(
         check.query,
         "SELECT DBINFO('dbname') FROM systables WHERE tabid = 1"
     );
-    assert!(Check::holds("trueput ") && Check::holds("trueput_2") && !Check::holds("stores_demo"));
+    assert!(
+        NameCheck::is_for_trueput("trueput ")
+            && NameCheck::is_for_trueput("trueput_2")
+            && !NameCheck::is_for_trueput("stores_demo")
+    );
     assert!(check.hint.contains("CREATE DATABASE trueput WITH LOG"));
     for code in [-154, -244, -245] {
-        assert!(manner.natives.conflicts.contains(&code));
+        assert!(profile.native_errors.conflicts.contains(&code));
     }
-    assert_eq!(manner.natives.deadlocks, [-143]);
+    assert_eq!(profile.native_errors.deadlocks, [-143]);
     // A key that is there twice is no conflict.
-    assert!(!manner.natives.conflicts.contains(&-268));
-    assert!(!was_run(Dialect::Informix));
+    assert!(!profile.native_errors.conflicts.contains(&-268));
+    assert!(!is_tested(Dialect::Informix));
 }
 
 #[test]
 fn iris_is_sent_its_own_statements() {
-    let manner = of(Dialect::Iris);
+    let profile = of(Dialect::Iris);
     assert_eq!(
-        manner.create(),
+        profile.create(),
         "CREATE TABLE record (k VARCHAR(400) COLLATE SQLSTRING NOT NULL, \
          v VARCHAR(2000000) NOT NULL, PRIMARY KEY (k))"
     );
@@ -105,21 +114,21 @@ fn iris_is_sent_its_own_statements() {
         scan(Dialect::Iris, false),
         "SELECT TOP 128 k, v FROM record WHERE k > ? AND k <= ? ORDER BY k DESC"
     );
-    let put = Put::One("INSERT OR UPDATE record (k, v) VALUES (?, ?)");
-    assert_eq!(manner.keys.put, put);
-    assert_eq!(manner.touch(), Some("UPDATE record SET v = v WHERE k = ?"));
-    assert_eq!(manner.setup, ["SET OPTION DEFAULT_SCHEMA = trueput"]);
-    assert_eq!(manner.isolation, READ_COMMITTED);
-    assert!(!manner.has_snapshots);
+    let put = PutMethod::One("INSERT OR UPDATE record (k, v) VALUES (?, ?)");
+    assert_eq!(profile.keys.put, put);
+    assert_eq!(profile.touch(), Some("UPDATE record SET v = v WHERE k = ?"));
+    assert_eq!(profile.setup, ["SET OPTION DEFAULT_SCHEMA = trueput"]);
+    assert_eq!(profile.isolation, READ_COMMITTED);
+    assert!(!profile.has_snapshots);
     for code in [-110, -114] {
-        assert!(manner.natives.conflicts.contains(&code));
+        assert!(profile.native_errors.conflicts.contains(&code));
     }
-    assert!((manner.keeping)(Durability::Sync).is_none());
-    assert!((manner.keeping)(Durability::Buffered).is_some());
-    let check = manner.schema.check.as_ref().unwrap();
+    assert!((profile.durability_settings)(Durability::Sync).is_none());
+    assert!((profile.durability_settings)(Durability::Buffered).is_some());
+    let check = profile.schema.check.as_ref().unwrap();
     assert_eq!(check.query, "SELECT %SYSTEM_SQL.DefaultSchema()");
-    assert!(Check::holds("trueput") && !Check::holds("SQLUser"));
-    assert!(!was_run(Dialect::Iris));
+    assert!(NameCheck::is_for_trueput("trueput") && !NameCheck::is_for_trueput("SQLUser"));
+    assert!(!is_tested(Dialect::Iris));
 }
 
 #[test]
@@ -149,14 +158,14 @@ fn every_shape_of_a_scan_has_a_number_of_its_own() {
                 for batch in 0..BATCHES.len() {
                     for locks in [false, true] {
                         let range = KeyRange { lower, upper };
-                        numbers.push(Shape::of(&range, direction, batch, locks).number());
+                        numbers.push(ScanKind::of(&range, direction, batch, locks).number());
                     }
                 }
             }
         }
     }
     numbers.sort_unstable();
-    assert_eq!(numbers, (0..Shape::COUNT).collect::<Vec<_>>());
+    assert_eq!(numbers, (0..ScanKind::COUNT).collect::<Vec<_>>());
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! waits for a turn. SQLite, Informix and IRIS have no lock that outlives a transaction and ends with a connection.
 
 use super::connection::Connection;
-use super::dialect::{MARKER, Manner};
+use super::dialect::{DialectProfile, MARKER};
 use crate::{mariadb, postgresql};
 use std::time::{Duration, Instant};
 use trueput_engine::{Dialect, Error, Result};
@@ -20,20 +20,20 @@ const TURN_S: u32 = 60;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A schema that a connection is about to hold.
-pub(super) struct Held<'c> {
+pub(super) struct SchemaLock<'c> {
     pub(super) connection: &'c Connection,
-    pub(super) manner: &'c Manner,
+    pub(super) profile: &'c DialectProfile,
     /// The data source, for messages.
     pub(super) shown: &'c str,
 }
 
-impl Held<'_> {
+impl SchemaLock<'_> {
     /// Does work while no other process looks at the schema, where that is needed.
     ///
     /// # Errors
     /// The work's; that another takes too long.
-    pub(super) fn in_turn(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        if self.manner.dialect != Dialect::Mariadb {
+    pub(super) fn with_lock_held(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.profile.dialect != Dialect::Mariadb {
             return work();
         }
         let seconds = PATIENCE.as_secs();
@@ -53,7 +53,7 @@ impl Held<'_> {
     /// # Errors
     /// [`Error::Unsupported`] where another run is emptying it; whatever the data source says.
     pub(super) fn share(&self) -> Result<()> {
-        match self.manner.dialect {
+        match self.profile.dialect {
             Dialect::Postgresql => self.lock("pg_try_advisory_lock_shared"),
             Dialect::Mariadb => {
                 self.connection.execute("START TRANSACTION")?;
@@ -70,10 +70,10 @@ impl Held<'_> {
     /// # Errors
     /// [`Error::Unsupported`] where another run holds it; whatever the data source says.
     pub(super) fn exclude(&self, is_there: bool) -> Result<()> {
-        match self.manner.dialect {
+        match self.profile.dialect {
             Dialect::Postgresql => self.lock("pg_try_advisory_lock"),
             Dialect::Mariadb if is_there => {
-                let end = self.manner.schema.mark_end;
+                let end = self.profile.schema.mark_end;
                 let alter = format!("ALTER TABLE {}{end}", self.marker());
                 match self.connection.execute(&alter) {
                     Err(Error::Conflict(_)) => Err(self.in_use()),
@@ -88,8 +88,8 @@ impl Held<'_> {
     ///
     /// # Errors
     /// Whatever the data source says.
-    pub(super) fn exclude_no_more(&self) -> Result<()> {
-        if self.manner.dialect != Dialect::Postgresql {
+    pub(super) fn share_exclusive(&self) -> Result<()> {
+        if self.profile.dialect != Dialect::Postgresql {
             return Ok(());
         }
         let unlock = format!("SELECT pg_advisory_unlock({})", postgresql::LOCK);
@@ -110,16 +110,18 @@ impl Held<'_> {
     }
 
     fn says(&self, query: &str, wanted: &str) -> Result<bool> {
-        let said = self.connection.texts(query)?;
-        Ok(said.first().is_some_and(|said| said.trim() == wanted))
+        let diagnostic = self.connection.texts(query)?;
+        Ok(diagnostic
+            .first()
+            .is_some_and(|diagnostic| diagnostic.trim() == wanted))
     }
 
     fn marker(&self) -> String {
-        (self.manner.schema.quoted)(MARKER)
+        (self.profile.schema.quoted)(MARKER)
     }
 
     fn in_use(&self) -> Error {
-        let what = match self.manner.dialect {
+        let what = match self.profile.dialect {
             Dialect::Postgresql => "schema",
             _ => "database",
         };

@@ -4,22 +4,22 @@ mod connection;
 mod database;
 mod event_watcher;
 mod knobs;
-mod place;
 mod schema;
 mod server;
+mod server_access;
 mod session;
 mod settings;
 mod sql;
 
 use crate::log_directory::LogDirectory;
 use crate::{library, promise};
-use connection::told;
+use connection::client_error;
 use database::MariaDbDatabase;
 use knobs::{IsolationLevel, MariaDbKnobs, NAME, Storage};
 use mysql::prelude::Queryable;
-use place::{Place, UsersServer};
-pub(crate) use schema::turn;
-use server::Server;
+pub(crate) use schema::lock_name;
+use server::PrivateServer;
+use server_access::{ExternalServer, ServerAccess};
 use session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -33,15 +33,15 @@ use trueput_engine::{
 /// The MariaDB driver.
 #[derive(Default)]
 pub struct MariaDb {
-    named: Option<Named>,
+    named: Option<SelectedServer>,
 }
 
 /// What a plan names.
-enum Named {
+enum SelectedServer {
     /// A server's program.
     Program(PathBuf),
     /// A server that runs.
-    Server(Box<UsersServer>),
+    External(Box<ExternalServer>),
 }
 
 impl MariaDb {
@@ -53,7 +53,7 @@ impl MariaDb {
 
     /// The server's program.
     fn program(&self) -> Result<PathBuf> {
-        if let Some(Named::Program(path)) = &self.named {
+        if let Some(SelectedServer::Program(path)) = &self.named {
             return Ok(path.clone());
         }
         server::found().into_iter().next().ok_or_else(|| {
@@ -75,14 +75,14 @@ impl Engine for MariaDb {
     }
 
     fn build(&self) -> Result<Build> {
-        if let Some(Named::Server(server)) = &self.named {
-            let place = Place::Users(server.clone());
+        if let Some(SelectedServer::External(server)) = &self.named {
+            let server_access = ServerAccess::External(server.clone());
             let shown = server.shown();
-            let refused = |error| Error::engine(format!("{shown}: {}", told(error)));
-            let mut connection = place.connect(None).map_err(refused)?;
+            let invalid_url = |error| Error::engine(format!("{shown}: {}", client_error(error)));
+            let mut connection = server_access.connect(None).map_err(invalid_url)?;
             let version: Option<String> = connection
                 .query_first("SELECT VERSION()")
-                .map_err(refused)?;
+                .map_err(invalid_url)?;
             let version = version.unwrap_or_default();
             server::check_version(&version)?;
             return Ok(Build {
@@ -109,12 +109,12 @@ impl Engine for MariaDb {
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
         let named = match library.to_str() {
             Some(url) if credentials::is_address(library) => {
-                Named::Server(Box::new(UsersServer::new(url)?))
+                SelectedServer::External(Box::new(ExternalServer::new(url)?))
             }
             _ => {
                 let program = library::named(library)?;
                 server::version(&program)?;
-                Named::Program(program)
+                SelectedServer::Program(program)
             }
         };
         Ok(Box::new(Self { named: Some(named) }))
@@ -125,7 +125,7 @@ impl Engine for MariaDb {
             // It is read, not connected to.
             return self.with_library(library);
         }
-        let named = Some(Named::Program(library::named(library)?));
+        let named = Some(SelectedServer::Program(library::named(library)?));
         Ok(Box::new(Self { named }))
     }
 
@@ -186,24 +186,24 @@ impl Engine for MariaDb {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         settings::levels(spec.durability, spec.knobs)?;
-        let place = match &self.named {
-            Some(Named::Server(server)) => {
+        let server_access = match &self.named {
+            Some(SelectedServer::External(server)) => {
                 settings::check_for_users_server(spec.knobs)?;
-                Place::Users(server.clone())
+                ServerAccess::External(server.clone())
             }
-            _ => Place::private(spec.directory).ok_or_else(|| {
+            _ => ServerAccess::private(spec.directory).ok_or_else(|| {
                 let folder = spec.directory.display();
                 Error::engine(format!("no MariaDB server runs in {folder}"))
             })?,
         };
-        Ok(Box::new(MariaDbDatabase::open(place, spec)?))
+        Ok(Box::new(MariaDbDatabase::open(server_access, spec)?))
     }
 
     fn service(&self) -> Option<Box<dyn Service>> {
         match &self.named {
-            Some(Named::Server(_)) => None,
+            Some(SelectedServer::External(_)) => None,
             // Where there is none, executing it says so.
-            _ => Some(Box::new(Server {
+            _ => Some(Box::new(PrivateServer {
                 program: self.program().unwrap_or_else(|_| PathBuf::from("mariadbd")),
             })),
         }
@@ -214,7 +214,8 @@ impl Engine for MariaDb {
         match MariaDbKnobs::from(spec.knobs).storage_engine {
             Storage::Innodb => None,
             Storage::Rocksdb => {
-                let data = place::holder(spec.directory)?.join(place::DATA);
+                let data =
+                    server_access::instance_folder(spec.directory)?.join(server_access::DATA);
                 crate::rocksdb::events::since(&data.join("#rocksdb"), since)
             }
         }
@@ -227,10 +228,11 @@ impl Engine for MariaDb {
             return None;
         }
         let log = match knobs.log_directory {
-            LogDirectory::Apart => place::LOG,
-            LogDirectory::Beside => place::DATA,
+            LogDirectory::Apart => server_access::LOG,
+            LogDirectory::Beside => server_access::DATA,
         };
-        let reader = event_watcher::reader(&place::holder(spec.directory)?.join(log));
+        let reader =
+            event_watcher::reader(&server_access::instance_folder(spec.directory)?.join(log));
         Some(Box::new(EventProgress::new(reader)))
     }
 

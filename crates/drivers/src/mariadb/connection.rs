@@ -27,7 +27,7 @@ const SILENT: &str = "no response: check the host and the port, and whether a fi
 
 /// The contract's error for the client's.
 #[cold]
-pub(super) fn told(error: mysql::Error) -> Error {
+pub(super) fn client_error(error: mysql::Error) -> Error {
     match error {
         mysql::Error::MySqlError(said) => {
             let text = said.message.replace('\n', " ");
@@ -83,7 +83,7 @@ fn wants_plain_text(error: &mysql::DriverError) -> bool {
 
 /// What a column holds, as far as the wire does not say it with each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum ValueType {
     Decimal,
     Text,
     Bytes,
@@ -94,7 +94,7 @@ pub(super) enum Holds {
 /// The number of the character set that stands for bytes.
 const BINARY: u16 = 63;
 
-impl Holds {
+impl ValueType {
     pub(super) fn of(column: &Column) -> Self {
         use ColumnType::{
             MYSQL_TYPE_BLOB, MYSQL_TYPE_DECIMAL, MYSQL_TYPE_LONG_BLOB, MYSQL_TYPE_MEDIUM_BLOB,
@@ -125,17 +125,17 @@ impl Holds {
 ///
 /// # Errors
 /// A type that the contract has not.
-pub(super) fn datum(value: &Wire, holds: Holds) -> Result<Datum<'_>> {
+pub(super) fn datum(value: &Wire, value_type: ValueType) -> Result<Datum<'_>> {
     match value {
         Wire::NULL => Ok(Datum::Null),
         Wire::Int(number) => Ok(Datum::Integer(*number)),
         Wire::UInt(number) => i64::try_from(*number)
             .map(Datum::Integer)
             .map_err(Error::engine),
-        Wire::Bytes(bytes) => match holds {
-            Holds::Bytes => Ok(Datum::Bytes(bytes)),
-            Holds::Decimal => decimal(bytes),
-            Holds::Text | Holds::Itself => std::str::from_utf8(bytes)
+        Wire::Bytes(bytes) => match value_type {
+            ValueType::Bytes => Ok(Datum::Bytes(bytes)),
+            ValueType::Decimal => decimal(bytes),
+            ValueType::Text | ValueType::Itself => std::str::from_utf8(bytes)
                 .map(Datum::Text)
                 .map_err(Error::engine),
         },
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn what_the_client_says_is_told_without_the_names_of_its_types() {
         let error = mysql::Error::DriverError(mysql::DriverError::ConnectTimeout);
-        let why = told(error).to_string();
+        let why = client_error(error).to_string();
         assert!(!why.is_empty() && !why.contains(['{', '}']), "{why}");
     }
 
@@ -289,10 +289,10 @@ mod tests {
             951_868_800_000_000,
             4_102_444_800_000_001,
         ] {
-            let back = datum(&date(moment), Holds::Itself).map(|_| ());
+            let back = datum(&date(moment), ValueType::Itself).map(|_| ());
             assert_eq!(back, Ok(()));
             assert_eq!(
-                datum(&date(moment), Holds::Itself),
+                datum(&date(moment), ValueType::Itself),
                 Ok(Datum::Timestamp(moment))
             );
         }
@@ -314,8 +314,10 @@ mod tests {
         assert!(is_refusal(&said(1045)) && !is_refusal(&said(1040)));
         let closed = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         assert!(!is_refusal(&closed.into()));
-        assert!(told(said(DEADLOCK)).is_deadlock() && !told(said(1146)).is_conflict());
-        let waited = told(said(TOO_LONG_WAIT));
+        assert!(
+            client_error(said(DEADLOCK)).is_deadlock() && !client_error(said(1146)).is_conflict()
+        );
+        let waited = client_error(said(TOO_LONG_WAIT));
         assert!(waited.is_conflict() && !waited.is_deadlock());
     }
 }

@@ -1,8 +1,8 @@
 //! An open database: the schema that is ours, the server's settings and counters.
 
-use super::connection::{UNKNOWN_VARIABLE, told};
+use super::connection::{UNKNOWN_VARIABLE, client_error};
 use super::knobs::{IsolationLevel, MariaDbKnobs, Storage};
-use super::place::Place;
+use super::server_access::ServerAccess;
 use super::session::MariaDbSession;
 use super::settings;
 use super::{schema, server, sql};
@@ -62,7 +62,7 @@ const COUNTERS: [&str; 26] = [
 /// An open database: how to connect, and a connection that holds the schema, asks and
 /// checkpoints.
 pub(super) struct MariaDbDatabase {
-    place: Place,
+    server_access: ServerAccess,
     storage: Storage,
     /// The session's settings, in one statement.
     setup: String,
@@ -72,18 +72,20 @@ pub(super) struct MariaDbDatabase {
 
 impl MariaDbDatabase {
     /// Connects to the server, checks it, and makes the schema ready.
-    pub(super) fn open(place: Place, spec: &OpenSpec<'_>) -> Result<Self> {
+    pub(super) fn open(server_access: ServerAccess, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = MariaDbKnobs::from(spec.knobs);
         let storage = knobs.storage_engine;
         let setup = setup(&knobs);
-        let mut control = place.connect(None).map_err(told)?;
-        let version: Option<String> = control.query_first("SELECT VERSION()").map_err(told)?;
+        let mut control = server_access.connect(None).map_err(client_error)?;
+        let version: Option<String> = control
+            .query_first("SELECT VERSION()")
+            .map_err(client_error)?;
         server::check_version(&version.unwrap_or_default())?;
         check_level(&mut control, spec)?;
         sql::batch(&mut control, &setup)?;
-        schema::take(&mut control, &place, spec.directory, storage)?;
+        schema::take(&mut control, &server_access, spec.directory, storage)?;
         Ok(Self {
-            place,
+            server_access,
             storage,
             setup,
             is_isolated: matches!(
@@ -129,8 +131,8 @@ impl MariaDbDatabase {
                 _ => None,
             }
         };
-        let told = number(first).zip(number(misses));
-        Ok(told.map(|(first, misses)| CacheUse {
+        let client_error = number(first).zip(number(misses));
+        Ok(client_error.map(|(first, misses)| CacheUse {
             hits: match self.storage {
                 Storage::Innodb => first.saturating_sub(misses),
                 Storage::Rocksdb => first,
@@ -141,7 +143,7 @@ impl MariaDbDatabase {
 
     /// Of the pairs that `statement` gives, those of the names that are wanted.
     fn pairs(&self, statement: &str, wanted: &[&str]) -> Result<BTreeMap<String, Value>> {
-        let pairs: Vec<(String, String)> = self.control().query(statement).map_err(told)?;
+        let pairs: Vec<(String, String)> = self.control().query(statement).map_err(client_error)?;
         let is_wanted = |name: &String| wanted.iter().any(|known| known.eq_ignore_ascii_case(name));
         let kept = pairs.into_iter().filter(|(name, _)| is_wanted(name));
         Ok(kept
@@ -186,7 +188,8 @@ fn setup(knobs: &MariaDbKnobs) -> String {
 /// One variable of the server; `None` where it has none of that name.
 fn variable(connection: &mut Conn, name: &str) -> Result<Option<String>> {
     let statement = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
-    let found: Option<(String, String)> = connection.query_first(statement).map_err(told)?;
+    let found: Option<(String, String)> =
+        connection.query_first(statement).map_err(client_error)?;
     Ok(found.map(|(_, value)| value))
 }
 
@@ -217,8 +220,8 @@ fn check_level(connection: &mut Conn, spec: &OpenSpec<'_>) -> Result<()> {
 
 impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let schema = Some(self.place.schema());
-        let mut connection = self.place.connect(schema).map_err(told)?;
+        let schema = Some(self.server_access.schema());
+        let mut connection = self.server_access.connect(schema).map_err(client_error)?;
         sql::batch(&mut connection, &self.setup)?;
         Ok(Box::new(MariaDbSession::new(self, connection)))
     }
@@ -241,7 +244,7 @@ impl Database for MariaDbDatabase {
         let table: Option<(String, String)> = self
             .control()
             .query_first("SHOW CREATE TABLE record")
-            .map_err(told)?;
+            .map_err(client_error)?;
         if let Some((_, text)) = table {
             settings.insert("schema".to_owned(), Value::from(text.replace('\n', " ")));
         }
@@ -250,7 +253,7 @@ impl Database for MariaDbDatabase {
 
     /// A user's server checkpoints as its owner has set it: that is his, and needs rights over all.
     fn checkpoint(&self) -> Result<()> {
-        if self.place.is_users() {
+        if self.server_access.is_external() {
             return Ok(());
         }
         let statement = match self.storage {

@@ -1,8 +1,8 @@
 //! The schema that a database is: made, taken over from an earlier database, and held.
 
-use super::connection::{TOO_LONG_WAIT, told};
+use super::connection::{TOO_LONG_WAIT, client_error};
 use super::knobs::Storage;
-use super::place::Place;
+use super::server_access::ServerAccess;
 use super::session::MAX_KEY_BYTES;
 use super::sql;
 use mysql::Conn;
@@ -28,27 +28,27 @@ const PATIENCE_S: u32 = 10;
 /// the server says.
 pub(super) fn take(
     connection: &mut Conn,
-    place: &Place,
+    server_access: &ServerAccess,
     directory: &Path,
     storage: Storage,
 ) -> Result<()> {
-    let name = place.schema();
+    let name = server_access.schema();
     // One process after the other looks at the schema.
-    let lock = turn(name);
+    let lock = lock_name(name);
     let locked: Option<Option<i64>> = connection
         .query_first(format!("SELECT GET_LOCK({lock}, {TURN_S})"))
-        .map_err(told)?;
+        .map_err(client_error)?;
     if locked.flatten() != Some(1) {
         return Err(in_use(name));
     }
-    let ready = make_ready(connection, place, directory, storage);
+    let ready = make_ready(connection, server_access, directory, storage);
     let unlocked = sql::batch(connection, &format!("SELECT RELEASE_LOCK({lock})"));
     ready.and(unlocked)
 }
 
 /// The lock of the server's that whoever looks at a schema holds meanwhile, over ODBC too: its
 /// name, as a statement has it.
-pub(crate) fn turn(schema: &str) -> String {
+pub(crate) fn lock_name(schema: &str) -> String {
     format!("'trueput open {schema}'")
 }
 
@@ -61,11 +61,11 @@ fn in_use(name: &str) -> Error {
 
 fn make_ready(
     connection: &mut Conn,
-    place: &Place,
+    server_access: &ServerAccess,
     directory: &Path,
     storage: Storage,
 ) -> Result<()> {
-    let name = place.schema();
+    let name = server_access.schema();
     let made = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
     let statement = format!("CREATE DATABASE IF NOT EXISTS {} {made}", quoted(name));
     sql::batch(connection, &statement)?;
@@ -79,7 +79,7 @@ fn make_ready(
     }
     let begun = directory.join(BEGUN);
     if !begun.exists() {
-        if place.is_users() {
+        if server_access.is_external() {
             exclude(connection, &marker, name)?;
         }
         let others = tables.into_iter().filter(|table| table != MARKER);
@@ -95,7 +95,7 @@ fn make_ready(
              v LONGBLOB NOT NULL) ENGINE={engine}"
         ),
     )?;
-    if place.is_users() {
+    if server_access.is_external() {
         sql::batch(connection, "START TRANSACTION")?;
         sql::batch(connection, &format!("SELECT made FROM {marker}"))?;
     }
@@ -109,7 +109,7 @@ fn tables(connection: &mut Conn, name: &str) -> Result<Vec<String>> {
             "SELECT table_name, table_type FROM information_schema.tables \
              WHERE table_schema = DATABASE()",
         )
-        .map_err(told)?;
+        .map_err(client_error)?;
     let is_ours = found.is_empty() || found.iter().any(|(table, _)| table == MARKER);
     if !is_ours {
         return Err(Error::Unsupported(format!(
@@ -133,7 +133,7 @@ fn exclude(connection: &mut Conn, marker: &str, name: &str) -> Result<()> {
     let statement = format!("ALTER TABLE {marker} WAIT {PATIENCE_S} ENGINE=Aria");
     match connection.query_drop(statement) {
         Err(mysql::Error::MySqlError(said)) if said.code == TOO_LONG_WAIT => Err(in_use(name)),
-        altered => altered.map_err(told),
+        altered => altered.map_err(client_error),
     }
 }
 
@@ -142,15 +142,15 @@ fn exclude(connection: &mut Conn, marker: &str, name: &str) -> Result<()> {
 fn drop_all(connection: &mut Conn, mut tables: Vec<String>) -> Result<()> {
     while !tables.is_empty() {
         let before = tables.len();
-        let mut refused = None;
+        let mut invalid_url = None;
         tables.retain(|table| {
             let dropped = sql::batch(connection, &format!("DROP TABLE {table}"));
             let stays = dropped.is_err();
-            refused = dropped.err().or_else(|| refused.take());
+            invalid_url = dropped.err().or_else(|| invalid_url.take());
             stays
         });
-        if let Some(refused) = refused.filter(|_| tables.len() == before) {
-            return Err(refused);
+        if let Some(invalid_url) = invalid_url.filter(|_| tables.len() == before) {
+            return Err(invalid_url);
         }
     }
     Ok(())

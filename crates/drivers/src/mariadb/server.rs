@@ -1,15 +1,15 @@
 //! A server of its own for a trial: made, started, asked, stopped.
 
-use super::place::{DATA, LOG, MADE, SOCKET};
+use super::server_access::{COMPLETE_MARKER, DATA, LOG, SOCKET};
 use super::settings;
-use super::{connection, place::Place};
+use super::{connection, server_access::ServerAccess};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use trueput_engine::service::{Service, Signal};
 use trueput_engine::{Error, OpenSpec, Result};
 
 /// Where packages put the server.
-const USUAL: [&str; 6] = [
+const STANDARD_PATHS: [&str; 6] = [
     "/usr/sbin/mariadbd",
     "/usr/local/sbin/mariadbd",
     "/usr/libexec/mariadbd",
@@ -21,7 +21,7 @@ const USUAL: [&str; 6] = [
 /// The servers on this machine.
 pub(super) fn found() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    for path in USUAL
+    for path in STANDARD_PATHS
         .iter()
         .filter_map(|path| Path::new(path).canonicalize().ok())
     {
@@ -76,11 +76,11 @@ pub(super) fn check_version(version: &str) -> Result<()> {
 }
 
 /// A MariaDB server by its program's file.
-pub(super) struct Server {
+pub(super) struct PrivateServer {
     pub(super) program: PathBuf,
 }
 
-impl Server {
+impl PrivateServer {
     /// The folder that holds `bin` or `sbin`, where messages and plugins lie too.
     fn base(&self) -> Option<&Path> {
         self.program.parent().and_then(Path::parent)
@@ -107,7 +107,7 @@ impl Server {
     }
 }
 
-impl Service for Server {
+impl Service for PrivateServer {
     fn users(&self) -> &'static [&'static str] {
         &["mysql", "nobody"]
     }
@@ -132,12 +132,12 @@ impl Service for Server {
             .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
             .args(settings::innodb(&spec.knobs.into()));
         let mut made = Command::new("touch");
-        made.arg(spec.directory.join(MADE));
+        made.arg(spec.directory.join(COMPLETE_MARKER));
         Ok(vec![folders, install, made])
     }
 
     fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
-        spec.directory.join(MADE).exists()
+        spec.directory.join(COMPLETE_MARKER).exists()
     }
 
     fn command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
@@ -164,12 +164,12 @@ impl Service for Server {
     }
 
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
-        let Some(place) = Place::private(spec.directory) else {
+        let Some(server_access) = ServerAccess::private(spec.directory) else {
             return Ok(false);
         };
-        match place.connect(None) {
+        match server_access.connect(None) {
             Ok(_) => Ok(true),
-            Err(error) if connection::is_refusal(&error) => Err(connection::told(error)),
+            Err(error) if connection::is_refusal(&error) => Err(connection::client_error(error)),
             Err(_) => Ok(false),
         }
     }

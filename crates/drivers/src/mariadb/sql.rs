@@ -1,6 +1,6 @@
 //! SQL on a session's connection: statements prepared once, executed by the binary protocol.
 
-use super::connection::{Holds, datum, told, wire};
+use super::connection::{ValueType, client_error, datum, wire};
 use super::session::MariaDbSession;
 use crate::common_errors;
 use mysql::prelude::Queryable;
@@ -9,15 +9,15 @@ use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql};
 
 /// A statement, and what its columns hold.
-pub(super) struct Prepared {
+pub(super) struct PreparedStatement {
     statement: mysql::Statement,
-    columns: Vec<Holds>,
+    columns: Vec<ValueType>,
 }
 
-impl Prepared {
+impl PreparedStatement {
     pub(super) fn new(connection: &mut Conn, text: &str) -> Result<Self> {
-        let statement = connection.prep(text).map_err(told)?;
-        let columns = statement.columns().iter().map(Holds::of).collect();
+        let statement = connection.prep(text).map_err(client_error)?;
+        let columns = statement.columns().iter().map(ValueType::of).collect();
         Ok(Self { statement, columns })
     }
 
@@ -41,7 +41,7 @@ impl Prepared {
         let parameters = self.parameters(given)?;
         let result = connection
             .exec_iter(&self.statement, parameters)
-            .map_err(told)?;
+            .map_err(client_error)?;
         Ok(result.affected_rows())
     }
 
@@ -55,14 +55,14 @@ impl Prepared {
         let parameters = self.parameters(given)?;
         let rows = connection
             .exec_iter(&self.statement, parameters)
-            .map_err(told)?;
+            .map_err(client_error)?;
         let mut shown = 0;
         for row in rows {
-            let row = row.map_err(told)?;
+            let row = row.map_err(client_error)?;
             let mut data = Vec::with_capacity(self.columns.len());
-            for (index, holds) in self.columns.iter().enumerate() {
+            for (index, value_type) in self.columns.iter().enumerate() {
                 let value = row.as_ref(index).unwrap_or(&Wire::NULL);
-                data.push(datum(value, *holds)?);
+                data.push(datum(value, *value_type)?);
             }
             shown += 1;
             if visitor(&data).is_break() {
@@ -76,10 +76,10 @@ impl Prepared {
 /// Executes statements without parameters, and reads every answer: that of a later one may be an
 /// error.
 pub(super) fn batch(connection: &mut Conn, statements: &str) -> Result<()> {
-    let mut answers = connection.query_iter(statements).map_err(told)?;
+    let mut answers = connection.query_iter(statements).map_err(client_error)?;
     while let Some(rows) = answers.iter() {
         for row in rows {
-            row.map_err(told)?;
+            row.map_err(client_error)?;
         }
     }
     Ok(())
@@ -87,7 +87,7 @@ pub(super) fn batch(connection: &mut Conn, statements: &str) -> Result<()> {
 
 impl MariaDbSession<'_> {
     /// A statement that was prepared, and the connection to execute it on.
-    fn prepared(&mut self, statement: Statement) -> Result<(&Prepared, &mut Conn)> {
+    fn prepared(&mut self, statement: Statement) -> Result<(&PreparedStatement, &mut Conn)> {
         let prepared = self.prepared.get(statement.0);
         Ok((
             prepared.ok_or_else(common_errors::no_statement)?,
@@ -109,7 +109,7 @@ impl Sql for MariaDbSession<'_> {
     }
 
     fn prepare(&mut self, statement: &str) -> Result<Statement> {
-        let prepared = Prepared::new(&mut self.connection, statement)?;
+        let prepared = PreparedStatement::new(&mut self.connection, statement)?;
         self.prepared.push(prepared);
         Ok(Statement(self.prepared.len() - 1))
     }

@@ -39,7 +39,7 @@ impl SchemaLock<'_> {
         let seconds = PATIENCE.as_secs();
         let waits = format!("SET SESSION lock_wait_timeout={seconds}");
         self.connection.execute(&waits)?;
-        let turn = mariadb::turn(SCHEMA);
+        let turn = mariadb::lock_name(SCHEMA);
         if !self.says(&format!("SELECT GET_LOCK({turn}, {TURN_S})"), "1")? {
             return Err(self.in_use());
         }

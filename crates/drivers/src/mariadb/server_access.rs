@@ -14,12 +14,12 @@ pub(super) const DATA: &str = "data";
 /// Its log, where a knob puts it apart.
 pub(super) const LOG: &str = "log";
 /// What says that the instance was made whole.
-pub(super) const MADE: &str = "instance-made";
+pub(super) const COMPLETE_MARKER: &str = "instance-made";
 /// The socket, within the data.
 pub(super) const SOCKET: &str = "server.sock";
 /// How long an address of a host may be silent, where the URL does not say it
 /// (`tcp_connect_timeout_ms`): one that drops what it is sent would be waited for for two minutes.
-const PATIENCE: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The variable by which MariaDB's own clients are given a password.
 const PASSWORD: &str = "MYSQL_PWD";
 /// The schema that is ours, on every server.
@@ -27,23 +27,23 @@ pub(super) const SCHEMA: &str = "trueput";
 
 /// The folder of the private instance to which a database's folder belongs: itself, or that which
 /// holds it.
-pub(super) fn holder(directory: &Path) -> Option<&Path> {
+pub(super) fn instance_folder(directory: &Path) -> Option<&Path> {
     let mut folders = directory.ancestors().take(2);
-    folders.find(|folder| folder.join(MADE).exists())
+    folders.find(|folder| folder.join(COMPLETE_MARKER).exists())
 }
 
 /// A server to connect to, and the schema in it.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum ServerAccess {
     /// The private instance in whose data folder the socket lies, and the schema in it.
     Private(PathBuf, String),
     /// A server of the user's.
-    Users(Box<UsersServer>),
+    External(Box<ExternalServer>),
 }
 
 /// A server of the user's, by its URL.
 #[derive(Clone)]
-pub(super) struct UsersServer {
+pub(super) struct ExternalServer {
     options: Opts,
     /// The file whose first line is the password, where the URL names one. It is read when the
     /// server is connected to: a plan that is only looked at has no file read.
@@ -53,7 +53,7 @@ pub(super) struct UsersServer {
     shown: String,
 }
 
-impl UsersServer {
+impl ExternalServer {
     /// Reads `mysql://USER:PASSWORD@HOST:PORT/SCHEMA`, or the same with `mariadb://`. The password
     /// may have been taken out of it already.
     ///
@@ -63,8 +63,8 @@ impl UsersServer {
         let shown = credentials::register(Path::new(url)).display().to_string();
         let schemes = ["mysql://", "mariadb://"];
         let rest = schemes.iter().find_map(|scheme| shown.strip_prefix(scheme));
-        let rest = rest.ok_or_else(|| refused("it begins with mysql://"))?;
-        let unread = || refused(&format!("'{shown}' cannot be read"));
+        let rest = rest.ok_or_else(|| invalid_url("it begins with mysql://"))?;
+        let unread = || invalid_url(&format!("'{shown}' cannot be read"));
         let address = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| unread())?;
         let schema = address.get_db_name().unwrap_or(SCHEMA).to_owned();
         let (mut escaped, mut file) = (credentials::password_of(&shown), None);
@@ -75,7 +75,7 @@ impl UsersServer {
             match option.split_once('=') {
                 Some(("password", text)) => escaped = Some(text.to_owned()),
                 Some(("password_file", path)) => {
-                    file = Some(unescaped(path).ok_or_else(unread)?);
+                    file = Some(unescape(path).ok_or_else(unread)?);
                 }
                 Some((name, _)) => return Err(unknown(&shown, &format!("'{name}'"))),
                 None if option.is_empty() => {}
@@ -83,12 +83,12 @@ impl UsersServer {
             }
         }
         let (password, password_file) = match (escaped, file) {
-            (Some(escaped), _) => (Some(unescaped(&escaped).ok_or_else(unread)?), None),
+            (Some(escaped), _) => (Some(unescape(&escaped).ok_or_else(unread)?), None),
             (None, Some(file)) => (None, Some(PathBuf::from(file))),
             (None, None) => (std::env::var(PASSWORD).ok(), None),
         };
         // Whatever the URL says: nothing hides the password on its way.
-        let patience = address.get_tcp_connect_timeout().unwrap_or(PATIENCE);
+        let patience = address.get_tcp_connect_timeout().unwrap_or(CONNECT_TIMEOUT);
         let options = OptsBuilder::from_opts(address)
             .tcp_connect_timeout(Some(patience))
             .pass(password)
@@ -132,7 +132,7 @@ impl UsersServer {
     }
 }
 
-fn refused(why: &str) -> Error {
+fn invalid_url(why: &str) -> Error {
     Error::Unsupported(format!(
         "a MariaDB server's URL is mysql://USER:PASSWORD@HOST:PORT/trueput: {why}"
     ))
@@ -140,13 +140,13 @@ fn refused(why: &str) -> Error {
 
 /// An option of an address that has no meaning; its value may be a secret.
 fn unknown(shown: &str, option: &str) -> Error {
-    refused(&format!(
+    invalid_url(&format!(
         "{shown} has an option {option}, which is not known"
     ))
 }
 
 /// A part of a URL without its `%` escapes; `None` where one is broken.
-fn unescaped(text: &str) -> Option<String> {
+fn unescape(text: &str) -> Option<String> {
     let mut plain = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -160,12 +160,12 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(plain).ok()
 }
 
-impl Place {
+impl ServerAccess {
     /// The private instance that runs in `directory`, or in the folder that holds it: then it is
     /// another database of that instance.
     pub(super) fn private(directory: &Path) -> Option<Self> {
-        let running = |holder: &Path| {
-            let data = holder.join(DATA);
+        let running = |instance_folder: &Path| {
+            let data = instance_folder.join(DATA);
             data.join(SOCKET).exists().then_some(data)
         };
         if let Some(data) = running(directory) {
@@ -178,15 +178,15 @@ impl Place {
     }
 
     /// Whether the server is a user's, who may have rights on one database only.
-    pub(super) fn is_users(&self) -> bool {
-        matches!(self, Self::Users(_))
+    pub(super) fn is_external(&self) -> bool {
+        matches!(self, Self::External(_))
     }
 
     /// The schema in which everything happens.
     pub(super) fn schema(&self) -> &str {
         match self {
             Self::Private(_, schema) => schema,
-            Self::Users(server) => &server.schema,
+            Self::External(server) => &server.schema,
         }
     }
 
@@ -208,7 +208,7 @@ impl Place {
                     .stmt_cache_size(0);
                 Conn::new(options)
             }
-            Self::Users(server) => {
+            Self::External(server) => {
                 let options = server
                     .with_password()
                     .map_err(|error| IoError::new(ErrorKind::InvalidInput, error.to_string()))?
@@ -227,26 +227,26 @@ mod tests {
 
     #[test]
     fn a_password_is_never_shown() {
-        let server = UsersServer::new("mysql://me:s%3Acret@host:3307/trueput_2").unwrap();
+        let server = ExternalServer::new("mysql://me:s%3Acret@host:3307/trueput_2").unwrap();
         assert_eq!(server.shown(), "mysql://me@host:3307/trueput_2");
         assert_eq!(server.options.get_pass(), Some("s:cret"));
-        let again = UsersServer::new(server.shown()).unwrap();
+        let again = ExternalServer::new(server.shown()).unwrap();
         assert_eq!(again.options.get_pass(), Some("s:cret"));
-        assert_eq!(unescaped("%zz"), None);
-        let option = UsersServer::new("mysql://me@host/trueput_3?password=hu%20sh").unwrap();
+        assert_eq!(unescape("%zz"), None);
+        let option = ExternalServer::new("mysql://me@host/trueput_3?password=hu%20sh").unwrap();
         assert_eq!(option.shown(), "mysql://me@host/trueput_3");
         assert_eq!(option.options.get_pass(), Some("hu sh"));
-        let blank = UsersServer::new("mysql://me:hu sh@host/trueput_4").unwrap();
+        let blank = ExternalServer::new("mysql://me:hu sh@host/trueput_4").unwrap();
         assert_eq!(blank.shown(), "mysql://me@host/trueput_4");
         assert_eq!(blank.options.get_pass(), Some("hu sh"));
-        let foreign = UsersServer::new("mariadb://me:secret@host/accounts");
-        let unknown = UsersServer::new("mysql://me@host/trueput_5?token=secret");
-        for refused in [
+        let foreign = ExternalServer::new("mariadb://me:secret@host/accounts");
+        let unknown = ExternalServer::new("mysql://me@host/trueput_5?token=secret");
+        for invalid_url in [
             unknown,
             foreign,
-            UsersServer::new("postgresql://me:secret@host/x"),
+            ExternalServer::new("postgresql://me:secret@host/x"),
         ] {
-            let why = refused.err().unwrap().to_string();
+            let why = invalid_url.err().unwrap().to_string();
             assert!(!why.contains("secret"), "{why}");
         }
     }
@@ -259,12 +259,13 @@ mod tests {
             "mysql://me@127.0.0.1:1/trueput_6?password_file={}",
             file.display()
         );
-        let server = UsersServer::new(&url).unwrap();
+        let server = ExternalServer::new(&url).unwrap();
         let why = server.with_password().err().unwrap().to_string();
         assert!(why.contains("password file"), "{why}");
-        let place = Place::Users(Box::new(server.clone()));
-        let told = crate::mariadb::connection::told(place.connect(None).err().unwrap());
-        assert_eq!(told.to_string(), why);
+        let server_access = ServerAccess::External(Box::new(server.clone()));
+        let client_error =
+            crate::mariadb::connection::client_error(server_access.connect(None).err().unwrap());
+        assert_eq!(client_error.to_string(), why);
         std::fs::write(&file, "hush\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(&file, mode).unwrap();
@@ -311,9 +312,12 @@ mod tests {
             [first, answer(&mut stream, &packet(2, &switch))].concat()
         });
         let url = format!("mysql://me:hush@127.0.0.1:{port}/trueput?enable_cleartext_plugin=true");
-        let server = UsersServer::new(&url).unwrap();
-        let failed = Place::Users(Box::new(server)).connect(None).err().unwrap();
-        let why = crate::mariadb::connection::told(failed).to_string();
+        let server = ExternalServer::new(&url).unwrap();
+        let failed = ServerAccess::External(Box::new(server))
+            .connect(None)
+            .err()
+            .unwrap();
+        let why = crate::mariadb::connection::client_error(failed).to_string();
         (why, peer.join().unwrap())
     }
 
@@ -333,11 +337,17 @@ mod tests {
     fn a_host_that_answers_nothing_is_given_up_and_what_to_check_is_said() {
         let silent = crate::silent::Silent::new();
         let url = format!("mysql://me@{}/trueput", silent.address());
-        let usual = UsersServer::new(&url).unwrap();
-        assert_eq!(usual.options.get_tcp_connect_timeout(), Some(PATIENCE));
-        let server = UsersServer::new(&format!("{url}?tcp_connect_timeout_ms=300")).unwrap();
-        let failed = Place::Users(Box::new(server)).connect(None).err().unwrap();
-        let why = crate::mariadb::connection::told(failed).to_string();
+        let usual = ExternalServer::new(&url).unwrap();
+        assert_eq!(
+            usual.options.get_tcp_connect_timeout(),
+            Some(CONNECT_TIMEOUT)
+        );
+        let server = ExternalServer::new(&format!("{url}?tcp_connect_timeout_ms=300")).unwrap();
+        let failed = ServerAccess::External(Box::new(server))
+            .connect(None)
+            .err()
+            .unwrap();
+        let why = crate::mariadb::connection::client_error(failed).to_string();
         assert!(
             why.contains("no response") && why.contains("firewall"),
             "{why}"
@@ -347,14 +357,14 @@ mod tests {
     #[test]
     fn only_a_schema_named_for_this_program_is_taken() {
         assert_eq!(
-            UsersServer::new("mysql://me@host").unwrap().schema,
+            ExternalServer::new("mysql://me@host").unwrap().schema,
             "trueput"
         );
         for ours in ["trueput", "trueput_", "trueput_of_me"] {
-            assert!(UsersServer::new(&format!("mysql://me@host/{ours}")).is_ok());
+            assert!(ExternalServer::new(&format!("mysql://me@host/{ours}")).is_ok());
         }
         for foreign in ["mysql", "trueputs", "trueput_`x", "accounts"] {
-            assert!(UsersServer::new(&format!("mysql://me@host/{foreign}")).is_err());
+            assert!(ExternalServer::new(&format!("mysql://me@host/{foreign}")).is_err());
         }
     }
 }

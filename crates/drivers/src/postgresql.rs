@@ -3,10 +3,10 @@
 mod address;
 mod database;
 mod events;
+mod external_schema;
 mod install;
 mod instance;
 mod knobs;
-mod owned;
 mod passfile;
 mod session;
 mod sql;
@@ -17,10 +17,10 @@ use crate::library;
 use crate::promise;
 use address::Address;
 use database::Isolation as IsolationLevel;
-use database::Opened;
+use database::PostgresqlDatabase;
+pub(crate) use external_schema::SCHEMA_LOCK;
 use instance::Instance;
-use knobs::{Keeping, PostgresqlKnobs};
-pub(crate) use owned::LOCK;
+use knobs::{DurabilitySettings, PostgresqlKnobs};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::{
@@ -44,17 +44,17 @@ const LONGEST_VALUE: usize = 512 << 20;
 
 /// The PostgreSQL driver.
 pub struct Postgresql {
-    named: Named,
+    named: SelectedServer,
 }
 
 /// Which server is meant.
-enum Named {
+enum SelectedServer {
     /// The first that is found.
     First,
     /// A program.
     Program(PathBuf),
     /// A user's, which runs.
-    Users(Address),
+    External(Address),
 }
 
 impl Postgresql {
@@ -62,14 +62,14 @@ impl Postgresql {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            named: Named::First,
+            named: SelectedServer::First,
         }
     }
 
     /// The program of a private server.
     fn program(&self) -> Result<PathBuf> {
         match &self.named {
-            Named::Program(program) => Ok(program.clone()),
+            SelectedServer::Program(program) => Ok(program.clone()),
             _ => install::found().into_iter().next().ok_or_else(|| {
                 Error::engine(
                     "no PostgreSQL server on this machine (postgres and initdb in one \
@@ -81,7 +81,7 @@ impl Postgresql {
 
     fn users(&self) -> Option<&Address> {
         match &self.named {
-            Named::Users(address) => Some(address),
+            SelectedServer::External(address) => Some(address),
             _ => None,
         }
     }
@@ -110,8 +110,8 @@ impl Engine for Postgresql {
         if let Some(address) = self.users() {
             let mut connection = Connection::open(address, &[])?;
             let version = connection.parameter("server_version").unwrap_or_default();
-            let version = install::checked(version, &address.to_string())?;
-            owned::check(&mut connection, address)?;
+            let version = install::check_version(version, &address.to_string())?;
+            external_schema::check(&mut connection, address)?;
             let assertions = database::setting(&mut connection, "debug_assertions")? == "on";
             return Ok(Build {
                 version,
@@ -136,7 +136,7 @@ impl Engine for Postgresql {
             .to_str()
             .filter(|_| credentials::is_address(library))
         {
-            let named = Named::Users(Address::parse(address)?);
+            let named = SelectedServer::External(Address::parse(address)?);
             return Ok(Box::new(Self { named }));
         }
         let shown = library.display();
@@ -146,7 +146,7 @@ impl Engine for Postgresql {
         install::version(&full)?;
         install::initdb(&full)?;
         Ok(Box::new(Self {
-            named: Named::Program(full),
+            named: SelectedServer::Program(full),
         }))
     }
 
@@ -155,7 +155,7 @@ impl Engine for Postgresql {
             // It is read, not connected to.
             return self.with_library(library);
         }
-        let named = Named::Program(library::named(library)?);
+        let named = SelectedServer::Program(library::named(library)?);
         Ok(Box::new(Self { named }))
     }
 
@@ -176,17 +176,17 @@ impl Engine for Postgresql {
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
-        let (keeping, delay_ms) = match self.users() {
-            Some(_) => (owned::keeping(durability)?, None),
+        let (durability_settings, delay_ms) = match self.users() {
+            Some(_) => (external_schema::durability_settings(durability)?, None),
             None => {
                 let knobs = PostgresqlKnobs::from(knobs);
                 let delay_ms = knobs.wal_writer_delay;
-                (Keeping::of(&knobs, durability)?, Some(delay_ms))
+                (DurabilitySettings::of(&knobs, durability)?, Some(delay_ms))
             }
         };
         Ok(Promise {
             durability,
-            mapped_to: keeping.text(),
+            mapped_to: durability_settings.text(),
             window: (durability == Durability::Buffered).then(|| unwritten(delay_ms)),
             source: SOURCE.to_owned(),
         })
@@ -224,8 +224,8 @@ impl Engine for Postgresql {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         Ok(Box::new(match self.users() {
-            Some(address) => Opened::of_users(address, spec)?,
-            None => Opened::private(spec)?,
+            Some(address) => PostgresqlDatabase::external(address, spec)?,
+            None => PostgresqlDatabase::private(spec)?,
         }))
     }
 

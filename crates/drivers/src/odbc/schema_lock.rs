@@ -17,7 +17,7 @@ const SCHEMA: &str = "trueput";
 /// How long another process may take to make the schema ready, seconds.
 const TURN_S: u32 = 60;
 /// How long sessions that were just closed may hold it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A schema that a connection is about to hold.
 pub(super) struct SchemaLock<'c> {
@@ -36,7 +36,7 @@ impl SchemaLock<'_> {
         if self.profile.dialect != Dialect::Mariadb {
             return work();
         }
-        let seconds = PATIENCE.as_secs();
+        let seconds = LOCK_TIMEOUT.as_secs();
         let waits = format!("SET SESSION lock_wait_timeout={seconds}");
         self.connection.execute(&waits)?;
         let turn = mariadb::lock_name(SCHEMA);
@@ -92,13 +92,13 @@ impl SchemaLock<'_> {
         if self.profile.dialect != Dialect::Postgresql {
             return Ok(());
         }
-        let unlock = format!("SELECT pg_advisory_unlock({})", postgresql::LOCK);
+        let unlock = format!("SELECT pg_advisory_unlock({})", postgresql::SCHEMA_LOCK);
         self.connection.texts(&unlock).map(drop)
     }
 
     fn lock(&self, function: &str) -> Result<()> {
-        let until = Instant::now() + PATIENCE;
-        let lock = postgresql::LOCK;
+        let until = Instant::now() + LOCK_TIMEOUT;
+        let lock = postgresql::SCHEMA_LOCK;
         let query = format!("SELECT CASE WHEN {function}({lock}) THEN 'held' ELSE 'not' END");
         while !self.says(&query, "held")? {
             if Instant::now() >= until {

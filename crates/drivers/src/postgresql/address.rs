@@ -17,7 +17,7 @@ const PASSWORD_FILE: &str = "password_file";
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Endpoint {
     /// By the socket in a folder.
     Folder {
         /// The folder.
@@ -38,7 +38,7 @@ pub(super) enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     /// How it is reached.
-    pub place: Place,
+    pub endpoint: Endpoint,
     /// The user of the server's.
     pub user: String,
     /// The database.
@@ -51,7 +51,7 @@ impl Address {
     /// Of the private instance in that folder.
     pub fn private(instance: &Path) -> Self {
         Self {
-            place: Place::Folder {
+            endpoint: Endpoint::Folder {
                 folder: instance.join("data"),
                 port: PORT,
             },
@@ -78,32 +78,32 @@ impl Address {
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, host) = match authority.rsplit_once('@') {
             Some((user, host)) => (
-                plain(user).ok_or_else(|| wrong("has a broken % escape"))?,
+                unescape(user).ok_or_else(|| wrong("has a broken % escape"))?,
                 host,
             ),
             None => ("postgres".to_owned(), authority),
         };
         let (host, port) = split_port(host).ok_or_else(|| wrong("has an invalid port"))?;
-        let mut host = plain(host).ok_or_else(|| wrong("has a broken % escape"))?;
+        let mut host = unescape(host).ok_or_else(|| wrong("has a broken % escape"))?;
         let secret = credentials::secret_options_of(url).unwrap_or_default();
         let options = options.split('&').chain(secret.split('&'));
         if let Some(folder) = folder_of(options).map_err(|why| wrong(&why))? {
             host = folder;
         }
-        let database = plain(database).ok_or_else(|| wrong("has a broken % escape"))?;
-        let place = match host.as_str() {
-            "" => Place::Folder {
+        let database = unescape(database).ok_or_else(|| wrong("has a broken % escape"))?;
+        let endpoint = match host.as_str() {
+            "" => Endpoint::Folder {
                 folder: SOCKETS.into(),
                 port,
             },
-            folder if folder.starts_with('/') => Place::Folder {
+            folder if folder.starts_with('/') => Endpoint::Folder {
                 folder: folder.into(),
                 port,
             },
-            _ => Place::Host { host, port },
+            _ => Endpoint::Host { host, port },
         };
         Ok(Self {
-            place,
+            endpoint,
             database: if database.is_empty() {
                 user.clone()
             } else {
@@ -120,11 +120,11 @@ impl Address {
     /// # Errors
     /// One line, where a file that is to hold it cannot be read, or others can read it, too.
     pub fn password(&self) -> Result<Option<String>> {
-        let given = credentials::password_of(&self.shown).and_then(|password| plain(&password));
+        let given = credentials::password_of(&self.shown).and_then(|password| unescape(&password));
         let options = credentials::secret_options_of(&self.shown).unwrap_or_default();
         let option = |name: &str| {
             let mut options = options.split('&');
-            options.find_map(|option| plain(option.strip_prefix(name)?.strip_prefix('=')?))
+            options.find_map(|option| unescape(option.strip_prefix(name)?.strip_prefix('=')?))
         };
         if let Some(password) = given.or_else(|| option("password")) {
             return Ok(Some(password));
@@ -152,7 +152,7 @@ fn folder_of<'a>(
     let mut found = None;
     for option in options.filter(|option| !option.is_empty()) {
         match option.split_once('=') {
-            Some(("host", folder)) => found = plain(folder),
+            Some(("host", folder)) => found = unescape(folder),
             Some(("sslmode", "disable" | "allow" | "prefer")) => {}
             Some(("sslmode", _)) => {
                 return Err("requires TLS, which trueput does not support".to_owned());
@@ -180,7 +180,7 @@ fn split_port(host: &str) -> Option<(&str, u16)> {
 }
 
 /// A text with its `%` escapes undone; `None` where one is broken.
-fn plain(text: &str) -> Option<String> {
+fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
@@ -209,18 +209,18 @@ mod tests {
     fn a_url_says_who_where_and_what() {
         let address = parsed("postgres://me%40home@db.example:7777/bench%20mark");
         let host = "db.example".to_owned();
-        assert_eq!(address.place, Place::Host { host, port: 7777 });
+        assert_eq!(address.endpoint, Endpoint::Host { host, port: 7777 });
         assert_eq!(
             (address.user.as_str(), address.database.as_str()),
             ("me@home", "bench mark")
         );
         let near = parsed("postgresql:///shop?host=/run/pg");
         let folder = PathBuf::from("/run/pg");
-        assert_eq!(near.place, Place::Folder { folder, port: 5432 });
+        assert_eq!(near.endpoint, Endpoint::Folder { folder, port: 5432 });
         assert_eq!(near.database, "shop");
         let six = parsed("postgres://u@[::1]:5433");
         let host = "::1".to_owned();
-        assert_eq!(six.place, Place::Host { host, port: 5433 });
+        assert_eq!(six.endpoint, Endpoint::Host { host, port: 5433 });
         assert_eq!(six.database, "u");
     }
 

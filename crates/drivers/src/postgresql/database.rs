@@ -2,10 +2,10 @@
 
 use super::address::Address;
 use super::instance;
-use super::knobs::{self, Keeping, PostgresqlKnobs};
+use super::knobs::{self, DurabilitySettings, PostgresqlKnobs};
 use super::session::PostgresqlSession;
 use super::wire::Connection;
-use super::{SCHEMA, install, owned};
+use super::{SCHEMA, external_schema, install};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{
@@ -61,26 +61,26 @@ impl Isolation {
 }
 
 /// An open database.
-pub(super) struct Opened {
+pub(super) struct PostgresqlDatabase {
     address: Address,
     /// The settings of each session.
     settings: Vec<(&'static str, String)>,
     isolation: Isolation,
-    is_users: bool,
+    is_external: bool,
     /// For what is no session's. Over it this holds the schema of a user's server.
     own: Mutex<Connection>,
 }
 
-impl Opened {
+impl PostgresqlDatabase {
     /// Opens a database of the private server that runs in its folder.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level that it has not; whatever the server says.
     pub fn private(spec: &OpenSpec<'_>) -> Result<Self> {
-        let keeping = Keeping::of(&spec.knobs.into(), spec.durability)?;
+        let durability_settings = DurabilitySettings::of(&spec.knobs.into(), spec.durability)?;
         let (folder, schema) = instance::of(spec.directory)?;
         let address = Address::private(folder);
-        Self::open(address, &schema, keeping, spec, |connection| {
+        Self::open(address, &schema, durability_settings, spec, |connection| {
             let statement = format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(&schema));
             connection.simple(&statement, &mut |_, _| ()).map(drop)
         })
@@ -91,16 +91,22 @@ impl Opened {
     /// # Errors
     /// [`Error::Unsupported`] for a level that the server has not as it is set, and for a schema of
     /// our name that is not ours; whatever the server says.
-    pub fn of_users(address: &Address, spec: &OpenSpec<'_>) -> Result<Self> {
-        let keeping = owned::keeping(spec.durability)?;
-        let opened = Self::open(address.clone(), SCHEMA, keeping, spec, |connection| {
-            let version = connection.parameter("server_version").unwrap_or_default();
-            install::checked(version, &address.to_string())?;
-            owned::check_keeping(connection, address, spec.durability)?;
-            owned::take(connection, address, spec.directory)
-        })?;
+    pub fn external(address: &Address, spec: &OpenSpec<'_>) -> Result<Self> {
+        let durability_settings = external_schema::durability_settings(spec.durability)?;
+        let opened = Self::open(
+            address.clone(),
+            SCHEMA,
+            durability_settings,
+            spec,
+            |connection| {
+                let version = connection.parameter("server_version").unwrap_or_default();
+                install::check_version(version, &address.to_string())?;
+                external_schema::check_durability(connection, address, spec.durability)?;
+                external_schema::take(connection, address, spec.directory)
+            },
+        )?;
         Ok(Self {
-            is_users: true,
+            is_external: true,
             ..opened
         })
     }
@@ -108,11 +114,11 @@ impl Opened {
     fn open(
         address: Address,
         schema: &str,
-        keeping: Keeping,
+        durability_settings: DurabilitySettings,
         spec: &OpenSpec<'_>,
         make: impl FnOnce(&mut Connection) -> Result<()>,
     ) -> Result<Self> {
-        let commit = if keeping.synchronous_commit {
+        let commit = if durability_settings.synchronous_commit {
             "on"
         } else {
             "off"
@@ -134,7 +140,7 @@ impl Opened {
             address,
             settings,
             isolation,
-            is_users: false,
+            is_external: false,
             own: Mutex::new(own),
         })
     }
@@ -157,7 +163,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-impl Database for Opened {
+impl Database for PostgresqlDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let connection = connect(&self.address, &self.settings)?;
         Ok(Box::new(PostgresqlSession::new(
@@ -190,7 +196,7 @@ impl Database for Opened {
     /// late by themselves, so they are not asked there.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Database, || {
-            self.with_own(|connection| match tells_counts(connection) {
+            self.with_own(|connection| match can_flush_counters(connection) {
                 true => cache_use(connection),
                 false => Ok(None),
             })
@@ -223,7 +229,7 @@ impl Database for Opened {
 
     /// A user's server checkpoints as its owner has set it: that is his, and takes a right over all.
     fn checkpoint(&self) -> Result<()> {
-        if self.is_users {
+        if self.is_external {
             return Ok(());
         }
         self.with_own(|connection| connection.simple("CHECKPOINT", &mut |_, _| ()).map(drop))
@@ -234,7 +240,7 @@ impl Database for Opened {
 const TELLS_COUNTS_FROM: u32 = 15;
 
 /// Whether the server's sessions can be told to hand their counters over.
-pub(super) fn tells_counts(connection: &Connection) -> bool {
+pub(super) fn can_flush_counters(connection: &Connection) -> bool {
     let version = connection.parameter("server_version").unwrap_or_default();
     let digits = version.split(|sign: char| !sign.is_ascii_digit()).next();
     let major: Option<u32> = digits.and_then(|digits| digits.parse().ok());

@@ -85,14 +85,14 @@ pub(super) fn version(server: &Path) -> Result<String> {
             "{shown} is no PostgreSQL server: it is to be the program 'postgres'"
         ))
     })?;
-    checked(version, &shown.to_string())
+    check_version(version, &shown.to_string())
 }
 
 /// A version that is new enough, without what a distribution adds to it.
 ///
 /// # Errors
 /// One line, where it is too old.
-pub(super) fn checked(version: &str, of: &str) -> Result<String> {
+pub(super) fn check_version(version: &str, of: &str) -> Result<String> {
     let version = version.split_whitespace().next().unwrap_or_default();
     let digits = version.split(|c: char| !c.is_ascii_digit()).next();
     let major: u32 = digits
@@ -113,11 +113,13 @@ mod tests {
     #[test]
     fn a_server_that_is_too_old_is_refused_with_what_would_do() {
         assert_eq!(
-            checked("15.14 (Debian 15.14-0+deb12u1)", "it").as_deref(),
+            check_version("15.14 (Debian 15.14-0+deb12u1)", "it").as_deref(),
             Ok("15.14")
         );
-        assert_eq!(checked("18beta1", "it").as_deref(), Ok("18beta1"));
-        let why = checked("9.6.24", "/old/postgres").unwrap_err().to_string();
+        assert_eq!(check_version("18beta1", "it").as_deref(), Ok("18beta1"));
+        let why = check_version("9.6.24", "/old/postgres")
+            .unwrap_err()
+            .to_string();
         assert!(why.contains("/old/postgres is PostgreSQL 9.6.24") && why.contains("12 and later"));
     }
 

@@ -12,7 +12,7 @@ use trueput_engine::{Error, OpenSpec, Result, Service};
 /// The folder of an instance's data, in that of the database.
 const DATA: &str = "data";
 /// What is there once an instance was made whole.
-const MADE: &str = "instance";
+const COMPLETE_MARKER: &str = "instance";
 
 /// A private server.
 pub(super) struct Instance {
@@ -26,7 +26,7 @@ pub(super) struct Instance {
 /// # Errors
 /// [`Error::Engine`], where there is none.
 pub(super) fn of(directory: &Path) -> Result<(&Path, String)> {
-    let is_instance = |folder: &&Path| folder.join(MADE).exists();
+    let is_instance = |folder: &&Path| folder.join(COMPLETE_MARKER).exists();
     if is_instance(&directory) {
         return Ok((directory, super::SCHEMA.to_owned()));
     }
@@ -64,12 +64,12 @@ impl Service for Instance {
             initdb.arg("-X").arg(spec.directory.join(name).join("wal"));
         }
         let mut done = Command::new("touch");
-        done.arg(spec.directory.join(MADE));
+        done.arg(spec.directory.join(COMPLETE_MARKER));
         Ok(vec![initdb, done])
     }
 
     fn is_made(&self, spec: &OpenSpec<'_>) -> bool {
-        spec.directory.join(MADE).exists()
+        spec.directory.join(COMPLETE_MARKER).exists()
     }
 
     fn command(&self, spec: &OpenSpec<'_>) -> Result<Command> {
@@ -94,7 +94,7 @@ impl Service for Instance {
         match Connection::open(&Address::private(spec.directory), &[]) {
             Ok(connection) => {
                 let version = connection.parameter("server_version").unwrap_or_default();
-                install::checked(version, "the private server").map(|_| true)
+                install::check_version(version, "the private server").map(|_| true)
             }
             // What it lacks it may have a moment later; the caller knows when to give up.
             Err(_) => Ok(false),
@@ -136,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let check = folder.path().join("check-07");
         assert!(of(&check).is_err());
-        std::fs::write(folder.path().join(MADE), "").unwrap();
+        std::fs::write(folder.path().join(COMPLETE_MARKER), "").unwrap();
         assert_eq!(of(&check), Ok((folder.path(), "check-07".to_owned())));
         assert_eq!(of(folder.path()), Ok((folder.path(), "trueput".to_owned())));
     }

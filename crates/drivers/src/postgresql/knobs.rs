@@ -93,7 +93,7 @@ pub(super) const OF_A_SESSION: &[Parameter] = PostgresqlKnobs::PARAMETERS.split_
 
 /// What a level of durability is for the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Keeping {
+pub(super) struct DurabilitySettings {
     /// Whether it flushes.
     pub fsync: bool,
     /// Whether a commit waits until its log is written.
@@ -102,14 +102,14 @@ pub(super) struct Keeping {
     pub full_page_writes: bool,
 }
 
-impl Keeping {
+impl DurabilitySettings {
     /// Of a private server.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level that there is not, or not with these knobs.
     pub fn of(knobs: &PostgresqlKnobs, durability: Durability) -> Result<Self> {
         let full_page_writes = knobs.full_page_writes;
-        let keeping = Self {
+        let durability_settings = Self {
             fsync: durability != Durability::Process || knobs.fsync == Fsync::On,
             synchronous_commit: durability != Durability::Buffered,
             full_page_writes,
@@ -122,7 +122,9 @@ impl Keeping {
                      if you like"
                 )))
             }
-            Durability::Sync | Durability::Buffered | Durability::Process => Ok(keeping),
+            Durability::Sync | Durability::Buffered | Durability::Process => {
+                Ok(durability_settings)
+            }
             Durability::Async | Durability::None => {
                 Err(common_errors::no_durability("postgresql", durability))
             }
@@ -145,19 +147,25 @@ impl Keeping {
 /// The server's settings, in the words of its configuration file.
 ///
 /// # Errors
-/// As [`Keeping::of`].
+/// As [`DurabilitySettings::of`].
 pub(super) fn settings(
     knobs: &PostgresqlKnobs,
     durability: Durability,
     sessions: u32,
 ) -> Result<Vec<(&'static str, String)>> {
-    let keeping = Keeping::of(knobs, durability)?;
+    let durability_settings = DurabilitySettings::of(knobs, durability)?;
     let word = |on| if on { "on" } else { "off" }.to_owned();
     let kilobytes = |bytes: u64| format!("{}kB", bytes >> 10);
     let mut all = vec![
-        ("fsync", word(keeping.fsync)),
-        ("synchronous_commit", word(keeping.synchronous_commit)),
-        ("full_page_writes", word(keeping.full_page_writes)),
+        ("fsync", word(durability_settings.fsync)),
+        (
+            "synchronous_commit",
+            word(durability_settings.synchronous_commit),
+        ),
+        (
+            "full_page_writes",
+            word(durability_settings.full_page_writes),
+        ),
         (
             "max_connections",
             (sessions + SPARE_CONNECTIONS).to_string(),
@@ -287,13 +295,17 @@ mod tests {
     fn without_whole_pages_nothing_is_promised_for_lost_power() {
         let torn = resolved(&[("full_page_writes", Value::Boolean(false))]);
         for level in [Durability::Sync, Durability::Buffered] {
-            let why = Keeping::of(&torn, level).unwrap_err().to_string();
+            let why = DurabilitySettings::of(&torn, level)
+                .unwrap_err()
+                .to_string();
             assert!(
                 why.contains("full_page_writes") && why.contains("'process'"),
                 "{why}"
             );
         }
-        let text = Keeping::of(&torn, Durability::Process).unwrap().text();
+        let text = DurabilitySettings::of(&torn, Durability::Process)
+            .unwrap()
+            .text();
         assert_eq!(
             text,
             "fsync=off, synchronous_commit=on, full_page_writes=off"

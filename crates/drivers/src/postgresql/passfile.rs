@@ -1,6 +1,6 @@
 //! PostgreSQL's own password file.
 
-use super::address::{Address, Place};
+use super::address::{Address, Endpoint};
 use std::path::PathBuf;
 use trueput_engine::Result;
 
@@ -27,10 +27,10 @@ pub(super) fn password(address: &Address) -> Result<Option<String>> {
 
 /// The password of the first line that is for the address.
 fn entry(text: &str, address: &Address) -> Option<String> {
-    let (hosts, port) = match &address.place {
-        Place::Host { host, port } => (vec![host.clone()], port),
+    let (hosts, port) = match &address.endpoint {
+        Endpoint::Host { host, port } => (vec![host.clone()], port),
         // libpq calls a socket in its usual folder localhost.
-        Place::Folder { folder, port } => {
+        Endpoint::Folder { folder, port } => {
             let folder = folder.to_string_lossy().into_owned();
             (vec!["localhost".to_owned(), folder], port)
         }
@@ -55,7 +55,7 @@ fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
-        let plain = match letter {
+        let unescape = match letter {
             '\\' => letters.next(),
             ':' if fields.len() < 5 => {
                 fields.push(String::new());
@@ -64,7 +64,7 @@ fn fields(line: &str) -> Vec<String> {
             letter => Some(letter),
         };
         if let Some(last) = fields.last_mut() {
-            last.extend(plain);
+            last.extend(unescape);
         }
     }
     fields

@@ -1,8 +1,8 @@
 //! A session: a connection, a table of keys and values, and statements prepared over both.
 
-use super::database::{Isolation, tells_counts};
-use super::value::Columns;
-use super::wire::{Completed, Connection, length};
+use super::database::{Isolation, can_flush_counters};
+use super::value::RowColumns;
+use super::wire::{CommandResult, Connection, length};
 use crate::common_errors::{self, LengthLimits};
 use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use std::ops::ControlFlow;
@@ -31,7 +31,7 @@ const LIMITS: LengthLimits = LengthLimits {
 
 /// Where a session stands with its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum TransactionState {
     Idle,
     /// Begun here; the server hears of it with the first statement, in one round trip.
     Begun(Mode),
@@ -40,7 +40,7 @@ enum State {
 }
 
 /// A statement of a workload's.
-pub(super) struct Prepared {
+pub(super) struct PreparedStatement {
     /// Its name on the connection.
     pub name: String,
     /// The types of its parameters.
@@ -53,11 +53,11 @@ pub(super) struct Prepared {
 pub(super) struct PostgresqlSession {
     pub(super) connection: Connection,
     isolation: Isolation,
-    state: State,
+    state: TransactionState,
     /// Which statements of scans are prepared, a bit for each.
     scans: u64,
     /// What the workload has prepared.
-    pub(super) statements: Vec<Prepared>,
+    pub(super) statements: Vec<PreparedStatement>,
     /// Room for the arrays of a row, one for each column.
     pub(super) arrays: Vec<Vec<i64>>,
 }
@@ -93,7 +93,7 @@ impl PostgresqlSession {
         Ok(Self {
             connection,
             isolation,
-            state: State::Idle,
+            state: TransactionState::Idle,
             scans: 0,
             statements: Vec::new(),
             arrays: Vec::new(),
@@ -104,23 +104,27 @@ impl PostgresqlSession {
     /// none.
     pub(super) fn pending(&self) -> &'static str {
         match self.state {
-            State::Begun(mode) => self.isolation.begin(mode),
+            TransactionState::Begun(mode) => self.isolation.begin(mode),
             _ => "",
         }
     }
 
     /// Notes that the server has heard of the transaction.
-    pub(super) fn is_sent(&mut self) {
-        if let State::Begun(mode) = self.state {
-            self.state = State::Open(mode);
+    pub(super) fn note_sent(&mut self) {
+        if let TransactionState::Begun(mode) = self.state {
+            self.state = TransactionState::Open(mode);
         }
     }
 
     /// Asks for the beginning of a transaction that the server has not heard of.
-    pub(super) fn ask_to_begin(&mut self) -> Result<()> {
+    pub(super) fn send_begin(&mut self) -> Result<()> {
         match self.state {
-            State::Begun(Mode::Write) => self.connection.execute(BEGIN_WRITE, 0, |_| Ok(())),
-            State::Begun(Mode::Read) => self.connection.execute(BEGIN_READ, 0, |_| Ok(())),
+            TransactionState::Begun(Mode::Write) => {
+                self.connection.execute(BEGIN_WRITE, 0, |_| Ok(()))
+            }
+            TransactionState::Begun(Mode::Read) => {
+                self.connection.execute(BEGIN_READ, 0, |_| Ok(()))
+            }
             _ => Ok(()),
         }
     }
@@ -131,8 +135,8 @@ impl PostgresqlSession {
         name: &str,
         values: &[&[u8]],
         on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<Completed> {
-        self.ask_to_begin()?;
+    ) -> Result<CommandResult> {
+        self.send_begin()?;
         let asked = self.connection.execute(name, values.len(), |out| {
             for value in values {
                 out.extend_from_slice(&length(value.len())?.to_be_bytes());
@@ -141,17 +145,17 @@ impl PostgresqlSession {
             Ok(())
         });
         if let Err(error) = asked {
-            self.connection.forget();
+            self.connection.discard();
             return Err(error);
         }
-        self.is_sent();
+        self.note_sent();
         self.connection.finish(on_row)
     }
 
     fn open(&self) -> Option<Mode> {
         match self.state {
-            State::Idle => None,
-            State::Begun(mode) | State::Open(mode) => Some(mode),
+            TransactionState::Idle => None,
+            TransactionState::Begun(mode) | TransactionState::Open(mode) => Some(mode),
         }
     }
 
@@ -163,7 +167,7 @@ impl PostgresqlSession {
     ) -> Result<bool> {
         let mut found = false;
         self.run(statement, &[key], &mut |row| {
-            let value = Columns::of(row)?.next_column()?;
+            let value = RowColumns::of(row)?.next_column()?;
             visitor(value.unwrap_or_default());
             found = true;
             Ok(ControlFlow::Break(()))
@@ -196,7 +200,7 @@ impl PostgresqlSession {
         let (mut shown, mut broke) = (0, false);
         let bounds: Vec<&[u8]> = end_keys(range).collect();
         self.run(&name, &bounds, &mut |row| {
-            let mut columns = Columns::of(row)?;
+            let mut columns = RowColumns::of(row)?;
             let key = columns.next_column()?.unwrap_or_default();
             let value = columns.next_column()?.unwrap_or_default();
             shown += 1;
@@ -215,7 +219,7 @@ impl PostgresqlSession {
 impl Session for PostgresqlSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         common_errors::require_closed(self.open())?;
-        self.state = State::Begun(mode);
+        self.state = TransactionState::Begun(mode);
         Ok(())
     }
 
@@ -263,30 +267,30 @@ impl Session for PostgresqlSession {
     }
 
     fn commit(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => Err(common_errors::no_transaction()),
-            State::Begun(_) => Ok(()),
+        match std::mem::replace(&mut self.state, TransactionState::Idle) {
+            TransactionState::Idle => Err(common_errors::no_transaction()),
+            TransactionState::Begun(_) => Ok(()),
             // A failed transaction would be rolled back in silence.
-            State::Open(_) if self.connection.has_failed() => {
+            TransactionState::Open(_) if self.connection.has_failed() => {
                 self.run(ROLLBACK, &[], &mut ignore)?;
                 Err(Error::engine(
                     "the transaction had failed and was rolled back",
                 ))
             }
-            State::Open(_) => self.run(COMMIT, &[], &mut ignore).map(drop),
+            TransactionState::Open(_) => self.run(COMMIT, &[], &mut ignore).map(drop),
         }
     }
 
     fn abort(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => Err(common_errors::no_transaction()),
-            State::Begun(_) => Ok(()),
-            State::Open(_) => self.run(ROLLBACK, &[], &mut ignore).map(drop),
+        match std::mem::replace(&mut self.state, TransactionState::Idle) {
+            TransactionState::Idle => Err(common_errors::no_transaction()),
+            TransactionState::Begun(_) => Ok(()),
+            TransactionState::Open(_) => self.run(ROLLBACK, &[], &mut ignore).map(drop),
         }
     }
 
     fn flush_counters(&mut self) -> Result<()> {
-        if !tells_counts(&self.connection) {
+        if !can_flush_counters(&self.connection) {
             return Ok(());
         }
         // It takes effect with the end of this statement, before the answer to it.

@@ -1,8 +1,8 @@
 //! The SQL of a session.
 
-use super::session::{PostgresqlSession, Prepared, ignore};
-use super::value::{self, Columns};
-use super::wire::Completed;
+use super::session::{PostgresqlSession, PreparedStatement, ignore};
+use super::value::{self, RowColumns};
+use super::wire::CommandResult;
 use crate::common_errors;
 use std::ops::ControlFlow;
 use trueput_engine::sql::{RowVisitor, Statement};
@@ -25,7 +25,7 @@ impl Sql for PostgresqlSession {
                 &whole
             }
         };
-        self.is_sent();
+        self.note_sent();
         self.connection.simple(text, &mut |_, _| ()).map(drop)
     }
 
@@ -45,7 +45,7 @@ impl Sql for PostgresqlSession {
         if self.arrays.len() < columns.len() {
             self.arrays.resize(columns.len(), Vec::new());
         }
-        self.statements.push(Prepared {
+        self.statements.push(PreparedStatement {
             name,
             parameters,
             columns,
@@ -57,7 +57,7 @@ impl Sql for PostgresqlSession {
         self.ask(statement, parameters)?;
         self.connection
             .finish(&mut ignore)
-            .map(|Completed { rows }| rows)
+            .map(|CommandResult { rows }| rows)
     }
 
     fn query(
@@ -81,7 +81,7 @@ impl Sql for PostgresqlSession {
 impl PostgresqlSession {
     /// Asks for a statement's execution, and for the transaction's beginning where that is due.
     fn ask(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<()> {
-        let asked = self.ask_to_begin().and_then(|()| {
+        let asked = self.send_begin().and_then(|()| {
             let prepared = self.statements.get(statement.0);
             let prepared = prepared.ok_or_else(common_errors::no_statement)?;
             let types = &prepared.parameters;
@@ -92,8 +92,8 @@ impl PostgresqlSession {
             })
         });
         match asked {
-            Ok(()) => self.is_sent(),
-            Err(_) => self.connection.forget(),
+            Ok(()) => self.note_sent(),
+            Err(_) => self.connection.discard(),
         }
         asked
     }
@@ -114,7 +114,7 @@ fn show(
         many = vec![Datum::Null; types.len()];
         &mut many
     };
-    let mut columns = Columns::of(row)?;
+    let mut columns = RowColumns::of(row)?;
     for ((datum, of_type), numbers) in data.iter_mut().zip(types).zip(arrays) {
         *datum = value::decode(columns.next_column()?, *of_type, numbers)?;
     }

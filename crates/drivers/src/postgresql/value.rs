@@ -1,7 +1,7 @@
 //! Values as the protocol carries them in binary: of each type what its `send` and `recv` functions
 //! write and read (PostgreSQL's source, `src/backend/utils/adt`).
 
-use super::wire::{garbled, length};
+use super::wire::{invalid_message, length};
 use trueput_engine::{Datum, Error, Result};
 
 /// Object ids of types (`pg_type.dat`).
@@ -150,7 +150,7 @@ pub(super) fn decode<'a>(
     let Some(bytes) = bytes else {
         return Ok(Datum::Null);
     };
-    let text = || std::str::from_utf8(bytes).map_err(|_| garbled());
+    let text = || std::str::from_utf8(bytes).map_err(|_| invalid_message());
     Ok(match of_type {
         oid::INT8 => Datum::Integer(i64::from_be_bytes(fixed(bytes)?)),
         oid::INT4 => Datum::Integer(i32::from_be_bytes(fixed(bytes)?).into()),
@@ -181,11 +181,11 @@ pub(super) fn decode<'a>(
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
-    bytes.try_into().map_err(|_| garbled())
+    bytes.try_into().map_err(|_| invalid_message())
 }
 
 fn decode_numeric(bytes: &[u8]) -> Result<Datum<'static>> {
-    let (head, digits) = bytes.split_first_chunk::<8>().ok_or_else(garbled)?;
+    let (head, digits) = bytes.split_first_chunk::<8>().ok_or_else(invalid_message)?;
     let part = |at: usize| i16::from_be_bytes([head[at], head[at + 1]]);
     let (weight, sign, scale) = (i32::from(part(2)), part(4).cast_unsigned(), part(6));
     let too_large = || Error::engine("a decimal number that has no room in 63 bits");
@@ -215,11 +215,13 @@ fn decode_numeric(bytes: &[u8]) -> Result<Datum<'static>> {
 
 fn decode_array(bytes: &[u8], numbers: &mut Vec<i64>) -> Result<()> {
     numbers.clear();
-    let (head, mut rest) = bytes.split_first_chunk::<12>().ok_or_else(garbled)?;
+    let (head, mut rest) = bytes
+        .split_first_chunk::<12>()
+        .ok_or_else(invalid_message)?;
     let dimensions = i32::from_be_bytes([head[0], head[1], head[2], head[3]]);
     match dimensions {
         0 => return Ok(()),
-        1 => rest = rest.get(8..).ok_or_else(garbled)?,
+        1 => rest = rest.get(8..).ok_or_else(invalid_message)?,
         _ => {
             return Err(Error::Unsupported(
                 "an array of several dimensions".to_owned(),
@@ -229,7 +231,7 @@ fn decode_array(bytes: &[u8], numbers: &mut Vec<i64>) -> Result<()> {
     while let Some((size, after)) = rest.split_first_chunk::<4>() {
         let size = usize::try_from(i32::from_be_bytes(*size))
             .map_err(|_| Error::Unsupported("an array with NULL in it".to_owned()))?;
-        let (number, after) = after.split_at_checked(size).ok_or_else(garbled)?;
+        let (number, after) = after.split_at_checked(size).ok_or_else(invalid_message)?;
         numbers.push(match size {
             4 => i32::from_be_bytes(fixed(number)?).into(),
             _ => i64::from_be_bytes(fixed(number)?),
@@ -240,17 +242,17 @@ fn decode_array(bytes: &[u8], numbers: &mut Vec<i64>) -> Result<()> {
 }
 
 /// The columns of a row, one after the other.
-pub(super) struct Columns<'a> {
+pub(super) struct RowColumns<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Columns<'a> {
+impl<'a> RowColumns<'a> {
     /// Of the body of a row's message.
     ///
     /// # Errors
     /// [`Error::Engine`], where it is none.
     pub fn of(row: &'a [u8]) -> Result<Self> {
-        let (_count, rest) = row.split_first_chunk::<2>().ok_or_else(garbled)?;
+        let (_count, rest) = row.split_first_chunk::<2>().ok_or_else(invalid_message)?;
         Ok(Self { rest })
     }
 
@@ -259,12 +261,15 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// [`Error::Engine`], where there is none.
     pub fn next_column(&mut self) -> Result<Option<&'a [u8]>> {
-        let (size, rest) = self.rest.split_first_chunk::<4>().ok_or_else(garbled)?;
+        let (size, rest) = self
+            .rest
+            .split_first_chunk::<4>()
+            .ok_or_else(invalid_message)?;
         let Ok(size) = usize::try_from(i32::from_be_bytes(*size)) else {
             self.rest = rest;
             return Ok(None);
         };
-        let (column, rest) = rest.split_at_checked(size).ok_or_else(garbled)?;
+        let (column, rest) = rest.split_at_checked(size).ok_or_else(invalid_message)?;
         self.rest = rest;
         Ok(Some(column))
     }
@@ -275,7 +280,7 @@ impl<'a> Columns<'a> {
 /// # Errors
 /// [`Error::Engine`], where it is none.
 pub(super) fn parameter_types(body: &[u8]) -> Result<Vec<u32>> {
-    let (_count, rest) = body.split_first_chunk::<2>().ok_or_else(garbled)?;
+    let (_count, rest) = body.split_first_chunk::<2>().ok_or_else(invalid_message)?;
     let types = rest.chunks_exact(4);
     Ok(types
         .map(|id| u32::from_be_bytes([id[0], id[1], id[2], id[3]]))
@@ -300,15 +305,17 @@ pub(super) fn column_names(body: &[u8]) -> Result<Vec<String>> {
 
 /// Of each column a name that ends in zero, then 18 bytes, of which 6 to 10 are the type's id.
 fn described(body: &[u8]) -> Result<Vec<(String, u32)>> {
-    let (_count, mut rest) = body.split_first_chunk::<2>().ok_or_else(garbled)?;
+    let (_count, mut rest) = body.split_first_chunk::<2>().ok_or_else(invalid_message)?;
     let mut columns = Vec::new();
     while !rest.is_empty() {
         let end = rest
             .iter()
             .position(|&byte| byte == 0)
-            .ok_or_else(garbled)?;
+            .ok_or_else(invalid_message)?;
         let name = String::from_utf8_lossy(&rest[..end]).into_owned();
-        let (facts, after) = rest[end + 1..].split_at_checked(18).ok_or_else(garbled)?;
+        let (facts, after) = rest[end + 1..]
+            .split_at_checked(18)
+            .ok_or_else(invalid_message)?;
         columns.push((name, u32::from_be_bytes(fixed(&facts[6..10])?)));
         rest = after;
     }

@@ -3,9 +3,9 @@
 //! runtime and no copy of a row stands between the workload and the socket.
 
 mod authentication;
-mod reach;
+mod connect;
 
-use super::address::{Address, Place};
+use super::address::{Address, Endpoint};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -32,18 +32,18 @@ enum Stream {
 }
 
 impl Stream {
-    fn open(place: &Place) -> std::io::Result<Self> {
-        match place {
+    fn open(endpoint: &Endpoint) -> std::io::Result<Self> {
+        match endpoint {
             // The kernel follows the link to the folder, however long its own path is: the name of
             // a socket may have 107 bytes.
-            Place::Folder { folder, port } => {
+            Endpoint::Folder { folder, port } => {
                 use std::os::fd::AsRawFd;
                 let opened = std::fs::File::open(folder)?;
                 let name = format!("/proc/self/fd/{}/.s.PGSQL.{port}", opened.as_raw_fd());
                 UnixStream::connect(name).map(Self::Unix)
             }
-            Place::Host { host, port } => {
-                let stream = reach::reach(host, *port)?;
+            Endpoint::Host { host, port } => {
+                let stream = connect::connect(host, *port)?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }
@@ -82,7 +82,7 @@ impl Stream {
 
 /// What a round trip came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Completed {
+pub(super) struct CommandResult {
     /// Rows that the last statement changed or gave.
     pub rows: u64,
 }
@@ -109,9 +109,11 @@ impl Connection {
     /// # Errors
     /// [`Error::Engine`] in the server's words, or why it cannot be reached.
     pub fn open(address: &Address, settings: &[(&str, &str)]) -> Result<Self> {
-        let stream = Stream::open(&address.place)
+        let stream = Stream::open(&address.endpoint)
             .map_err(|error| Error::engine(format!("cannot reach {address}: {error}")))?;
-        let is_exposed = stream.is_exposed().map_err(|error| lost(&error))?;
+        let is_exposed = stream
+            .is_exposed()
+            .map_err(|error| connection_error(&error))?;
         Self::over(stream, is_exposed, address, settings)
     }
 
@@ -124,7 +126,7 @@ impl Connection {
     ) -> Result<Self> {
         stream
             .limit(Some(ADMISSION))
-            .map_err(|error| lost(&error))?;
+            .map_err(|error| connection_error(&error))?;
         let mut connection = Self {
             stream,
             is_exposed,
@@ -138,7 +140,7 @@ impl Connection {
         connection
             .stream
             .limit(None)
-            .map_err(|error| lost(&error))?;
+            .map_err(|error| connection_error(&error))?;
         Ok(connection)
     }
 
@@ -173,12 +175,12 @@ impl Connection {
             let (tag, body) = self.next()?;
             match tag {
                 b'R' => self.authenticate(address, body)?,
-                b'E' => return Err(refusal(&self.received[body], address)),
+                b'E' => return Err(login_error(&self.received[body], address)),
                 b'Z' => {
                     self.status = self.received[body].first().copied().unwrap_or(b'I');
                     return Ok(());
                 }
-                _ => self.heed(tag, body),
+                _ => self.note_parameter(tag, body),
             }
         }
     }
@@ -235,7 +237,7 @@ impl Connection {
     }
 
     /// Forgets messages that were not sent.
-    pub fn forget(&mut self) {
+    pub fn discard(&mut self) {
         self.out.clear();
     }
 
@@ -246,7 +248,7 @@ impl Connection {
     pub fn finish(
         &mut self,
         on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<Completed> {
+    ) -> Result<CommandResult> {
         self.message(b'S', |_| Ok(()))?;
         self.flush()?;
         self.receive(on_row, &mut |_, _| Ok(()))
@@ -259,7 +261,7 @@ impl Connection {
     pub fn finish_described(
         &mut self,
         on_description: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
-    ) -> Result<Completed> {
+    ) -> Result<CommandResult> {
         self.message(b'S', |_| Ok(()))?;
         self.flush()?;
         self.receive(&mut |_| Ok(ControlFlow::Continue(())), on_description)
@@ -273,13 +275,13 @@ impl Connection {
         &mut self,
         statements: &str,
         on_column: &mut dyn FnMut(&str, &str),
-    ) -> Result<Completed> {
+    ) -> Result<CommandResult> {
         self.message(b'Q', |out| push_text(out, statements))?;
         self.flush()?;
         let names = std::cell::RefCell::new(Vec::<String>::new());
         self.receive(
             &mut |row| {
-                let mut columns = super::value::Columns::of(row)?;
+                let mut columns = super::value::RowColumns::of(row)?;
                 for name in names.borrow().iter() {
                     let text = columns.next_column()?.map(String::from_utf8_lossy);
                     text.iter().for_each(|text| on_column(name, text));
@@ -300,8 +302,8 @@ impl Connection {
         &mut self,
         on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
         on_description: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
-    ) -> Result<Completed> {
-        let mut completed = Completed::default();
+    ) -> Result<CommandResult> {
+        let mut result = CommandResult::default();
         let mut failure: Option<Error> = None;
         let mut wanted = true;
         loop {
@@ -315,9 +317,9 @@ impl Connection {
                     Ok(flow) => wanted = flow.is_continue(),
                     Err(error) => failure = Some(error),
                 },
-                b'C' => completed.rows = rows_of(&self.received[body]),
+                b'C' => result.rows = rows_of(&self.received[body]),
                 b'E' => {
-                    let error = reported(&self.received[body]);
+                    let error = server_error(&self.received[body]);
                     failure.get_or_insert(error);
                 }
                 b't' | b'T' => {
@@ -326,15 +328,15 @@ impl Connection {
                 }
                 b'Z' => {
                     self.status = self.received[body].first().copied().unwrap_or(b'I');
-                    return failure.map_or(Ok(completed), Err);
+                    return failure.map_or(Ok(result), Err);
                 }
-                _ => self.heed(tag, body),
+                _ => self.note_parameter(tag, body),
             }
         }
     }
 
     /// Notes what the server tells unasked.
-    fn heed(&mut self, tag: u8, body: Range<usize>) {
+    fn note_parameter(&mut self, tag: u8, body: Range<usize>) {
         if tag == b'S' {
             let mut texts = self.received[body].split(|&byte| byte == 0);
             let mut text = || {
@@ -369,7 +371,7 @@ impl Connection {
         match sent {
             // What the server said before it closed the connection can still be read.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            sent => sent.map_err(|error| lost(&error)),
+            sent => sent.map_err(|error| connection_error(&error)),
         }
     }
 
@@ -383,7 +385,7 @@ impl Connection {
             .first_chunk()
             .map_or(0, |bytes| i32::from_be_bytes(*bytes));
         let length = usize::try_from(length).ok().filter(|length| *length >= 4);
-        let whole = 1 + length.ok_or_else(garbled)?;
+        let whole = 1 + length.ok_or_else(invalid_message)?;
         self.need(whole)?;
         let start = self.unread.start;
         self.unread.start += whole;
@@ -409,7 +411,7 @@ impl Connection {
                 Ok(0) => return Err(Error::engine("the server has closed the connection")),
                 Ok(count) => self.unread.end += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(lost(&error)),
+                Err(error) => return Err(connection_error(&error)),
             }
         }
         Ok(())
@@ -418,7 +420,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.forget();
+        self.discard();
         // A server that has gone need not be told.
         let _ = self.message(b'X', |_| Ok(()));
         let _ = self.flush();
@@ -451,11 +453,11 @@ fn too_many() -> Error {
 }
 
 /// What is no message of the protocol.
-pub(super) fn garbled() -> Error {
+pub(super) fn invalid_message() -> Error {
     Error::engine("the server sent what is not of its protocol")
 }
 
-fn lost(error: &std::io::Error) -> Error {
+fn connection_error(error: &std::io::Error) -> Error {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::engine(format!(
             "the server did not respond within {} s",
@@ -484,7 +486,7 @@ fn field(body: &[u8], letter: u8) -> Option<String> {
 }
 
 /// An error that the server reports (documentation, appendix "PostgreSQL Error Codes").
-fn reported(body: &[u8]) -> Error {
+fn server_error(body: &[u8]) -> Error {
     let code = field(body, b'C').unwrap_or_default();
     let message = field(body, b'M').unwrap_or_default();
     let text = match field(body, b'D') {
@@ -502,7 +504,7 @@ fn reported(body: &[u8]) -> Error {
 }
 
 /// Why the server does not let a client in.
-fn refusal(body: &[u8], address: &Address) -> Error {
+fn login_error(body: &[u8], address: &Address) -> Error {
     let code = field(body, b'C').unwrap_or_default();
     let message = field(body, b'M').unwrap_or_default();
     match code.as_str() {
@@ -526,7 +528,7 @@ mod tests {
     }
 
     fn error(code: &str) -> Error {
-        reported(format!("SERROR\0C{code}\0Mno luck\0\0").as_bytes())
+        server_error(format!("SERROR\0C{code}\0Mno luck\0\0").as_bytes())
     }
 
     #[test]

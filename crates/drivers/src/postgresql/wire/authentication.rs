@@ -1,7 +1,7 @@
 //! How a connection proves who asks: by SCRAM or an MD5 hash anywhere, in plain text only where
 //! nobody else can read it.
 
-use super::{Connection, garbled, length, push_text, refusal};
+use super::{Connection, invalid_message, length, login_error, push_text};
 use crate::postgresql::address::Address;
 use postgres_protocol::authentication::{md5_hash, sasl};
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl Connection {
             3 => self.send_password(password()?.as_bytes()),
             5 => {
                 let salt = body.get(4..8).and_then(|salt| salt.try_into().ok());
-                let salt = salt.ok_or_else(garbled)?;
+                let salt = salt.ok_or_else(invalid_message)?;
                 let hash = md5_hash(address.user.as_bytes(), password()?.as_bytes(), salt);
                 self.send_password(hash.as_bytes())
             }
@@ -94,11 +94,11 @@ impl Connection {
         let (tag, body) = self.next()?;
         let body = &self.received[body];
         match (tag, body.split_first_chunk()) {
-            (b'E', _) => Err(refusal(body, address)),
+            (b'E', _) => Err(login_error(body, address)),
             (b'R', Some((kind, data))) if i32::from_be_bytes(*kind) == expected => {
                 Ok(data.to_vec())
             }
-            _ => Err(garbled()),
+            _ => Err(invalid_message()),
         }
     }
 }

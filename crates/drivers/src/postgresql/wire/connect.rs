@@ -6,15 +6,15 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// How long all addresses of a host together may be silent.
-const PATIENCE: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Connects to a host, by the first of its addresses that answers.
 ///
 /// # Errors
 /// Why the last of them could not be reached, with what to check where none has answered.
-pub(super) fn reach(host: &str, port: u16) -> Result<TcpStream> {
+pub(super) fn connect(host: &str, port: u16) -> Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
-    among(&addresses, PATIENCE)
+    among(&addresses, CONNECT_TIMEOUT)
 }
 
 fn among(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream> {
@@ -26,13 +26,13 @@ fn among(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream> {
         let share = left / u32::try_from(others).unwrap_or(u32::MAX);
         match TcpStream::connect_timeout(address, share.max(Duration::from_millis(1))) {
             Ok(stream) => return Ok(stream),
-            Err(error) => failed = told(address, &error),
+            Err(error) => failed = connect_error(address, &error),
         }
     }
     Err(failed)
 }
 
-fn told(address: &SocketAddr, error: &Error) -> Error {
+fn connect_error(address: &SocketAddr, error: &Error) -> Error {
     let kind = error.kind();
     let text = match kind {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => format!(
@@ -70,10 +70,10 @@ mod tests {
             .unwrap()
             .local_addr()
             .unwrap();
-        let refused = among(&[closed], PATIENCE).unwrap_err();
+        let refused = among(&[closed], CONNECT_TIMEOUT).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
         assert_eq!(
-            among(&[], PATIENCE).unwrap_err().kind(),
+            among(&[], CONNECT_TIMEOUT).unwrap_err().kind(),
             ErrorKind::NotFound
         );
     }

@@ -6,7 +6,7 @@
 use super::SCHEMA;
 use super::address::Address;
 use super::database::{quoted, setting};
-use super::knobs::Keeping;
+use super::knobs::DurabilitySettings;
 use super::wire::Connection;
 use crate::common_errors;
 use std::hash::{BuildHasher, Hasher};
@@ -19,17 +19,17 @@ const MARK: &str = "made by trueput for ";
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "server-schema";
 /// The advisory lock over the schema, by ODBC too: the letters of our name.
-pub(crate) const LOCK: i64 = 0x0074_7275_6570_7574;
+pub(crate) const SCHEMA_LOCK: i64 = 0x0074_7275_6570_7574;
 /// How long sessions that were just closed may hold it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a level of durability asks of a user's server.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a level that there is not.
-pub(super) fn keeping(durability: Durability) -> Result<Keeping> {
+pub(super) fn durability_settings(durability: Durability) -> Result<DurabilitySettings> {
     match durability {
-        Durability::Sync | Durability::Buffered | Durability::Process => Ok(Keeping {
+        Durability::Sync | Durability::Buffered | Durability::Process => Ok(DurabilitySettings {
             fsync: durability != Durability::Process,
             synchronous_commit: durability != Durability::Buffered,
             full_page_writes: true,
@@ -44,12 +44,12 @@ pub(super) fn keeping(durability: Durability) -> Result<Keeping> {
 ///
 /// # Errors
 /// [`Error::Unsupported`], where it is not.
-pub(super) fn check_keeping(
+pub(super) fn check_durability(
     connection: &mut Connection,
     address: &Address,
     durability: Durability,
 ) -> Result<()> {
-    let wanted = keeping(durability)?;
+    let wanted = durability_settings(durability)?;
     let fsync = setting(connection, "fsync")? == "on";
     let pages = setting(connection, "full_page_writes")? == "on";
     let levels = match (fsync, pages) {
@@ -88,9 +88,9 @@ pub(super) fn take(connection: &mut Connection, address: &Address, directory: &P
     let marker = directory.join(MARKER);
     let own = std::fs::read_to_string(&marker).ok();
     if own.is_some() && mark_of(connection, address)? == own {
-        return hold(connection, "pg_try_advisory_lock_shared", address);
+        return lock_schema(connection, "pg_try_advisory_lock_shared", address);
     }
-    hold(connection, "pg_try_advisory_lock", address)?;
+    lock_schema(connection, "pg_try_advisory_lock", address)?;
     let (name, mark) = (quoted(SCHEMA), new_mark());
     let comment = format!("COMMENT ON SCHEMA {name} IS '{MARK}{mark}'");
     match mark_of(connection, address)? {
@@ -103,8 +103,11 @@ pub(super) fn take(connection: &mut Connection, address: &Address, directory: &P
     }
     std::fs::write(&marker, mark)
         .map_err(|error| Error::engine(format!("{}: {error}", marker.display())))?;
-    hold(connection, "pg_try_advisory_lock_shared", address)?;
-    run(connection, &format!("SELECT pg_advisory_unlock({LOCK})"))
+    lock_schema(connection, "pg_try_advisory_lock_shared", address)?;
+    run(
+        connection,
+        &format!("SELECT pg_advisory_unlock({SCHEMA_LOCK})"),
+    )
 }
 
 /// The mark of the database that the schema holds; `None` where there is no schema.
@@ -128,11 +131,11 @@ fn mark_of(connection: &mut Connection, address: &Address) -> Result<Option<Stri
 }
 
 /// Locks the schema in a way, or says that another run has it.
-fn hold(connection: &mut Connection, function: &str, address: &Address) -> Result<()> {
-    let until = Instant::now() + PATIENCE;
+fn lock_schema(connection: &mut Connection, function: &str, address: &Address) -> Result<()> {
+    let until = Instant::now() + LOCK_TIMEOUT;
     loop {
         let mut held = false;
-        let statement = format!("SELECT {function}({LOCK}) AS held");
+        let statement = format!("SELECT {function}({SCHEMA_LOCK}) AS held");
         connection.simple(&statement, &mut |_, text| held = text == "t")?;
         if held {
             return Ok(());
@@ -206,8 +209,8 @@ mod tests {
     #[test]
     fn a_users_server_has_the_levels_of_a_private_one() {
         for level in [Durability::Sync, Durability::Buffered, Durability::Process] {
-            assert!(keeping(level).is_ok());
+            assert!(durability_settings(level).is_ok());
         }
-        assert!(keeping(Durability::None).is_err());
+        assert!(durability_settings(Durability::None).is_err());
     }
 }

@@ -11,8 +11,8 @@ mod shim;
 
 use crate::library::{self, Origin, Search};
 use crate::promise::{self, until};
-use config::Plan;
-use database::Opened;
+use config::OpenConfig;
+use database::WiredTigerDatabase;
 use knobs::WiredTigerKnobs;
 use shim::Api;
 use std::path::PathBuf;
@@ -149,8 +149,12 @@ impl Engine for WiredTiger {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let (path, api) = self.library()?;
-        let plan = Plan::new(spec, &path)?;
-        Ok(Box::new(Opened::open(api, spec.directory, &plan)?))
+        let plan = OpenConfig::new(spec, &path)?;
+        Ok(Box::new(WiredTigerDatabase::open(
+            api,
+            spec.directory,
+            &plan,
+        )?))
     }
 }
 

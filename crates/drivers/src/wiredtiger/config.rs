@@ -56,7 +56,7 @@ pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<
 }
 
 /// How a database is opened.
-pub(super) struct Plan {
+pub(super) struct OpenConfig {
     /// For the connection.
     pub(super) connection: CString,
     /// For the table, where it is made.
@@ -67,7 +67,7 @@ pub(super) struct Plan {
     pub(super) has_statistics: bool,
 }
 
-impl Plan {
+impl OpenConfig {
     /// The configuration for `spec` of the library at `library`.
     pub(super) fn new(spec: &OpenSpec<'_>, library: &Path) -> Result<Self> {
         let knobs = &WiredTigerKnobs::from(spec.knobs);

@@ -1,6 +1,6 @@
 //! An open database: WiredTiger's connection.
 
-use super::config::{COLUMN_GROUP, Plan, TABLE, parts};
+use super::config::{COLUMN_GROUP, OpenConfig, TABLE, parts};
 use super::session::WiredTigerSession;
 use super::shim::{Api, Handle, NOT_FOUND};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::ptr;
 use trueput_engine::{CacheCount, CacheScope, CacheUse, Database, Error, Result, Session, Value};
 
 /// An open database, ours to close.
-pub(super) struct Opened {
+pub(super) struct WiredTigerDatabase {
     api: &'static Api,
     handle: Handle,
     has_log: bool,
@@ -19,12 +19,12 @@ pub(super) struct Opened {
 }
 
 // SAFETY: a connection of WiredTiger's may be used by any thread; sessions are each one thread's.
-unsafe impl Send for Opened {}
+unsafe impl Send for WiredTigerDatabase {}
 // SAFETY: as above.
-unsafe impl Sync for Opened {}
+unsafe impl Sync for WiredTigerDatabase {}
 
-impl Opened {
-    pub(super) fn open(api: &'static Api, directory: &Path, plan: &Plan) -> Result<Self> {
+impl WiredTigerDatabase {
+    pub(super) fn open(api: &'static Api, directory: &Path, plan: &OpenConfig) -> Result<Self> {
         let home = CString::new(directory.as_os_str().as_bytes())
             .map_err(|_| Error::engine("a path with a zero byte"))?;
         let mut handle = ptr::null_mut();
@@ -101,7 +101,7 @@ impl Opened {
 }
 
 unsafe extern "C" fn keep_number(context: *mut c_void, name: *const c_char, number: i64) {
-    // SAFETY: `context` is what `Opened::statistics` gave, and the name ends in a zero byte.
+    // SAFETY: `context` is what `WiredTigerDatabase::statistics` gave, and the name ends in a zero byte.
     let (found, name) = unsafe {
         (
             &mut *context.cast::<BTreeMap<String, Value>>(),
@@ -112,7 +112,7 @@ unsafe extern "C" fn keep_number(context: *mut c_void, name: *const c_char, numb
 }
 
 unsafe extern "C" fn keep_text(context: *mut c_void, text: *const c_char) {
-    // SAFETY: `context` is what `Opened::metadata` gave, and the text ends in a zero byte.
+    // SAFETY: `context` is what `WiredTigerDatabase::metadata` gave, and the text ends in a zero byte.
     let (found, text) = unsafe { (&mut *context.cast::<String>(), CStr::from_ptr(text)) };
     *found = text.to_string_lossy().into_owned();
 }
@@ -139,7 +139,7 @@ const SETTINGS: [&str; 3] = [
 ];
 
 /// Settings of the table that say nothing of how it works.
-fn is_telling(name: &str, value: &str) -> bool {
+fn is_informative(name: &str, value: &str) -> bool {
     let dull = [
         "checkpoint",
         "checkpoint_lsn",
@@ -151,7 +151,7 @@ fn is_telling(name: &str, value: &str) -> bool {
     !value.is_empty() && !dull.contains(&name)
 }
 
-impl Database for Opened {
+impl Database for WiredTigerDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let mut handle = ptr::null_mut();
         // SAFETY: the database is open, the strings live and the handle can be written. Naming the
@@ -196,7 +196,7 @@ impl Database for Opened {
             }
             let telling = parts(&metadata)
                 .into_iter()
-                .filter(|(name, value)| is_telling(name, value))
+                .filter(|(name, value)| is_informative(name, value))
                 .map(|(name, value)| (format!("table: {name}"), Value::parse(value)));
             settings.extend(telling);
         }
@@ -209,7 +209,7 @@ impl Database for Opened {
     }
 }
 
-impl Drop for Opened {
+impl Drop for WiredTigerDatabase {
     fn drop(&mut self) {
         // SAFETY: no session is left, and the handle is not used again. A drop cannot report.
         unsafe { (self.api.shim.close)(self.handle) };

@@ -61,7 +61,7 @@ impl<'d> WiredTigerSession<'d> {
     }
 
     /// Goes to the first record of all in this direction.
-    fn place_at_end(&mut self, direction: Direction) -> Result<bool> {
+    fn seek_end(&mut self, direction: Direction) -> Result<bool> {
         // SAFETY: as for `step`. A cursor that stands nowhere steps to the first or last record.
         self.check(unsafe { (self.api.shim.reset)(self.handle) })?;
         self.step(direction)
@@ -75,12 +75,12 @@ impl OrderedCursor for WiredTigerSession<'_> {
             Direction::Backward => range.upper,
         };
         let (Bound::Included(key) | Bound::Excluded(key)) = bound else {
-            return self.place_at_end(direction);
+            return self.seek_end(direction);
         };
         if key.is_empty() {
             // There is no empty key: every record lies above it, none below.
             return match direction {
-                Direction::Forward => self.place_at_end(direction),
+                Direction::Forward => self.seek_end(direction),
                 Direction::Backward => Ok(false),
             };
         }
@@ -119,8 +119,8 @@ impl OrderedCursor for WiredTigerSession<'_> {
 
     #[inline]
     fn record(&self) -> Result<(&[u8], &[u8])> {
-        let mut key = Slice::EMPTY;
-        let mut value = Slice::EMPTY;
+        let mut key = BorrowedSlice::EMPTY;
+        let mut value = BorrowedSlice::EMPTY;
         // SAFETY: as for `step`; the cursor stands on a record, and the rest can be written.
         self.check(unsafe {
             (self.api.shim.record)(
@@ -137,12 +137,12 @@ impl OrderedCursor for WiredTigerSession<'_> {
 }
 
 /// Where a key or value lies in the engine's memory.
-struct Slice {
+struct BorrowedSlice {
     from: *const u8,
     length: usize,
 }
 
-impl Slice {
+impl BorrowedSlice {
     const EMPTY: Self = Self {
         from: ptr::null(),
         length: 0,
@@ -176,7 +176,7 @@ impl Session for WiredTigerSession<'_> {
         if key.is_empty() {
             return Ok(false);
         }
-        let mut value = Slice::EMPTY;
+        let mut value = BorrowedSlice::EMPTY;
         // SAFETY: as for `begin`; the key outlives the call, and the rest can be written.
         let code = unsafe {
             (self.api.shim.get)(

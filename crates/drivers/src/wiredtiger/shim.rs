@@ -27,7 +27,7 @@ const INTERFACE: c_int = 1;
 
 symbols! {
     /// What the library exports itself.
-    Exported {
+    ExportedFunctions {
         open: fn(),
         strerror: fn(c_int) -> *const c_char,
         version: fn(*mut c_int, *mut c_int, *mut c_int) -> *const c_char,
@@ -36,7 +36,7 @@ symbols! {
 
 symbols! {
     /// What takes the shim, since it is called through the handles.
-    Shim {
+    ShimFunctions {
         interface: fn() -> c_int,
         header: fn(*mut c_int, *mut c_int, *mut c_int),
         message: fn(*mut c_char, usize),
@@ -71,10 +71,10 @@ const SHIMS: Search = Search {
 
 /// All that is called of one library.
 pub(super) struct Api {
-    exported: Exported,
+    exported: ExportedFunctions,
     /// Whether the library was built with WiredTiger's own checks (`HAVE_DIAGNOSTIC`).
     pub(super) is_diagnostic: bool,
-    pub(super) shim: Shim,
+    pub(super) shim: ShimFunctions,
 }
 
 impl Api {
@@ -84,7 +84,7 @@ impl Api {
         static APIS: PerFile<Api> = PerFile::new();
         APIS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, title))?;
-            let exported = Exported::load(library, "wiredtiger_")?;
+            let exported = ExportedFunctions::load(library, "wiredtiger_")?;
             let shim = shim_for(path, version(&exported), title)?;
             // SAFETY: it is not called. `bt_debug.c` is compiled into diagnostic builds only.
             let debug = unsafe { library.symbol::<unsafe extern "C" fn()>("__wt_debug_addr") };
@@ -156,7 +156,7 @@ fn dotted([major, minor, patch]: [c_int; 3]) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-fn version(exported: &Exported) -> [c_int; 3] {
+fn version(exported: &ExportedFunctions) -> [c_int; 3] {
     let mut numbers = [0; 3];
     let [major, minor, patch] = &mut numbers;
     // SAFETY: the three can be written; the text that is returned is not looked at.
@@ -177,13 +177,13 @@ pub(super) fn missing(library: &Path) -> Option<Error> {
 
 /// The shim for a library of that version, beside the library or where `make engines` puts it:
 /// another version's handles are laid out otherwise.
-fn shim_for(library: &Path, wanted: [c_int; 3], title: &'static str) -> Result<Shim> {
+fn shim_for(library: &Path, wanted: [c_int; 3], title: &'static str) -> Result<ShimFunctions> {
     static LOADED: PerFile<Library> = PerFile::new();
     let beside = Some(library.with_file_name(SHIMS.system)).filter(|path| path.is_file());
     let candidates: Vec<PathBuf> = beside.into_iter().chain(SHIMS.run()).collect();
     for path in candidates {
         let shim = LOADED.get(&path, |path| library::load(path, "shim for WiredTiger"))?;
-        let shim = Shim::load(shim, "trueput_wt_")?;
+        let shim = ShimFunctions::load(shim, "trueput_wt_")?;
         let mut compiled_for = [0; 3];
         let [major, minor, patch] = &mut compiled_for;
         // SAFETY: the three can be written.

@@ -12,7 +12,7 @@ pub(crate) mod session;
 pub(crate) mod shim;
 
 use crate::common_errors;
-use crate::library::{self, Origin, Search, assertions};
+use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::promise::{self, until};
 use environment::Environment;
 use knobs::BerkeleyKnobs;
@@ -27,7 +27,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "Berkeley DB";
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &[],
     system: "libdb-5.3.so",
 };
@@ -36,7 +36,7 @@ const SOURCE: &str = "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/
 
 library::driver! {
     /// The Berkeley DB driver.
-    BerkeleyDb: Origin::found(TITLE, SEARCH)
+    BerkeleyDb: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl BerkeleyDb {
@@ -69,7 +69,7 @@ impl Engine for BerkeleyDb {
         })
     }
 
-    library::found_and_named!();
+    library::library_selection!();
 
     fn missing(&self) -> Option<Error> {
         let library = self.origin.path().err();

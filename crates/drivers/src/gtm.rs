@@ -100,7 +100,7 @@ impl Engine for Gtm {
     }
 
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let named = Some(library::named(library)?);
+        let named = Some(library::full_path(library)?);
         Ok(Box::new(Self { named }))
     }
 

@@ -6,7 +6,7 @@
 mod knobs;
 
 use crate::common_errors::{self, LengthLimits};
-use crate::library::{self, Origin, PerFile, Search, symbols};
+use crate::library::{self, FileCache, LibraryOrigin, LibrarySearch, symbols};
 use crate::lsm::{
     self, BatchSession, Handle, LsmDatabase, LsmFunctions, ReadFunctions, ValueAccess, check,
 };
@@ -21,7 +21,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "LevelDB";
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &["leveldb", "hyperleveldb", "basho-leveldb"],
     system: "libleveldb.so",
 };
@@ -52,15 +52,15 @@ const LIMITS: LengthLimits = LengthLimits {
 
 library::driver! {
     /// The LevelDB driver.
-    LevelDb: Origin::found(TITLE, SEARCH)
+    LevelDb: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl LevelDb {
     fn library(&self) -> Result<(PathBuf, &'static LevelDbLibrary)> {
-        static LOADED: PerFile<LevelDbLibrary> = PerFile::new();
+        static LOADED: FileCache<LevelDbLibrary> = FileCache::new();
         let path = self.origin.path()?;
         let symbols = LOADED.get(&path, |path| {
-            let library = KEPT.get(path, |path| library::load(path, TITLE))?;
+            let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             Ok(LevelDbLibrary {
                 own: LevelDbFunctions::load(library, "leveldb_")?,
                 api: LsmFunctions::load(library, "leveldb_")?,
@@ -71,7 +71,7 @@ impl LevelDb {
     }
 }
 
-static KEPT: PerFile<library::Library> = PerFile::new();
+static LIBRARIES: FileCache<library::Library> = FileCache::new();
 
 struct LevelDbLibrary {
     own: LevelDbFunctions,
@@ -128,7 +128,7 @@ impl Engine for LevelDb {
         INSTALLABLE
     }
 
-    library::found_and_named!();
+    library::library_selection!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

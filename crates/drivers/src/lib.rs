@@ -31,7 +31,7 @@ pub use self::redb::Redb;
 pub use berkeleydb::BerkeleyDb;
 pub use gtm::Gtm;
 pub use leveldb::LevelDb;
-pub use library::{is_in_known_place, passed_over};
+pub use library::{ignored_folders, is_in_trusted_location};
 pub use lmdb::Lmdb;
 pub use mariadb::MariaDb;
 pub use mdbx::Mdbx;

@@ -5,17 +5,17 @@
 
 mod assertions;
 mod folders;
-mod known;
 mod password_file;
 mod search;
+mod trusted_location;
 
 pub(crate) use assertions::assertions;
-pub use folders::passed_over;
-pub use known::is_in_known_place;
+pub use folders::ignored_folders;
 pub(crate) use password_file::{first_line, read_secret};
-pub(crate) use search::Search;
+pub(crate) use search::LibrarySearch;
+pub use trusted_location::is_in_trusted_location;
 
-use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use libloading::os::unix::{Library as DynamicLibrary, RTLD_LOCAL, RTLD_NOW};
 use object::read::ReadCache;
 use object::{Architecture, Object, ObjectKind};
 use std::collections::BTreeMap;
@@ -25,9 +25,9 @@ use std::sync::{Mutex, PoisonError};
 use trueput_engine::{Error, Result};
 
 /// What was made of a file, once per file and process.
-pub(crate) struct PerFile<T: 'static>(Mutex<BTreeMap<PathBuf, &'static T>>);
+pub(crate) struct FileCache<T: 'static>(Mutex<BTreeMap<PathBuf, &'static T>>);
 
-impl<T> PerFile<T> {
+impl<T> FileCache<T> {
     /// Nothing yet.
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(BTreeMap::new()))
@@ -54,14 +54,14 @@ pub(crate) struct Library {
     path: PathBuf,
     /// The engine's name for people.
     title: &'static str,
-    loaded: Loaded,
+    loaded: DynamicLibrary,
 }
 
 /// The full path of a library file that a user named.
 ///
 /// # Errors
 /// One line that names the file, where it is not there.
-pub(crate) fn named(path: &Path) -> Result<PathBuf> {
+pub(crate) fn full_path(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     let full = path
         .canonicalize()
@@ -74,29 +74,33 @@ pub(crate) fn named(path: &Path) -> Result<PathBuf> {
 }
 
 /// Which library an engine uses: one that a plan names, or the first that is found.
-pub(crate) struct Origin {
+pub(crate) struct LibraryOrigin {
     /// The engine's name for people.
     pub(crate) title: &'static str,
     /// Where to look.
-    pub(crate) search: Search,
+    pub(crate) search: LibrarySearch,
     /// What a plan names.
     pub(crate) named: Option<PathBuf>,
     /// The command that installs it.
     installed_by: &'static str,
 }
 
-impl Origin {
+impl LibraryOrigin {
     /// The library that is looked for in the usual places, of an engine that is quick to get.
-    pub(crate) const fn found(title: &'static str, search: Search) -> Self {
+    pub(crate) const fn found(title: &'static str, search: LibrarySearch) -> Self {
         Self::installed_by(title, search, "make engines")
     }
 
-    /// As [`Origin::found`], of an engine that must be compiled.
-    pub(crate) const fn compiled(title: &'static str, search: Search) -> Self {
+    /// As [`LibraryOrigin::found`], of an engine that must be compiled.
+    pub(crate) const fn compiled(title: &'static str, search: LibrarySearch) -> Self {
         Self::installed_by(title, search, "make engines-all")
     }
 
-    const fn installed_by(title: &'static str, search: Search, installed_by: &'static str) -> Self {
+    const fn installed_by(
+        title: &'static str,
+        search: LibrarySearch,
+        installed_by: &'static str,
+    ) -> Self {
         Self {
             title,
             search,
@@ -127,7 +131,7 @@ impl Origin {
     /// # Errors
     /// One line that names the file, where it is not there.
     pub(crate) fn naming(&self, library: &Path) -> Result<Self> {
-        let named = Some(named(library)?);
+        let named = Some(full_path(library)?);
         Ok(Self {
             title: self.title,
             search: self.search,
@@ -142,7 +146,7 @@ macro_rules! driver {
     ($(#[$documentation:meta])* $Driver:ident: $origin:expr) => {
         $(#[$documentation])*
         pub struct $Driver {
-            origin: $crate::library::Origin,
+            origin: $crate::library::LibraryOrigin,
         }
 
         impl $Driver {
@@ -164,7 +168,7 @@ pub(crate) use driver;
 
 /// Of such a driver's `Engine`: the libraries that are found, and the engine as a named one has it,
 /// which `library`, the driver's own, loads.
-macro_rules! found_and_named {
+macro_rules! library_selection {
     () => {
         fn found(&self) -> Vec<std::path::PathBuf> {
             self.origin.search.run()
@@ -195,7 +199,7 @@ macro_rules! found_and_named {
         }
     };
 }
-pub(crate) use found_and_named;
+pub(crate) use library_selection;
 
 /// Loads the library at `path` for the engine of that title.
 ///
@@ -206,7 +210,7 @@ pub(crate) fn load(path: &Path, title: &'static str) -> Result<Library> {
     check(path)?;
     // SAFETY: the initialisers of a library that the user installed or named as an engine run here,
     // as they would in any program linked with it.
-    let loaded = unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+    let loaded = unsafe { DynamicLibrary::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|error| Error::engine(format!("cannot load {}: {error}", path.display())))?;
     Ok(Library {
         path: path.to_owned(),
@@ -224,7 +228,7 @@ impl Library {
     /// # Safety
     /// `T` is a pointer to a function of the type that the symbol has in the engine's API.
     pub(crate) unsafe fn symbol<T: Copy>(&self, name: &str) -> Result<T> {
-        // SAFETY: the caller's promise; the library is never unloaded, as it lies in a `PerFile`.
+        // SAFETY: the caller's promise; the library is never unloaded, as it lies in a `FileCache`.
         match unsafe { self.loaded.get::<T>(name.as_bytes()) } {
             Ok(symbol) => Ok(*symbol),
             Err(_) => Err(Error::engine(format!(
@@ -336,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_named() {
-        let text = named(Path::new("/nowhere/librocksdb.so"))
+        let text = full_path(Path::new("/nowhere/librocksdb.so"))
             .unwrap_err()
             .to_string();
         assert!(
@@ -347,15 +351,15 @@ mod tests {
 
     #[test]
     fn an_engine_that_is_nowhere_says_what_installs_it() {
-        let nowhere = Search {
+        let nowhere = LibrarySearch {
             installed: &[],
             system: "libof-no-engine.so",
         };
-        let said = |origin: Origin| origin.path().unwrap_err().to_string();
-        let quick = said(Origin::found("Engine", nowhere));
+        let said = |origin: LibraryOrigin| origin.path().unwrap_err().to_string();
+        let quick = said(LibraryOrigin::found("Engine", nowhere));
         let expected = "no Engine on this machine (libof-no-engine.so); `make engines` installs it";
         assert_eq!(quick, expected);
-        let compiled = said(Origin::compiled("Engine", nowhere));
+        let compiled = said(LibraryOrigin::compiled("Engine", nowhere));
         assert!(
             compiled.contains("`make engines-all` installs it"),
             "{compiled}"
@@ -393,7 +397,7 @@ mod tests {
 
     #[test]
     fn another_library_lacks_the_first_symbol_and_says_so() {
-        let loaded = Search::system_folders()
+        let loaded = LibrarySearch::system_folders()
             .iter()
             .map(|folder| folder.join("libm.so.6"))
             .find(|path| path.is_file());
@@ -415,7 +419,7 @@ mod tests {
 
     #[test]
     fn what_is_made_of_a_file_is_made_once() {
-        static MADE: PerFile<u32> = PerFile::new();
+        static MADE: FileCache<u32> = FileCache::new();
         let path = Path::new("a");
         assert!(MADE.get(path, |_| Err(Error::engine("not yet"))).is_err());
         assert_eq!(MADE.get(path, |_| Ok(1)), Ok(&1));

@@ -6,7 +6,7 @@ mod error;
 mod session;
 
 use crate::common_errors;
-use crate::library::{self, Search};
+use crate::library::{self, LibrarySearch};
 use crate::promise;
 use build::{LmdbBuild, TITLE};
 use environment::Environment;
@@ -25,7 +25,7 @@ const INSTALLABLE: &[Installable] = &[Installable {
     path: "/liblmdb.so",
     install: "make engines",
 }];
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &[],
     system: "liblmdb.so",
 };
@@ -109,7 +109,7 @@ impl Engine for Lmdb {
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let path = library::named(library)?;
+        let path = library::full_path(library)?;
         let build = LmdbBuild::loaded(&path)?;
         let named = Some((path, build));
         Ok(Box::new(Self { named }))
@@ -117,7 +117,7 @@ impl Engine for Lmdb {
 
     /// With the limits of the build that is compiled in.
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        library::named(library)?;
+        library::full_path(library)?;
         Ok(Box::new(Self::new()))
     }
 

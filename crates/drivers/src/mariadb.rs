@@ -112,7 +112,7 @@ impl Engine for MariaDb {
                 SelectedServer::External(Box::new(ExternalServer::new(url)?))
             }
             _ => {
-                let program = library::named(library)?;
+                let program = library::full_path(library)?;
                 server::version(&program)?;
                 SelectedServer::Program(program)
             }
@@ -125,7 +125,7 @@ impl Engine for MariaDb {
             // It is read, not connected to.
             return self.with_library(library);
         }
-        let named = Some(SelectedServer::Program(library::named(library)?));
+        let named = Some(SelectedServer::Program(library::full_path(library)?));
         Ok(Box::new(Self { named }))
     }
 

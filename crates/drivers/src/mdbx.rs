@@ -7,7 +7,7 @@ mod knobs;
 mod session;
 
 use crate::common_errors;
-use crate::library::{self, Origin, Search};
+use crate::library::{self, LibraryOrigin, LibrarySearch};
 use api::{MdbxBuild, TITLE, value};
 use environment::{Environment, OpenOptions};
 use knobs::{AsyncBy, MdbxKnobs};
@@ -18,7 +18,7 @@ use trueput_engine::{
     Parameter, ParameterValues, Promise, Result, Session, Value, Window,
 };
 
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &["mdbx"],
     system: "libmdbx.so",
 };
@@ -34,7 +34,7 @@ const MS_PER_S: u64 = 1000;
 
 library::driver! {
     /// The libmdbx driver.
-    Mdbx: Origin::compiled(TITLE, SEARCH)
+    Mdbx: LibraryOrigin::compiled(TITLE, SEARCH)
 }
 
 impl Mdbx {
@@ -66,7 +66,7 @@ impl Engine for Mdbx {
         })
     }
 
-    library::found_and_named!();
+    library::library_selection!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

@@ -155,7 +155,7 @@ impl Engine for Postgresql {
             // It is read, not connected to.
             return self.with_library(library);
         }
-        let named = SelectedServer::Program(library::named(library)?);
+        let named = SelectedServer::Program(library::full_path(library)?);
         Ok(Box::new(Self { named }))
     }
 

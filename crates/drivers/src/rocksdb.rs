@@ -8,7 +8,7 @@ mod settings;
 mod symbols;
 
 use crate::common_errors::{self, LengthLimits};
-use crate::library::{self, Origin, Search, assertions};
+use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::lsm;
 use crate::promise::{self, until};
 use database::RocksDbDatabase;
@@ -22,7 +22,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "RocksDB";
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &["rocksdb"],
     system: "librocksdb.so",
 };
@@ -41,7 +41,7 @@ const LOG_BUFFER_BYTES: u64 = 1 << 20;
 
 library::driver! {
     /// The RocksDB driver.
-    RocksDb: Origin::found(TITLE, SEARCH)
+    RocksDb: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl RocksDb {
@@ -74,7 +74,7 @@ impl Engine for RocksDb {
         })
     }
 
-    library::found_and_named!();
+    library::library_selection!();
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {

@@ -10,7 +10,7 @@ mod setup;
 mod sql;
 
 use crate::common_errors;
-use crate::library::{self, Search};
+use crate::library::{self, LibrarySearch};
 use build::{SqliteBuild, TITLE};
 use cache::CacheTotals;
 use connection::Connection;
@@ -32,7 +32,7 @@ const INSTALLABLE: &[Installable] = &[Installable {
     path: "/libsqlite3.so",
     install: "make engines",
 }];
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &[],
     system: "libsqlite3.so",
 };
@@ -157,7 +157,7 @@ impl Engine for Sqlite {
     }
 
     fn with_library(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        let path = library::named(library)?;
+        let path = library::full_path(library)?;
         let build = SqliteBuild::loaded(&path)?;
         let named = Some((path, build));
         Ok(Box::new(Self { named }))
@@ -165,7 +165,7 @@ impl Engine for Sqlite {
 
     /// With the limits of the build that is compiled in.
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
-        library::named(library)?;
+        library::full_path(library)?;
         Ok(Box::new(Self::new()))
     }
 

@@ -9,7 +9,7 @@ mod knobs;
 
 use crate::berkeleydb::session::BerkeleySession;
 use crate::common_errors;
-use crate::library::{self, Origin, Search, assertions};
+use crate::library::{self, LibraryOrigin, LibrarySearch, assertions};
 use crate::promise;
 use environment::{Environment, TokuLibrary};
 use knobs::TokuKnobs;
@@ -21,7 +21,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "TokuDB";
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &["tokudb"],
     system: "libtokufractaltree.so",
 };
@@ -37,7 +37,7 @@ const MAX_VALUE_BYTES: u32 = 32 << 20;
 
 library::driver! {
     /// The TokuDB driver.
-    TokuDb: Origin::compiled(TITLE, SEARCH)
+    TokuDb: LibraryOrigin::compiled(TITLE, SEARCH)
 }
 
 impl TokuDb {
@@ -71,7 +71,7 @@ impl Engine for TokuDb {
         })
     }
 
-    library::found_and_named!();
+    library::library_selection!();
 
     fn missing(&self) -> Option<Error> {
         let library = self.origin.path().err();

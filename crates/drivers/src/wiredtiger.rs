@@ -9,7 +9,7 @@ mod knobs;
 mod session;
 mod shim;
 
-use crate::library::{self, Origin, Search};
+use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::promise::{self, until};
 use config::OpenConfig;
 use database::WiredTigerDatabase;
@@ -23,7 +23,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "WiredTiger";
-const SEARCH: Search = Search {
+const SEARCH: LibrarySearch = LibrarySearch {
     installed: &["wiredtiger"],
     system: "libwiredtiger.so",
 };
@@ -47,7 +47,7 @@ const MAX_VALUE_BYTES: usize = 1 << 30;
 
 library::driver! {
     /// The WiredTiger driver.
-    WiredTiger: Origin::found(TITLE, SEARCH)
+    WiredTiger: LibraryOrigin::found(TITLE, SEARCH)
 }
 
 impl WiredTiger {
@@ -84,7 +84,7 @@ impl Engine for WiredTiger {
         INSTALLABLE
     }
 
-    library::found_and_named!();
+    library::library_selection!();
 
     fn missing(&self) -> Option<Error> {
         match self.origin.path() {

@@ -101,7 +101,10 @@ pub fn caution(manifest: &RunManifest, registry: &Registry) {
     let names: BTreeSet<_> = defaults.map(|spec| spec.engine.as_str()).collect();
     let engines = names.iter().filter_map(|name| registry.engine(name).ok());
     let cautions = engines.filter_map(|engine| engine.caution());
-    for line in trueput_drivers::passed_over().into_iter().chain(cautions) {
+    for line in trueput_drivers::ignored_folders()
+        .into_iter()
+        .chain(cautions)
+    {
         output::note(&line);
     }
 }

@@ -91,7 +91,7 @@ impl ForeignCode {
                     files.join(" or ")
                 ),
             },
-            false if trueput_drivers::is_in_known_place(build) => return,
+            false if trueput_drivers::is_in_trusted_location(build) => return,
             false => "code to load or run".to_owned(),
         };
         self.add(format!("{engine}@{shown} ({does})"));

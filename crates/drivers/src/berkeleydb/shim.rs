@@ -1,7 +1,7 @@
 //! Berkeley DB's functions: four of its library, the rest through `shim/berkeleydb.c`.
 
 use crate::common_errors;
-use crate::library::{self, Library, PerFile, Search, symbols};
+use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
@@ -127,7 +127,7 @@ pub(crate) struct LibraryKind {
     /// The engine's name for people.
     pub(crate) title: &'static str,
     /// Its shims.
-    pub(crate) shims: Search,
+    pub(crate) shims: LibrarySearch,
     /// What the names of the shim's functions begin with.
     pub(crate) prefix: &'static str,
     /// The knob that sets how much a transaction may take.
@@ -140,7 +140,7 @@ pub(crate) struct LibraryKind {
 
 pub(super) const BERKELEY_DB: LibraryKind = LibraryKind {
     title: super::TITLE,
-    shims: Search {
+    shims: LibrarySearch {
         installed: &["berkeleydb"],
         system: "libtrueput_berkeleydb.so",
     },
@@ -166,7 +166,7 @@ pub(super) struct BerkeleyLibrary {
 impl BerkeleyLibrary {
     /// Takes it from the library at `path` and the shim for its version, once.
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
-        static LIBRARIES_WITH_SHIMS: PerFile<BerkeleyLibrary> = PerFile::new();
+        static LIBRARIES_WITH_SHIMS: FileCache<BerkeleyLibrary> = FileCache::new();
         LIBRARIES_WITH_SHIMS.get(path, |path| {
             let (api, shim) = Api::load(path, &BERKELEY_DB)?;
             let own = BerkeleyFunctions::load(shim, BERKELEY_DB.prefix)
@@ -196,7 +196,7 @@ impl Api {
         path: &Path,
         kind: &'static LibraryKind,
     ) -> Result<(Self, &'static Library)> {
-        static LIBRARIES: PerFile<Library> = PerFile::new();
+        static LIBRARIES: FileCache<Library> = FileCache::new();
         let library = LIBRARIES.get(path, |path| library::load(path, kind.title))?;
         let exported = ExportedFunctions::load(library, "db_")?;
         let (shim, from) = shim_for(version(&exported), kind)?;
@@ -310,7 +310,7 @@ fn shim_for(
     if let Some(missing) = kind.missing() {
         return Err(missing);
     }
-    static SHIMS: PerFile<Library> = PerFile::new();
+    static SHIMS: FileCache<Library> = FileCache::new();
     let mut others = Vec::new();
     for path in shims.run() {
         let from = SHIMS.get(&path, |path| library::load(path, title))?;

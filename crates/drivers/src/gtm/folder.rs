@@ -2,7 +2,7 @@
 
 use super::install::{Installation, files};
 use super::knobs::{DatabaseLayout, Journaling};
-use crate::library::PerFile;
+use crate::library::FileCache;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError, read_to_string, remove_file};
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ impl DatabaseFolder<'_> {
     /// Makes the global directory. GDE waits half a second for one that is not there, so each process
     /// has it make one with GDE's defaults once, and lays that down for it to change.
     fn make_directory(&self) -> Result<()> {
-        static DEFAULTS: PerFile<Vec<u8>> = PerFile::new();
+        static DEFAULTS: FileCache<Vec<u8>> = FileCache::new();
         let path = self.file(files::DIRECTORY);
         let content = || std::fs::read(&path).unwrap_or_default();
         let defaults = DEFAULTS.get(self.installation.library(), |_| {

@@ -1,6 +1,6 @@
 //! An installation of GT.M, or of YottaDB: its library, and the tools beside it.
 
-use crate::library::Search;
+use crate::library::LibrarySearch;
 use std::ffi::OsString;
 use std::fs::read_dir;
 use std::io::Write;
@@ -35,7 +35,7 @@ pub(super) fn found() -> Vec<PathBuf> {
         .into_iter()
         .filter_map(|name| std::env::var_os(name).map(PathBuf::from))
         .collect();
-    let mut parents: Vec<PathBuf> = Search::system_folders()
+    let mut parents: Vec<PathBuf> = LibrarySearch::system_folders()
         .iter()
         .flat_map(|folder| [folder.join("fis-gtm"), folder.join("yottadb")])
         .collect();

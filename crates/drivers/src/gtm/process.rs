@@ -5,7 +5,7 @@
 
 use super::install::Installation;
 use super::sigalrm;
-use crate::library::{self, Library, PerFile};
+use crate::library::{self, FileCache, Library};
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -79,8 +79,8 @@ struct GtmFunctions {
 
 impl GtmFunctions {
     fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
-        static LIBRARIES: PerFile<Library> = PerFile::new();
-        static SYMBOLS: PerFile<GtmFunctions> = PerFile::new();
+        static LIBRARIES: FileCache<Library> = FileCache::new();
+        static SYMBOLS: FileCache<GtmFunctions> = FileCache::new();
         SYMBOLS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, title))?;
             // SAFETY: the types are those of gtmxc_types.h.

@@ -5,7 +5,7 @@
 //! the entry in the linkage table that jumps to `__assert_fail`. RocksDB's published library has
 //! 163 in 14 MiB, Debian's build of it, which has its assertions, 6,390 in 11 MiB.
 
-use super::PerFile;
+use super::FileCache;
 use object::elf::{R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT};
 use object::read::ReadCache;
 use object::{
@@ -37,7 +37,7 @@ impl Assertions {
 /// Whether the library at `path` was compiled with its assertions; `None` where that cannot be
 /// told: the machine is not an x86-64, or the file no library.
 pub(crate) fn assertions(path: &Path) -> Option<bool> {
-    static COUNTED: PerFile<Option<Assertions>> = PerFile::new();
+    static COUNTED: FileCache<Option<Assertions>> = FileCache::new();
     let counted = COUNTED.get(path, |path| Ok(count(path))).ok()?;
     counted.map(Assertions::are_compiled_in)
 }

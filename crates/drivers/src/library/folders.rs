@@ -1,6 +1,6 @@
 //! The folders where `make engines` installs, found whatever `HOME` is.
 
-use super::known::{sudo_user, written_by};
+use super::trusted_location::{sudo_user, written_by};
 use nix::unistd::{User, geteuid};
 use std::env::var_os;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(super) fn engine_folders() -> Vec<PathBuf> {
 
 /// The folders of engines that are passed over, with the reason, one sentence each.
 #[must_use]
-pub fn passed_over() -> Vec<String> {
+pub fn ignored_folders() -> Vec<String> {
     let folders = candidates().into_iter().filter(|folder| folder.exists());
     folders
         .filter_map(|folder| {

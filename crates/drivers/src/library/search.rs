@@ -12,7 +12,7 @@ const BUILT_WITHOUT_ASSERTIONS: [&str; 2] = ["rocksdb", "leveldb"];
 
 /// What an engine's libraries are called and where they lie.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Search {
+pub(crate) struct LibrarySearch {
     /// The names of the folders that `make engines` makes for it, without `-VERSION`; the builds of
     /// the first are preferred to everything else.
     pub(crate) installed: &'static [&'static str],
@@ -20,7 +20,7 @@ pub(crate) struct Search {
     pub(crate) system: &'static str,
 }
 
-impl Search {
+impl LibrarySearch {
     /// Every library of it on this machine, the one to use by default first: the newest that was
     /// installed for this program, then those of the system, then relatives.
     pub(crate) fn run(&self) -> Vec<PathBuf> {

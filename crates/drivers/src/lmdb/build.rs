@@ -2,7 +2,7 @@
 //!
 //! Each is a table of LMDB's functions, so that one code drives them all.
 
-use crate::library::{self, PerFile, symbols};
+use crate::library::{self, FileCache, symbols};
 use lmdb_master_sys as ffi;
 use std::ffi::{c_char, c_int, c_uint};
 use std::path::Path;
@@ -84,10 +84,10 @@ impl LmdbBuild {
     /// # Errors
     /// One line: what is wrong with the library, or that its version is not known.
     pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
-        static KEPT: PerFile<library::Library> = PerFile::new();
-        static LOADED: PerFile<LmdbBuild> = PerFile::new();
+        static LIBRARIES: FileCache<library::Library> = FileCache::new();
+        static LOADED: FileCache<LmdbBuild> = FileCache::new();
         LOADED.get(path, |path| {
-            let library = KEPT.get(path, |path| library::load(path, TITLE))?;
+            let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             let api = Api::load(library, "")?;
             let (major, minor, patch) = version(&api);
             check_version(path, (major, minor, patch))?;

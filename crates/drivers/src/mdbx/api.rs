@@ -1,6 +1,6 @@
 //! libmdbx's functions, as a library has them, and the types of its C header that they take.
 
-use crate::library::{self, PerFile, symbols};
+use crate::library::{self, FileCache, symbols};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use trueput_engine::{Error, Result};
@@ -221,10 +221,10 @@ impl MdbxBuild {
     /// # Errors
     /// One line: what is wrong with the library, or that its version is not known.
     pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
-        static KEPT: PerFile<library::Library> = PerFile::new();
-        static LOADED: PerFile<MdbxBuild> = PerFile::new();
+        static LIBRARIES: FileCache<library::Library> = FileCache::new();
+        static LOADED: FileCache<MdbxBuild> = FileCache::new();
         LOADED.get(path, |path| {
-            let library = KEPT.get(path, |path| library::load(path, TITLE))?;
+            let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             // SAFETY: both are objects of these types in the header, whose text ends in zero bytes;
             // every version has them, and one that lays them out otherwise begins with a number
             // that is refused before the text is looked at. The library is never unloaded.

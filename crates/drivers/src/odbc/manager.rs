@@ -5,7 +5,7 @@
 //! linked and have no feature for less, so the few functions and constants that are needed are
 //! declared here, after unixODBC's `sql.h` and `sqlext.h`.
 
-use crate::library::{self, Library, PerFile, Search, symbols};
+use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -104,9 +104,9 @@ pub(super) fn is_success(code: ReturnCode) -> bool {
 /// # Errors
 /// One line that names the package, where there is none.
 pub(super) fn manager() -> Result<&'static Manager> {
-    static LOADED: PerFile<Manager> = PerFile::new();
+    static LOADED: FileCache<Manager> = FileCache::new();
     static FOUND: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
-    let search = Search {
+    let search = LibrarySearch {
         installed: &[],
         system: "libodbc.so",
     };

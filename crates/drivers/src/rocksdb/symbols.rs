@@ -1,6 +1,6 @@
 //! RocksDB's own functions, beyond those that it has in common with LevelDB (`rocksdb/c.h`).
 
-use crate::library::{self, Library, PerFile, symbols};
+use crate::library::{self, FileCache, Library, symbols};
 use crate::lsm::{Handle, LsmFunctions, ReadFunctions, ValueAccess};
 use std::ffi::{c_char, c_int};
 use std::path::Path;
@@ -96,8 +96,8 @@ pub(super) struct RocksDbLibrary {
 impl RocksDbLibrary {
     /// Takes them from the library at `path`, once.
     pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
-        static LIBRARIES: PerFile<Library> = PerFile::new();
-        static SYMBOLS: PerFile<RocksDbLibrary> = PerFile::new();
+        static LIBRARIES: FileCache<Library> = FileCache::new();
+        static SYMBOLS: FileCache<RocksDbLibrary> = FileCache::new();
         SYMBOLS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, title))?;
             Ok(Self {

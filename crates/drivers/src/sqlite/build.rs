@@ -2,7 +2,7 @@
 //!
 //! Each is a table of SQLite's functions, so that one code drives them all.
 
-use crate::library::{self, PerFile, symbols};
+use crate::library::{self, FileCache, symbols};
 use rusqlite::ffi;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
 use std::path::Path;
@@ -104,10 +104,10 @@ impl SqliteBuild {
     /// # Errors
     /// One line: what is wrong with the library, or what it lacks that the driver needs.
     pub(super) fn loaded(path: &Path) -> Result<&'static Self> {
-        static KEPT: PerFile<library::Library> = PerFile::new();
-        static LOADED: PerFile<SqliteBuild> = PerFile::new();
+        static LIBRARIES: FileCache<library::Library> = FileCache::new();
+        static LOADED: FileCache<SqliteBuild> = FileCache::new();
         LOADED.get(path, |path| {
-            let library = KEPT.get(path, |path| library::load(path, TITLE))?;
+            let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             let api = Api::load(library, "")?;
             let build = Self::of(api);
             // SAFETY: both functions only return constants.

@@ -4,7 +4,7 @@ use super::folder::DatabaseFolder;
 use super::knobs::{self, TokuKnobs};
 use crate::berkeleydb::session::DatabaseContext;
 use crate::berkeleydb::shim::{Api, DatabaseHandles, Handle, LibraryKind, NONE};
-use crate::library::{PerFile, Search, symbols};
+use crate::library::{FileCache, LibrarySearch, symbols};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ const MISSING_FILE: i64 = 2;
 
 pub(super) const TOKUDB: LibraryKind = LibraryKind {
     title: super::TITLE,
-    shims: Search {
+    shims: LibrarySearch {
         installed: &["tokudb-shim"],
         system: "libtrueput_tokudb.so",
     },
@@ -70,7 +70,7 @@ pub(super) struct TokuLibrary {
 impl TokuLibrary {
     /// Takes it from the library at `path` and the shim for its version, once.
     pub(super) fn of(path: &Path) -> Result<&'static Self> {
-        static LIBRARIES_WITH_SHIMS: PerFile<TokuLibrary> = PerFile::new();
+        static LIBRARIES_WITH_SHIMS: FileCache<TokuLibrary> = FileCache::new();
         LIBRARIES_WITH_SHIMS.get(path, |path| {
             let (api, shim) = Api::load(path, &TOKUDB)?;
             let own = TokuFunctions::load(shim, TOKUDB.prefix)?;

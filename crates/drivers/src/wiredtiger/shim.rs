@@ -1,7 +1,7 @@
 //! WiredTiger's functions: three of its library, the rest through `shim/wiredtiger.c`.
 
 use crate::common_errors;
-use crate::library::{self, Library, PerFile, Search, symbols};
+use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use trueput_engine::{Error, Result};
@@ -64,7 +64,7 @@ symbols! {
 }
 
 /// The shims that `make engines` compiled, each in `wiredtiger-shim-VERSION`.
-const SHIMS: Search = Search {
+const SHIMS: LibrarySearch = LibrarySearch {
     installed: &["wiredtiger-shim"],
     system: "libtrueput_wiredtiger.so",
 };
@@ -80,8 +80,8 @@ pub(super) struct Api {
 impl Api {
     /// Takes it from the library at `path` and the shim for its version, once.
     pub(super) fn of(path: &Path, title: &'static str) -> Result<&'static Self> {
-        static LIBRARIES: PerFile<Library> = PerFile::new();
-        static APIS: PerFile<Api> = PerFile::new();
+        static LIBRARIES: FileCache<Library> = FileCache::new();
+        static APIS: FileCache<Api> = FileCache::new();
         APIS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, title))?;
             let exported = ExportedFunctions::load(library, "wiredtiger_")?;
@@ -178,7 +178,7 @@ pub(super) fn missing(library: &Path) -> Option<Error> {
 /// The shim for a library of that version, beside the library or where `make engines` puts it:
 /// another version's handles are laid out otherwise.
 fn shim_for(library: &Path, wanted: [c_int; 3], title: &'static str) -> Result<ShimFunctions> {
-    static LOADED: PerFile<Library> = PerFile::new();
+    static LOADED: FileCache<Library> = FileCache::new();
     let beside = Some(library.with_file_name(SHIMS.system)).filter(|path| path.is_file());
     let candidates: Vec<PathBuf> = beside.into_iter().chain(SHIMS.run()).collect();
     for path in candidates {

@@ -70,7 +70,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         .engines
         .iter()
         .filter_map(|engine| engine.caution());
-    for line in trueput_drivers::passed_over().into_iter().chain(cautions) {
+    for line in trueput_drivers::ignored_folders()
+        .into_iter()
+        .chain(cautions)
+    {
         output::note(&line);
     }
     Ok(ExitCode::SUCCESS)

@@ -40,7 +40,7 @@ const STICKY: u32 = 0o1000;
 /// its real one, and nobody else can have written it: neither the file, nor a link to it, nor a folder
 /// on the way. A link elsewhere that leads to a known place can be turned when it has been judged.
 #[must_use]
-pub fn is_in_known_place(file: &Path) -> bool {
+pub fn is_in_trusted_location(file: &Path) -> bool {
     let (Ok(real), Ok(named)) = (file.canonicalize(), std::path::absolute(file)) else {
         return false;
     };
@@ -148,13 +148,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("libx.so");
         std::fs::write(&file, "").unwrap();
-        assert!(!is_in_known_place(&file));
-        assert!(!is_in_known_place(Path::new("/nowhere/libx.so")));
-        assert!(is_in_known_place(Path::new("/bin/sh")));
+        assert!(!is_in_trusted_location(&file));
+        assert!(!is_in_trusted_location(Path::new("/nowhere/libx.so")));
+        assert!(is_in_trusted_location(Path::new("/bin/sh")));
         let link = folder.path().join("link.so");
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
-        assert!(!is_in_known_place(&link), "it can be turned afterwards");
+        assert!(
+            !is_in_trusted_location(&link),
+            "it can be turned afterwards"
+        );
         let up = format!("/bin/../{}", link.display());
-        assert!(!is_in_known_place(Path::new(&up)));
+        assert!(!is_in_trusted_location(Path::new(&up)));
     }
 }

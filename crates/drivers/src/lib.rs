@@ -20,10 +20,10 @@ mod promise;
 mod redb;
 mod rocksdb;
 mod scan_statement;
-#[cfg(test)]
-mod silent;
 mod sqlite;
 mod tokudb;
+#[cfg(test)]
+mod unresponsive_peer;
 mod wiredtiger;
 
 pub use self::fjall::Fjall;

@@ -335,8 +335,8 @@ mod tests {
 
     #[test]
     fn a_host_that_answers_nothing_is_given_up_and_what_to_check_is_said() {
-        let silent = crate::silent::Silent::new();
-        let url = format!("mysql://me@{}/trueput", silent.address());
+        let peer = crate::unresponsive_peer::UnresponsivePeer::new();
+        let url = format!("mysql://me@{}/trueput", peer.address());
         let usual = ExternalServer::new(&url).unwrap();
         assert_eq!(
             usual.options.get_tcp_connect_timeout(),

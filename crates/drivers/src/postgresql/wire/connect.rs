@@ -47,20 +47,18 @@ fn connect_error(address: &SocketAddr, error: &Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::silent::Silent;
+    use crate::unresponsive_peer::UnresponsivePeer;
     use std::net::TcpListener;
 
     #[test]
     fn a_host_that_answers_nothing_is_given_up_by_name_and_another_is_still_tried() {
-        let (silent, patience) = (Silent::new(), Duration::from_millis(400));
-        let why = among(&[silent.address()], patience)
-            .unwrap_err()
-            .to_string();
-        let named = format!("{} does not respond", silent.address());
+        let (peer, patience) = (UnresponsivePeer::new(), Duration::from_millis(400));
+        let why = among(&[peer.address()], patience).unwrap_err().to_string();
+        let named = format!("{} does not respond", peer.address());
         assert!(why.contains(&named) && why.contains("firewall"), "{why}");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let live = listener.local_addr().unwrap();
-        let stream = among(&[silent.address(), live], patience).unwrap();
+        let stream = among(&[peer.address(), live], patience).unwrap();
         assert_eq!(stream.peer_addr().unwrap(), live);
     }
 

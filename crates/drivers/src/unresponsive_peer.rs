@@ -5,12 +5,12 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// The peer, which is silent for as long as this lives.
-pub(crate) struct Silent {
+pub(crate) struct UnresponsivePeer {
     listener: TcpListener,
     _waiting: Vec<TcpStream>,
 }
 
-impl Silent {
+impl UnresponsivePeer {
     /// A peer whose queue of connections is full, so that the kernel drops what else arrives.
     pub(crate) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -8,7 +8,7 @@ use trueput_engine::{Database, Durability, Engine, Mode, OpenSpec, Session, para
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_runner::meter::{ClockMeter, Stage, WorkerCounters};
-use trueput_workloads::{Meter, Task};
+use trueput_workloads::{JobTask, Meter};
 
 /// Gets or puts on the null engine.
 const NULL_OPERATIONS: u64 = 2_000_000;
@@ -146,7 +146,7 @@ fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Resul
     let (lane, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(job.kinds().len(), &lane, &stage);
     let mut session = database.session()?;
-    let mut task = Task {
+    let mut task = JobTask {
         session: session.as_mut(),
         directory: folder,
         meter: &mut meter,

@@ -18,7 +18,7 @@ use trueput_record::measurement::{
 };
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, histogram};
-use trueput_workloads::{Job, Volume};
+use trueput_workloads::{Job, OperationBytes};
 
 /// Histograms by name: service times by kind of operation, then response times by kind of unit.
 pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
@@ -129,9 +129,9 @@ fn operations(
 
 /// Bytes of keys and values that operations of these counts have read and written; `None` where a
 /// volume is not known.
-fn user_bytes(volumes: &[Volume], counts: &[u64]) -> Option<(u64, u64)> {
+fn user_bytes(volumes: &[OperationBytes], counts: &[u64]) -> Option<(u64, u64)> {
     let known = !counts.is_empty() && volumes.len() == counts.len();
-    let sum = |of: fn(&Volume) -> f64| {
+    let sum = |of: fn(&OperationBytes) -> f64| {
         let each = volumes.iter().zip(counts);
         each.map(|(volume, &count)| of(volume) * count as f64)
             .sum::<f64>()
@@ -159,7 +159,7 @@ fn open_loop(
     let (Some(rate), false) = (conditions.rate, paced.is_empty()) else {
         return Ok(None);
     };
-    let units = job.paced();
+    let units = job.unit_kinds();
     let histograms = merge(
         units.len(),
         paced.iter().map(|part| part.histograms.as_slice()),
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn the_users_bytes_are_volumes_by_counts() {
-        let volume = |read_bytes, written_bytes| Volume {
+        let volume = |read_bytes, written_bytes| OperationBytes {
             read_bytes,
             written_bytes,
         };

@@ -25,7 +25,7 @@ use trueput_record::plan::{
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
-use trueput_workloads::{Job, Subject, Workload};
+use trueput_workloads::{Job, Workload, WorkloadSubject};
 
 /// A plan, expanded.
 #[derive(Debug, Clone, PartialEq)]
@@ -258,7 +258,7 @@ impl<'a> Expansion<'a> {
     }
 
     fn candidates(&self, left_out: &mut Vec<String>) -> Result<Vec<EngineCandidate>, Error> {
-        if self.workload.subject() == Subject::Storage {
+        if self.workload.subject() == WorkloadSubject::Storage {
             return Ok(vec![self.storage()?]);
         }
         let mut candidates: Vec<EngineCandidate> = Vec::new();
@@ -526,7 +526,7 @@ impl<'a> Expansion<'a> {
         if !engine.capabilities().retains_data {
             return Ok(vec![Durability::None]);
         }
-        if self.workload.subject() == Subject::Storage {
+        if self.workload.subject() == WorkloadSubject::Storage {
             let offered = |level: &Durability| engine.promise(*level).is_some();
             return Ok(Durability::ALL.into_iter().filter(offered).collect());
         }

@@ -478,16 +478,16 @@ impl<'a> ClockMeter<'a> {
 }
 
 impl Meter for ClockMeter<'_> {
-    fn pace(&mut self) -> bool {
-        self.breathe();
+    fn next_unit(&mut self) -> bool {
+        self.yield_point();
         self.stage.get() < Stage::OVER && self.await_arrival(true)
     }
 
-    fn pace_within(&mut self) -> bool {
+    fn next_unit_in_transaction(&mut self) -> bool {
         self.stage.get() < Stage::OVER && self.await_arrival(false)
     }
 
-    fn breathe(&mut self) {
+    fn yield_point(&mut self) {
         if !self.stage.is_running() {
             self.pause_if_requested();
         }
@@ -507,18 +507,18 @@ impl Meter for ClockMeter<'_> {
         self.leave_warm_up();
     }
 
-    fn mark(&mut self) -> u64 {
+    fn timestamp(&mut self) -> u64 {
         self.now()
     }
 
-    fn within(&mut self, kind: usize, mark: u64) {
+    fn finish_nested(&mut self, kind: usize, mark: u64) {
         let latency_ns = self.clock.delta_as_nanos(mark, self.now());
         self.histograms[kind].saturating_record(latency_ns);
         add(&self.counters.counts[kind], 1);
         add(&self.counters.times_ns[kind], latency_ns);
     }
 
-    fn rest(&mut self, mark: u64, time_ns: u64) -> bool {
+    fn wait_since(&mut self, mark: u64, time_ns: u64) -> bool {
         loop {
             self.leave_warm_up();
             self.pause_if_requested();
@@ -538,7 +538,7 @@ impl Meter for ClockMeter<'_> {
         since.map_or(0, |since| since.as_micros() as i64)
     }
 
-    fn respond(&mut self, unit: usize) {
+    fn finish_unit(&mut self, unit: usize) {
         if let Some(open) = &mut self.open
             && open.issued > 0
         {
@@ -548,7 +548,7 @@ impl Meter for ClockMeter<'_> {
         }
     }
 
-    fn warming(&self) -> bool {
+    fn is_warming_up(&self) -> bool {
         self.warming
     }
 
@@ -561,12 +561,12 @@ impl Meter for ClockMeter<'_> {
         add(&self.counters.deadlocks, u64::from(error.is_deadlock()));
     }
 
-    fn retract(&mut self, kind: usize, count: u64) {
+    fn uncount(&mut self, kind: usize, count: u64) {
         let counted = &self.counters.counts[kind];
         counted.store(counted.load(Relaxed).saturating_sub(count), Relaxed);
     }
 
-    fn stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.stage.is_stopped()
     }
 }

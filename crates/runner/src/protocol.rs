@@ -11,7 +11,7 @@ use trueput_record::ceiling::Ceilings;
 use trueput_record::measurement::Check;
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::{TrialSpec, Value};
-use trueput_workloads::Findings;
+use trueput_workloads::{ExistingDatabase, WorkerFindings};
 
 /// What the runner says to a worker. It cannot be shown: there may be passwords in it.
 #[derive(Serialize, Deserialize)]
@@ -84,19 +84,6 @@ pub(crate) enum WorkerTask {
     Verify(ExecutionTotals),
 }
 
-/// What a database holds before it is prepared: [`trueput_workloads::Remains`], as said to a
-/// worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ExistingDatabase {
-    /// Nothing.
-    Nothing,
-    /// What an interrupted trial left, to be continued.
-    Unfinished,
-    /// What the trial before left, loaded and run to its end.
-    Loaded,
-}
-
 /// What was loaded, and what that used.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct LoadResult {
@@ -120,7 +107,7 @@ pub(crate) struct ExecutionTotals {
     /// Conflicts.
     pub conflicts: u64,
     /// What each worker found.
-    pub findings: Vec<Findings>,
+    pub findings: Vec<WorkerFindings>,
     /// Whether an interrupted trial was continued.
     pub resumed: bool,
     /// Whether the processes were killed before they had closed the database.
@@ -273,7 +260,7 @@ pub(crate) struct WorkerResult {
     /// Deadlocks among them, where the engine tells.
     pub deadlocks: u64,
     /// What it found.
-    pub findings: Findings,
+    pub findings: WorkerFindings,
 }
 
 /// What a trial came to.

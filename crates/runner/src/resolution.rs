@@ -7,7 +7,7 @@ use trueput_host::placement;
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{MAX_WORKERS, check_count};
 use trueput_record::{Conditions, Isolation, Promise, TrialSpec, WorkerKind};
-use trueput_workloads::{Job, Subject};
+use trueput_workloads::{Job, WorkloadSubject};
 
 static STORAGE: Storage = Storage;
 
@@ -70,8 +70,8 @@ pub(crate) fn resolve_trial(
     trueput_record::trial::check_id(&spec.id)?;
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
-        Subject::Engine => registry.engine(&spec.engine)?,
-        Subject::Storage => storage_in_place_of_engine(&spec.workload, &spec.engine)?,
+        WorkloadSubject::Engine => registry.engine(&spec.engine)?,
+        WorkloadSubject::Storage => storage_in_place_of_engine(&spec.workload, &spec.engine)?,
     };
     let name = offered.info().name;
     let engine = match &spec.build {

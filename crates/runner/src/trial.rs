@@ -8,8 +8,7 @@ use crate::execution::{ExecutionPlan, ExecutionResult};
 use crate::flush_evidence::{self, FlushCounting};
 use crate::log_directory::log_folder;
 use crate::protocol::{
-    Assignment, EngineState, ExecutionTotals, ExistingDatabase, Report, VerificationResult,
-    WorkerTask,
+    Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
 };
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::server_lifecycle::ServerLifecycle;
@@ -26,6 +25,7 @@ use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
+use trueput_workloads::ExistingDatabase;
 
 /// A trial that has ended: its line, and its latencies by kind where there are any.
 pub(crate) struct TrialResult {
@@ -563,7 +563,7 @@ fn verify(
         engine,
     } = verified;
     if let Some(measurement) = &trial.record.measurement {
-        let appraised = resolved.job.appraise(measurement);
+        let appraised = resolved.job.derive_metrics(measurement);
         results.extend(appraised.results);
         checks.extend(appraised.checks);
     }

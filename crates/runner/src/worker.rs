@@ -8,8 +8,7 @@ mod recover;
 use crate::Registry;
 use crate::hardware_limits;
 use crate::protocol::{
-    Assignment, EngineState, ExecutionTotals, ExistingDatabase, LoadResult, Report,
-    VerificationResult, WorkerTask,
+    Assignment, EngineState, ExecutionTotals, LoadResult, Report, VerificationResult, WorkerTask,
 };
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use pipe::{Reporter, WorkerControl};
@@ -21,7 +20,7 @@ use trueput_host::process::loaded_files;
 use trueput_host::usage::own_usage;
 use trueput_host::{placement, process};
 use trueput_record::{Survival, VerifyLevel};
-use trueput_workloads::{Ended, Remains, Target};
+use trueput_workloads::{ExecutionSummary, ExistingDatabase, JobDatabase};
 
 /// Does what the runner assigns on standard input, reports on standard output, and ends.
 ///
@@ -149,15 +148,10 @@ fn prepare(
         .engine
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
-    let remains = match left {
-        ExistingDatabase::Nothing => Remains::Nothing,
-        ExistingDatabase::Unfinished => Remains::Unfinished,
-        ExistingDatabase::Loaded => Remains::Loaded,
-    };
     let (before, began) = (own_usage()?, Instant::now());
     let database = open(resolved, assignment, sessions_alone())?;
     let loaded = with_target(resolved, assignment, &*database, reporter, |target| {
-        let prepared = resolved.job.prepare(target, remains);
+        let prepared = resolved.job.prepare(target, left);
         prepared.map_err(|error| error.to_string())
     })?;
     let engine = state(&*database)?;
@@ -192,7 +186,7 @@ fn conclude(
     let database = open(resolved, assignment, sessions_alone())?;
     let survival = assignment.spec.durability.after_killed_processes();
     let crashed = totals.crashed.then_some(survival);
-    let ended = Ended {
+    let ended = ExecutionSummary {
         counts: totals.counts.clone(),
         conflicts: totals.conflicts,
         findings: totals.findings.clone(),
@@ -207,7 +201,7 @@ fn conclude(
     let conclusion = with_target(resolved, assignment, &*database, reporter, |target| {
         resolved
             .job
-            .conclude(target, &ended)
+            .verify(target, &ended)
             .map_err(|error| error.to_string())
     })?;
     let elapsed_s = began.elapsed().as_secs_f64();
@@ -228,7 +222,7 @@ fn with_target<T>(
     assignment: &Assignment,
     database: &dyn Database,
     reporter: &Reporter,
-    work: impl FnOnce(&Target<'_>) -> Result<T, String>,
+    work: impl FnOnce(&JobDatabase<'_>) -> Result<T, String>,
 ) -> Result<T, String> {
     let next = Mutex::new(Instant::now());
     let progress = |fraction: f64| {
@@ -243,7 +237,7 @@ fn with_target<T>(
             let _ = reporter.send(&Report::Progress { fraction });
         }
     };
-    work(&Target {
+    work(&JobDatabase {
         database,
         directory: &assignment.directory,
         capabilities: resolved.engine.capabilities(),

@@ -1,8 +1,9 @@
-//! What is done to an engine. A new workload is one file (or folder) and one row in [`registry`].
+//! Workloads: the work that an engine is measured with. A new workload is one file (or folder) and
+//! one row in [`registry`].
 //!
-//! A [`Workload`] describes itself and its settings; bound to settings it becomes a [`Job`], which
-//! the runner's worker processes call: `prepare` once in a process of its own, then `execute` in
-//! every worker at once, then `conclude` once in a process of its own. The job alone chooses keys
+//! A [`Workload`] describes itself and its settings; with values for them it becomes a [`Job`],
+//! which the runner's worker processes call: `prepare` once in a process of its own, then `execute`
+//! in every worker at once, then `verify` once in a process of its own. The job alone chooses keys
 //! and mixes; it never touches the clock, a process or `/proc`.
 
 pub mod generate;
@@ -13,6 +14,7 @@ pub mod threen1;
 pub mod tpcc;
 pub mod ycsb;
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
@@ -36,9 +38,9 @@ pub fn registry() -> &'static [&'static dyn Workload] {
     ]
 }
 
-/// What a workload does its work on.
+/// The kind of thing that a workload works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub enum WorkloadSubject {
     /// An engine under test.
     Engine,
     /// Files of its own, where a database would lie. It needs no engine and has none:
@@ -46,14 +48,14 @@ pub enum Subject {
     Storage,
 }
 
-/// A workload: what it is and what can be set about it.
+/// A workload with its settings.
 pub trait Workload: Send + Sync {
-    /// What it is.
-    fn info(&self) -> Info;
+    /// Describes the workload.
+    fn info(&self) -> WorkloadInfo;
 
-    /// What it does its work on.
-    fn subject(&self) -> Subject {
-        Subject::Engine
+    /// Says what it works on.
+    fn subject(&self) -> WorkloadSubject {
+        WorkloadSubject::Engine
     }
 
     /// Its settings, described like an engine's knobs.
@@ -99,9 +101,9 @@ pub struct IneffectiveSetting {
     pub message: String,
 }
 
-/// What a workload is.
+/// Describes a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Info {
+pub struct WorkloadInfo {
     /// The name on the command line.
     pub name: &'static str,
     /// What it does, in one sentence.
@@ -113,9 +115,10 @@ pub struct Info {
     pub worker_kind: WorkerKind,
 }
 
-/// What a database holds when a job prepares it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remains {
+/// The content of a database before a job prepares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExistingDatabase {
     /// Nothing: it is new.
     Nothing,
     /// What an interrupted trial left. Its workers are gone, and it is to be continued. Only a job
@@ -125,25 +128,25 @@ pub enum Remains {
     Loaded,
 }
 
-/// What a job loaded before the workers started.
+/// The data that a job loaded before the workers started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Load {
+pub struct LoadSummary {
     /// Records put.
     pub records: u64,
     /// Bytes of their keys and values.
     pub user_bytes: u64,
 }
 
-/// Bytes of keys and values that one operation of a kind moves, on average.
+/// The bytes of keys and values that one operation of a kind moves, on average.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Volume {
+pub struct OperationBytes {
     /// Bytes that it asks of the engine.
     pub read_bytes: f64,
     /// Bytes that it hands to the engine.
     pub written_bytes: f64,
 }
 
-/// A workload bound to its settings.
+/// A workload with values for its settings.
 pub trait Job: Send + Sync {
     /// The kinds of operation that it does, in the order of [`Meter::finish`]'s index.
     fn kinds(&self) -> &'static [&'static str];
@@ -210,13 +213,13 @@ pub trait Job: Send + Sync {
         Err("it cannot verify what a crash lost: remove crash_and_recover".to_owned())
     }
 
-    /// What the rate of an open loop counts, in the order of [`Meter::respond`]'s index.
-    fn paced(&self) -> &'static [&'static str] {
+    /// What the rate of an open loop counts, in the order of [`Meter::finish_unit`]'s index.
+    fn unit_kinds(&self) -> &'static [&'static str] {
         self.kinds()
     }
 
     /// Bytes moved per operation, in the order of [`Job::kinds`]; empty where it is not known.
-    fn volumes(&self) -> Vec<Volume> {
+    fn volumes(&self) -> Vec<OperationBytes> {
         Vec::new()
     }
 
@@ -270,23 +273,27 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// Whatever the engine says, or that the remains are of another problem.
-    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error>;
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, Error>;
 
     /// Makes what a worker's process needs before it is released: tables, pools of values. Every
     /// worker of the process calls it, on its own thread.
     ///
     /// # Errors
     /// Whatever keeps it from working.
-    fn make_ready(&self, _task: &Task<'_>) -> Result<(), Error> {
+    fn initialize(&self, _task: &JobTask<'_>) -> Result<(), Error> {
         Ok(())
     }
 
     /// Brings what the settings name into the engine's cache, through the worker's own session. Every
-    /// worker calls it after [`Job::make_ready`], before it is released; it is not measured.
+    /// worker calls it after [`Job::initialize`], before it is released; it is not measured.
     ///
     /// # Errors
     /// Whatever the engine says.
-    fn prime(&self, _task: &mut Task<'_>) -> Result<(), Error> {
+    fn prime(&self, _task: &mut JobTask<'_>) -> Result<(), Error> {
         Ok(())
     }
 
@@ -294,24 +301,28 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// Whatever the engine says, conflicts excepted: those are retried here and counted.
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error>;
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error>;
 
     /// Draws the results from the database after the workers have ended, and checks them against an
     /// independent computation.
     ///
     /// # Errors
     /// Whatever the engine says. A failed check is no error: it stands in the conclusion.
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error>;
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, Error>;
 
     /// Figures and checks that follow from what was measured: rates under the workload's own names,
-    /// response times against its limits. They join those of [`Job::conclude`].
-    fn appraise(&self, _measurement: &Measurement) -> Conclusion {
-        Conclusion::default()
+    /// response times against its limits. They join those of [`Job::verify`].
+    fn derive_metrics(&self, _measurement: &Measurement) -> JobResults {
+        JobResults::default()
     }
 }
 
-/// The database that a job prepares or concludes on.
-pub struct Target<'a> {
+/// The database that a job prepares or verifies.
+pub struct JobDatabase<'a> {
     /// Open, and this process's alone while the job looks at it.
     pub database: &'a dyn Database,
     /// The database's folder.
@@ -326,23 +337,23 @@ pub struct Target<'a> {
     pub generation: u32,
     /// Seed of this trial's random choices: which records a sample verifies, say.
     pub seed: u64,
-    /// Told now and then which part of the work is done, 0 to 1; it is cheap.
+    /// Called now and then with the part of the work that is done, 0 to 1; it is cheap.
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
-impl Target<'_> {
+impl JobDatabase<'_> {
     /// Opens a session of the database.
     ///
     /// # Errors
     /// The engine's.
     pub(crate) fn open_session(&self) -> Result<Box<dyn Session + '_>, Error> {
         let session = self.database.session();
-        session.doing(|| "opening a session".to_owned())
+        session.context(|| "opening a session".to_owned())
     }
 }
 
 /// One worker's share of a trial.
-pub struct Task<'a> {
+pub struct JobTask<'a> {
     /// The worker's own session.
     pub session: &'a mut dyn Session,
     /// The database's folder.
@@ -365,15 +376,16 @@ pub struct Task<'a> {
     pub seed: u64,
 }
 
-impl Task<'_> {
+impl JobTask<'_> {
     /// Whether what is read is checked.
     pub(crate) fn verifies_reads(&self) -> bool {
         self.verify != VerifyLevel::Off && self.capabilities.retains_data
     }
 }
 
-/// What one worker found, by name: maxima, sums. Shown only where the database itself cannot say.
-pub type Findings = BTreeMap<String, u64>;
+/// The figures that one worker reports, by name: maxima, sums. A report shows them only where the
+/// database itself cannot say.
+pub type WorkerFindings = BTreeMap<String, u64>;
 
 /// Counts and times operations, and keeps the pace. It is called in the measured loop: it neither
 /// allocates, locks, formats nor asks the kernel, but to sleep until an operation is due.
@@ -381,31 +393,33 @@ pub type Findings = BTreeMap<String, u64>;
 /// A loop over operations is
 ///
 /// ```text
-/// while meter.pace() {
+/// while meter.next_unit() {
 ///     // the operation
 ///     meter.finish(kind);
-///     meter.respond(kind);
+///     meter.finish_unit(kind);
 /// }
 /// ```
 ///
-/// A job that ends by its own count does its whole count after [`Meter::warming`] has become false.
+/// A job that ends by its own count does its whole count after [`Meter::is_warming_up`] has become
+/// false.
 pub trait Meter {
     /// Waits until the next unit of work is due and starts it, as [`Meter::start`] does; in a closed
     /// loop it is always due, and begins when the last operation ended. `false`: the time is up or
     /// the user stopped the run, and the worker returns.
-    fn pace(&mut self) -> bool {
-        !self.stopped()
+    fn next_unit(&mut self) -> bool {
+        !self.is_stopped()
     }
 
-    /// As [`Meter::pace`], within a transaction: the worker is not made to rest here.
-    fn pace_within(&mut self) -> bool {
-        self.pace()
+    /// As [`Meter::next_unit`], within a transaction: the worker is not made to rest here.
+    fn next_unit_in_transaction(&mut self) -> bool {
+        self.next_unit()
     }
 
-    /// Here the worker holds no transaction, no lock and nothing that others wait for: it may be made
-    /// to rest, which is nobody's time. [`Meter::pace`] is such a place too; jobs whose units are
-    /// parts of transactions call [`Meter::pace_within`] there and this between those.
-    fn breathe(&mut self) {}
+    /// Lets the runner pause the worker, which holds no transaction, no lock and nothing that others
+    /// wait for. The pause is nobody's time. [`Meter::next_unit`] is such a point too; jobs whose
+    /// units are parts of transactions call [`Meter::next_unit_in_transaction`] there and this
+    /// between those.
+    fn yield_point(&mut self) {}
 
     /// The next operation starts now. What passed since the last one ended is nobody's latency.
     fn start(&mut self);
@@ -415,23 +429,23 @@ pub trait Meter {
     /// operation.
     fn finish(&mut self, kind: usize);
 
-    /// This moment, for [`Meter::within`].
-    fn mark(&mut self) -> u64 {
+    /// Returns this moment, for [`Meter::finish_nested`].
+    fn timestamp(&mut self) -> u64 {
         0
     }
 
     /// An operation of a kind has ended that began at `mark`, within the one under way: that one
     /// goes on, and its beginning stays where it is.
-    fn within(&mut self, _kind: usize, _mark: u64) {}
+    fn finish_nested(&mut self, _kind: usize, _mark: u64) {}
 
-    /// The unit of work that the last `pace` gave has ended, with the last `finish`. Its kind is the
-    /// one with this index in [`Job::paced`]. Its response time runs from when it was due.
-    fn respond(&mut self, _unit: usize) {}
+    /// The unit of work that the last `next_unit` began has ended, with the last `finish`. Its kind is the
+    /// one with this index in [`Job::unit_kinds`]. Its response time runs from when it was due.
+    fn finish_unit(&mut self, _unit: usize) {}
 
     /// Waits until `time_ns` nanoseconds have passed since `mark`: a user keys in, or thinks.
     /// `false`: the time is up or the user stopped the run, and the worker returns.
-    fn rest(&mut self, _mark: u64, _time_ns: u64) -> bool {
-        !self.stopped()
+    fn wait_since(&mut self, _mark: u64, _time_ns: u64) -> bool {
+        !self.is_stopped()
     }
 
     /// The date, microseconds since 1970-01-01 00:00 UTC, for rows that carry one.
@@ -439,9 +453,9 @@ pub trait Meter {
         0
     }
 
-    /// Whether what is done now is to warm up, and will not count. It changes within `pace`, `rest`
-    /// and `finish` only.
-    fn warming(&self) -> bool {
+    /// Whether what is done now is to warm up, and will not count. It changes within `next_unit`,
+    /// `wait_since` and `finish` only.
+    fn is_warming_up(&self) -> bool {
         false
     }
 
@@ -455,21 +469,21 @@ pub trait Meter {
     /// The last `count` operations of a kind that were finished have been rolled back: they are
     /// taken off its count, since only committed work counts. Their latencies stay in the
     /// histogram, for that time was spent.
-    fn retract(&mut self, kind: usize, count: u64);
+    fn uncount(&mut self, kind: usize, count: u64);
 
     /// Whether the worker is to return at its next convenience, because the user stopped the run.
-    fn stopped(&self) -> bool;
+    fn is_stopped(&self) -> bool;
 }
 
-/// What the workers of a trial have done.
+/// The work that the workers of a trial have done, and how much of it is to be verified.
 #[derive(Debug, Clone)]
-pub struct Ended {
+pub struct ExecutionSummary {
     /// Operations by kind, over all workers, in the order of [`Job::kinds`].
     pub counts: Vec<u64>,
     /// Conflicts, over all workers.
     pub conflicts: u64,
     /// What each worker found.
-    pub findings: Vec<Findings>,
+    pub findings: Vec<WorkerFindings>,
     /// Whether the trial continued an interrupted one: totals then speak of the remainder only.
     pub resumed: bool,
     /// How much is to be verified.
@@ -479,9 +493,9 @@ pub struct Ended {
     pub crashed: Option<Survival>,
 }
 
-/// What a trial came to.
+/// The results and the checks of a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Conclusion {
+pub struct JobResults {
     /// The results by name, for the record.
     pub results: BTreeMap<String, Value>,
     /// What was checked; empty where verification is off.
@@ -508,16 +522,16 @@ pub enum Error {
 }
 
 /// Adds what was being done to an engine's error.
-pub trait Doing<T> {
+pub trait ErrorContext<T> {
     /// Names what was being done, in words that are only made if there is an error.
     ///
     /// # Errors
     /// The engine's error, named.
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error>;
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, Error>;
 }
 
-impl<T> Doing<T> for trueput_engine::Result<T> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error> {
+impl<T> ErrorContext<T> for trueput_engine::Result<T> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, Error> {
         self.map_err(|source| Error::Engine {
             doing: what(),
             source,

@@ -2,7 +2,7 @@
 
 use super::{Error, Expansion};
 use trueput_record::plan::{Dimensions, PRESENT_ENGINES, When};
-use trueput_workloads::Subject;
+use trueput_workloads::WorkloadSubject;
 
 impl Expansion<'_> {
     /// Refuses knobs of engines that do not compete, exceptions that are for nobody, and settings
@@ -85,12 +85,12 @@ impl Expansion<'_> {
     /// Whether the plan names the engine, or every one that is there.
     fn competes(&self, engine: &str) -> bool {
         let named = |name: &str| name == engine || name == PRESENT_ENGINES;
-        let on_engines = self.workload.subject() == Subject::Engine;
+        let on_engines = self.workload.subject() == WorkloadSubject::Engine;
         on_engines && self.plan.engines.iter().any(|one| named(&one.engine))
     }
 
     fn not_in_the_run(&self, engine: &str) -> String {
-        if self.workload.subject() == Subject::Storage {
+        if self.workload.subject() == WorkloadSubject::Storage {
             return format!("{} runs on no engine", self.plan.workload);
         }
         let mut names: Vec<&str> = Vec::new();

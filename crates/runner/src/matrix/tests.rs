@@ -6,7 +6,8 @@ use trueput_engine::{
     Build, Capabilities, Database, Info as EngineInfo, OpenSpec, Promise, Value, parameters,
 };
 use trueput_workloads::{
-    Conclusion, Ended, Error as WorkloadError, Findings, Info, Job, Load, Remains, Target, Task,
+    Error as WorkloadError, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults,
+    JobTask, LoadSummary, WorkerFindings, WorkloadInfo,
 };
 
 /// An engine that is only described: nothing here opens one.
@@ -106,8 +107,8 @@ parameters! {
 struct Ranged;
 
 impl Workload for Ranged {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "ranged",
             summary: "",
             headline: "update",
@@ -146,18 +147,22 @@ impl Job for Unrun {
 
     fn prepare(
         &self,
-        _target: &Target<'_>,
-        _remains: Remains,
-    ) -> Result<Option<Load>, WorkloadError> {
+        _target: &JobDatabase<'_>,
+        _remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, WorkloadError> {
         Ok(None)
     }
 
-    fn execute(&self, _task: &mut Task<'_>) -> Result<Findings, WorkloadError> {
-        Ok(Findings::new())
+    fn execute(&self, _task: &mut JobTask<'_>) -> Result<WorkerFindings, WorkloadError> {
+        Ok(WorkerFindings::new())
     }
 
-    fn conclude(&self, _target: &Target<'_>, _ended: &Ended) -> Result<Conclusion, WorkloadError> {
-        Ok(Conclusion::default())
+    fn verify(
+        &self,
+        _target: &JobDatabase<'_>,
+        _ended: &ExecutionSummary,
+    ) -> Result<JobResults, WorkloadError> {
+        Ok(JobResults::default())
     }
 }
 

@@ -44,9 +44,9 @@ fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() 
     let mut meter = ClockMeter::new(2, &counters, &stage);
     meter.start();
     std::thread::sleep(Duration::from_millis(2));
-    let mark = meter.mark();
+    let mark = meter.timestamp();
     std::thread::sleep(Duration::from_millis(2));
-    meter.within(1, mark);
+    meter.finish_nested(1, mark);
     meter.finish(0);
     assert_eq!(counters.counts(2), [1, 1]);
     let histograms = meter.into_histograms();
@@ -58,13 +58,13 @@ fn an_operation_within_another_is_timed_and_leaves_the_others_beginning_alone() 
 fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &counters, &stage);
-    let mark = meter.mark();
-    assert!(meter.rest(mark, 3_000_000));
+    let mark = meter.timestamp();
+    assert!(meter.wait_since(mark, 3_000_000));
     let passed_ns = meter.clock.delta_as_nanos(mark, meter.clock.raw());
     assert!(passed_ns >= 3_000_000, "rested {passed_ns} ns of 3,000,000");
-    assert!(meter.rest(mark, 1), "that has passed already");
+    assert!(meter.wait_since(mark, 1), "that has passed already");
     stage.end();
-    assert!(!meter.rest(mark, u64::MAX));
+    assert!(!meter.wait_since(mark, u64::MAX));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &counters, &stage);
     (0..5).for_each(|_| meter.finish(0));
-    meter.retract(0, 3);
+    meter.uncount(0, 3);
     assert_eq!(counters.counts(1), [2]);
     assert_eq!(meter.into_histograms()[0].len(), 5);
 }
@@ -81,9 +81,9 @@ fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
 fn a_worker_hears_that_it_is_to_stop() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let meter = ClockMeter::new(1, &counters, &stage);
-    assert!(!meter.stopped());
+    assert!(!meter.is_stopped());
     stage.stop();
-    assert!(meter.stopped());
+    assert!(meter.is_stopped());
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn what_was_done_to_warm_up_does_not_count() {
     let mut meter = ClockMeter::new(1, &counters, &stage);
     meter.begin();
     (0..5).for_each(|_| meter.finish(0));
-    assert!(meter.warming() && meter.pace());
+    assert!(meter.is_warming_up() && meter.next_unit());
     stage.measure();
     meter.finish(0);
-    assert!(!meter.warming() && meter.measured_ns().is_some());
+    assert!(!meter.is_warming_up() && meter.measured_ns().is_some());
     assert_eq!(counters.counts(1), [0]);
     meter.finish(0);
     stage.end();
-    assert!(!meter.pace() && !meter.stopped());
+    assert!(!meter.next_unit() && !meter.is_stopped());
     assert_eq!(counters.counts(1), [1]);
     assert_eq!(meter.into_histograms()[0].len(), 1);
 }
@@ -111,8 +111,8 @@ fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
     let meter = ClockMeter::new(2, &counters, &stage);
     let mut meter = meter.with_pause_callback(|| pauses.set(pauses.get() + 1));
     meter.begin();
-    assert!(meter.pace());
-    let mark = meter.mark();
+    assert!(meter.next_unit());
+    let mark = meter.timestamp();
     stage.begin_pause();
     meter.finish(0);
     assert_eq!(pauses.get(), 0, "within a unit nobody rests");
@@ -121,10 +121,10 @@ fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
             std::thread::sleep(Duration::from_millis(200));
             stage.end_pause();
         });
-        assert!(meter.pace());
+        assert!(meter.next_unit());
     });
     meter.finish(0);
-    meter.within(1, mark);
+    meter.finish_nested(1, mark);
     assert_eq!(pauses.get(), 1);
     assert!(meter.paused_ns() >= 190_000_000, "{}", meter.paused_ns());
     let histograms = meter.into_histograms();
@@ -141,7 +141,7 @@ fn a_rest_that_begins_before_one_has_woken_from_the_last_is_told_of_too() {
         scope.spawn(move || {
             let meter = ClockMeter::new(1, counters, stage);
             let mut meter = meter.with_pause_callback(move || sender.send(()).unwrap());
-            while meter.pace() {}
+            while meter.next_unit() {}
         });
         for _ in 0..1_000 {
             let heard = told.recv_timeout(Duration::from_secs(10));
@@ -159,7 +159,7 @@ fn within_a_transaction_nobody_rests() {
     let mut meter =
         ClockMeter::new(1, &counters, &stage).with_pause_callback(|| panic!("it rests"));
     stage.begin_pause();
-    assert!(meter.pace_within());
+    assert!(meter.next_unit_in_transaction());
 }
 
 #[test]
@@ -172,26 +172,26 @@ fn one_who_rests_hears_that_the_user_stops_the_run() {
             std::thread::sleep(Duration::from_millis(30));
             stage.stop();
         });
-        assert!(!meter.pace());
+        assert!(!meter.next_unit());
     });
-    assert!(meter.stopped());
+    assert!(meter.is_stopped());
 }
 
 #[test]
 fn an_open_loop_makes_up_for_no_rest() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(1_000.0, &counters, &stage);
-    assert!(meter.pace());
+    assert!(meter.next_unit());
     stage.begin_pause();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(200));
             stage.end_pause();
         });
-        assert!(meter.pace());
+        assert!(meter.next_unit());
     });
     meter.finish(0);
-    meter.respond(0);
+    meter.finish_unit(0);
     stage.end();
     let responses = meter.finish_open_loop().unwrap();
     let due = responses.issued + responses.backlog;
@@ -219,12 +219,12 @@ fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_tim
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(1_000.0, &counters, &stage);
     for unit in 0..200 {
-        assert!(meter.pace());
+        assert!(meter.next_unit());
         if unit == 0 {
             std::thread::sleep(Duration::from_millis(100));
         }
         meter.finish(0);
-        meter.respond(0);
+        meter.finish_unit(0);
     }
     let responses = meter.finish_open_loop().unwrap();
     let late = responses.histograms[0].count_between(20_000_000, u64::MAX);
@@ -240,10 +240,10 @@ fn a_stall_shows_in_the_response_times_of_all_that_waited_and_in_one_service_tim
 fn work_that_ends_by_its_count_leaves_no_backlog() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(10_000.0, &counters, &stage);
-    assert!(meter.pace());
+    assert!(meter.next_unit());
     std::thread::sleep(Duration::from_millis(50));
     meter.finish(0);
-    meter.respond(0);
+    meter.finish_unit(0);
     let responses = meter.finish_open_loop().unwrap();
     assert_eq!((responses.issued, responses.backlog), (1, 0));
     assert_eq!(responses.histograms[0].len(), 1);
@@ -267,19 +267,19 @@ fn a_worker_that_ends_nothing_after_the_warm_up_counts_nothing() {
 fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
     let (counters, stage) = (WorkerCounters::default(), Stage::warming());
     let mut meter = paced(2.0, &counters, &stage);
-    assert!(meter.pace());
+    assert!(meter.next_unit());
     meter.finish(0);
-    meter.respond(0);
+    meter.finish_unit(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(60));
             stage.measure();
         });
-        assert!(meter.pace());
+        assert!(meter.next_unit());
     });
-    assert!(!meter.warming());
+    assert!(!meter.is_warming_up());
     meter.finish(0);
-    meter.respond(0);
+    meter.finish_unit(0);
     assert_eq!(counters.counts(1), [1]);
     assert_eq!(meter.finish_open_loop().unwrap().issued, 1);
 }
@@ -288,10 +288,10 @@ fn a_worker_that_waits_while_the_warm_up_ends_counts_the_unit_that_comes() {
 fn what_is_due_and_not_begun_at_the_end_is_reported() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = paced(10_000.0, &counters, &stage);
-    assert!(meter.pace());
+    assert!(meter.next_unit());
     std::thread::sleep(Duration::from_millis(50));
     meter.finish(0);
-    meter.respond(0);
+    meter.finish_unit(0);
     stage.end();
     let responses = meter.finish_open_loop().unwrap();
     assert_eq!(responses.issued, 1);

@@ -19,7 +19,7 @@ use trueput_host::usage::{ResourceUsage, own_usage};
 use trueput_host::{allocator_in_use, placement};
 use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
-use trueput_workloads::{Error as JobError, Task};
+use trueput_workloads::{Error as JobError, JobTask};
 
 /// How often a process whose workers rest looks whether they still do.
 const PAUSE_POLL: Duration = Duration::from_millis(20);
@@ -155,7 +155,7 @@ fn execution(
     Ok(ProcessResult {
         stopped: control.stage.is_stopped(),
         histograms: merge(resolved.job.kinds().len(), latencies)?,
-        open_loop: open_loop_result(resolved.job.paced().len(), &outputs)?,
+        open_loop: open_loop_result(resolved.job.unit_kinds().len(), &outputs)?,
         workers: outputs.into_iter().map(|output| output.result).collect(),
         usage,
         memory,
@@ -212,7 +212,7 @@ impl WorkerContext<'_> {
             ..WorkerResult::default()
         };
         let mut task = self.task(&mut *session, &mut meter, index);
-        let made = self.resolved.job.make_ready(&task);
+        let made = self.resolved.job.initialize(&task);
         let made = made.and_then(|()| self.resolved.job.prime(&mut task));
         made.map_err(|error| error.to_string())?;
         flush_counters(&mut *session)?;
@@ -229,7 +229,7 @@ impl WorkerContext<'_> {
             }
             result.findings = match executed {
                 Ok(findings) => findings,
-                Err(JobError::Stopped) => trueput_workloads::Findings::new(),
+                Err(JobError::Stopped) => trueput_workloads::WorkerFindings::new(),
                 Err(error) => return Err(error.to_string()),
             };
             flush_counters(&mut *session)?;
@@ -253,9 +253,9 @@ impl WorkerContext<'_> {
         session: &'t mut dyn Session,
         meter: &'t mut ClockMeter<'_>,
         worker: u32,
-    ) -> Task<'t> {
+    ) -> JobTask<'t> {
         let spec = &self.assignment.spec;
-        Task {
+        JobTask {
             session,
             directory: &self.assignment.directory,
             meter,
@@ -288,7 +288,7 @@ impl WorkerContext<'_> {
                     workers,
                     seed,
                 };
-                meter.with_arrivals(pace, self.resolved.job.paced().len())
+                meter.with_arrivals(pace, self.resolved.job.unit_kinds().len())
             }
             _ => meter,
         }

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use trueput_host::placement;
 use trueput_host::process::{self, MemoryUsage};
 use trueput_record::placement::Placement;
-use trueput_workloads::Findings;
+use trueput_workloads::WorkerFindings;
 
 /// A program that has its database. It is killed where it is dropped before its end.
 pub(super) struct NativeProgram {
@@ -24,7 +24,7 @@ pub(super) struct ProgramResult {
     /// When it said that it had ended, on `CLOCK_MONOTONIC`, nanoseconds.
     pub end_ns: u64,
     /// What it found.
-    pub findings: Findings,
+    pub findings: WorkerFindings,
     /// Its memory then.
     pub memory: MemoryUsage,
     /// Where it ran, and where its memory lay then.
@@ -152,10 +152,10 @@ impl Drop for NativeProgram {
 }
 
 /// Puts the counts of a line `NAME=NUMBER …` into the lane, and gives the rest: what was found.
-fn count(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Option<Findings> {
+fn count(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Option<WorkerFindings> {
     let mut counts = vec![0; kinds.len()];
     let mut units = 0;
-    let mut findings = Findings::new();
+    let mut findings = WorkerFindings::new();
     for word in words.split_whitespace() {
         let (name, number) = word.split_once('=')?;
         let number = number.parse().ok()?;

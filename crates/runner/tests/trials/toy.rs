@@ -13,7 +13,8 @@ use trueput_engine::{
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, VerifyLevel};
 use trueput_workloads::{
-    Conclusion, Doing, Ended, Error, Findings, Job, Load, Remains, Target, Task, Workload,
+    Error, ErrorContext, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask,
+    LoadSummary, WorkerFindings, Workload,
 };
 
 /// The null engine, with a log in the database's folder of who was ready and who stored.
@@ -195,8 +196,8 @@ parameters! {
 pub const STORES: u64 = 100;
 
 impl Workload for Play {
-    fn info(&self) -> trueput_workloads::Info {
-        trueput_workloads::Info {
+    fn info(&self) -> trueput_workloads::WorkloadInfo {
+        trueput_workloads::WorkloadInfo {
             name: "play",
             summary: "plays",
             headline: "store",
@@ -291,33 +292,33 @@ impl Job for Act {
 
     fn prepare(
         &self,
-        target: &Target<'_>,
-        _remains: Remains,
-    ) -> std::result::Result<Option<Load>, Error> {
+        target: &JobDatabase<'_>,
+        _remains: ExistingDatabase,
+    ) -> std::result::Result<Option<LoadSummary>, Error> {
         (target.progress)(1.0);
         std::fs::write(target.directory.join("loaded"), [1; LOADED_BYTES])
             .map_err(|error| Error::Workload(error.to_string()))?;
         Ok(None)
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> std::result::Result<Findings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> std::result::Result<WorkerFindings, Error> {
         let ends = !["endless", "abort", "exit", "fail", "panic", "callback"].contains(&self.act);
         let mut stores = 0;
         self.burden(task.directory)
             .map_err(|error| Error::Workload(error.to_string()))?;
         // A misbehaving act leaves the others waiting until they are told to stop.
-        while (!ends || stores < STORES) && task.meter.pace() {
+        while (!ends || stores < STORES) && task.meter.next_unit() {
             task.meter.start();
             task.session
                 .begin(Mode::Write)
-                .doing(|| "beginning".to_owned())?;
+                .context(|| "beginning".to_owned())?;
             task.meter.finish(0);
             task.session
                 .put(b"key", b"value")
-                .doing(|| "storing".to_owned())?;
-            task.session.commit().doing(|| "committing".to_owned())?;
+                .context(|| "storing".to_owned())?;
+            task.session.commit().context(|| "committing".to_owned())?;
             task.meter.finish(1);
-            task.meter.respond(1);
+            task.meter.finish_unit(1);
             task.meter.advance(1);
             std::thread::sleep(self.pause);
             stores += 1;
@@ -325,22 +326,27 @@ impl Job for Act {
                 self.misbehave(task.worker)?;
             }
         }
-        Ok(Findings::from([("stores".to_owned(), stores)]))
+        Ok(WorkerFindings::from([("stores".to_owned(), stores)]))
     }
 
-    fn conclude(
+    fn verify(
         &self,
-        target: &Target<'_>,
-        ended: &Ended,
-    ) -> std::result::Result<Conclusion, Error> {
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> std::result::Result<JobResults, Error> {
         let log = Mutex::new(String::new());
-        let mut session = target.database.session().doing(|| "a session".to_owned())?;
-        session.begin(Mode::Read).doing(|| "beginning".to_owned())?;
+        let mut session = target
+            .database
+            .session()
+            .context(|| "a session".to_owned())?;
+        session
+            .begin(Mode::Read)
+            .context(|| "beginning".to_owned())?;
         let mut keep = |bytes: &[u8]| *log.lock().unwrap() = String::from_utf8_lossy(bytes).into();
         session
             .get(LOG.as_bytes(), &mut keep)
-            .doing(|| "reading".to_owned())?;
-        session.abort().doing(|| "ending".to_owned())?;
+            .context(|| "reading".to_owned())?;
+        session.abort().context(|| "ending".to_owned())?;
         let found = ended
             .findings
             .iter()
@@ -356,7 +362,7 @@ impl Job for Act {
             _ => vec![Check::equal("stores", &expected, &found)],
         };
         let log = log.into_inner().unwrap();
-        Ok(Conclusion {
+        Ok(JobResults {
             results: BTreeMap::from([("log".to_owned(), Value::Text(log))]),
             checks,
         })

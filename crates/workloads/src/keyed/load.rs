@@ -2,7 +2,7 @@
 
 use super::record::{RecordMaker, ValueLengths};
 use super::transaction::transact_unmetered;
-use crate::{Error, Load, Target};
+use crate::{Error, JobDatabase, LoadSummary};
 use trueput_engine::{Mode, Result as EngineResult};
 
 /// The version of a record that was loaded or inserted and not updated since.
@@ -16,10 +16,10 @@ pub(crate) fn load<L: ValueLengths>(
     records: u64,
     batch: u64,
     maker: &mut RecordMaker<L>,
-    target: &Target<'_>,
-) -> Result<Load, Error> {
+    target: &JobDatabase<'_>,
+) -> Result<LoadSummary, Error> {
     let mut session = target.open_session()?;
-    let mut load = Load::default();
+    let mut load = LoadSummary::default();
     while load.records < records {
         let first = load.records;
         let end = records.min(first.saturating_add(batch));

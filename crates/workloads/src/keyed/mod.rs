@@ -5,8 +5,8 @@
 //!
 //! | part | here | its choices |
 //! |---|---|---|
-//! | operations | [`kinds::KindSet`], the kinds that a job does and names | weights: `micro`'s `Mix`, `ycsb`'s `Mix` |
-//! | keys | [`crate::generate::distribution::Chooser`] | distributions, [`crate::generate::key::KeyFormat`] |
+//! | operations | [`kinds::KindSet`] | their weights |
+//! | keys | [`Chooser`](crate::generate::distribution::Chooser) | the distribution and the key format |
 //! | values | [`record::RecordMaker`] | [`record::ValueLengths`] |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |

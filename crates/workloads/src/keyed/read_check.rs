@@ -1,7 +1,7 @@
 //! What reads may return, and how often one returned something else: counted, so that the trial
 //! goes on and is then invalid.
 
-use crate::Findings;
+use crate::WorkerFindings;
 use trueput_record::measurement::Check;
 
 /// The state in which a read found a record.
@@ -117,7 +117,7 @@ impl ReadCounts {
     }
 
     /// Writes the counts into findings, which are numbers by name.
-    pub(crate) fn write(&self, findings: &mut Findings) {
+    pub(crate) fn write(&self, findings: &mut WorkerFindings) {
         findings.insert(CHECKED.to_owned(), self.checked);
         for (fault, (count, first)) in ReadFault::ALL.into_iter().zip(self.faults) {
             if count > 0 {
@@ -128,7 +128,7 @@ impl ReadCounts {
     }
 
     /// Reads the counts of all workers from their findings.
-    pub(crate) fn sum<'f>(findings: impl IntoIterator<Item = &'f Findings>) -> Self {
+    pub(crate) fn sum<'f>(findings: impl IntoIterator<Item = &'f WorkerFindings>) -> Self {
         let mut all = Self::default();
         for findings in findings {
             let number = |name: &str| findings.get(name).copied().unwrap_or_default();
@@ -176,7 +176,7 @@ mod tests {
         }
         counts.count(17, Err(ReadFault::Stale));
         counts.count(4, Err(ReadFault::Stale));
-        let mut findings = Findings::new();
+        let mut findings = WorkerFindings::new();
         counts.write(&mut findings);
         let all = ReadCounts::sum([&findings]);
         assert_eq!(all, counts);

@@ -67,7 +67,7 @@ pub(crate) fn retry_with_backoff<T, E: Into<TransactionError>>(
             Ok(value) => return Ok(value),
             Err(TransactionError::Engine(error)) if error.is_conflict() => {
                 meter.conflict(&error);
-                if meter.stopped() {
+                if meter.is_stopped() {
                     return Err(Error::Stopped);
                 }
                 conflicts = conflicts.saturating_add(1);
@@ -171,8 +171,8 @@ impl Meter for UnmeteredWork {
     fn finish(&mut self, _kind: usize) {}
     fn advance(&mut self, _units: u64) {}
     fn conflict(&mut self, _error: &EngineError) {}
-    fn retract(&mut self, _kind: usize, _count: u64) {}
-    fn stopped(&self) -> bool {
+    fn uncount(&mut self, _kind: usize, _count: u64) {}
+    fn is_stopped(&self) -> bool {
         false
     }
 }
@@ -194,8 +194,8 @@ mod tests {
         fn conflict(&mut self, _error: &EngineError) {
             self.conflicts += 1;
         }
-        fn retract(&mut self, _kind: usize, _count: u64) {}
-        fn stopped(&self) -> bool {
+        fn uncount(&mut self, _kind: usize, _count: u64) {}
+        fn is_stopped(&self) -> bool {
             self.conflicts >= self.stops_after
         }
     }

@@ -1,6 +1,6 @@
 //! The loop of a worker: units of work until its share is done or the time is up.
 
-use crate::{Error, Task};
+use crate::{Error, JobTask};
 
 /// Does units of work while the meter paces them: until `quota` are done, where there is one, or the
 /// time is up. Units that warm up do not count. `unit` gets how many are left and returns how many it
@@ -10,13 +10,13 @@ use crate::{Error, Task};
 /// That of a unit.
 #[inline]
 pub(crate) fn run_units<'t>(
-    task: &mut Task<'t>,
+    task: &mut JobTask<'t>,
     quota: Option<u64>,
-    mut unit: impl FnMut(&mut Task<'t>, u64) -> Result<u64, Error>,
+    mut unit: impl FnMut(&mut JobTask<'t>, u64) -> Result<u64, Error>,
 ) -> Result<(), Error> {
     let mut left = quota.unwrap_or(u64::MAX);
-    while left > 0 && task.meter.pace() {
-        let counts = !task.meter.warming();
+    while left > 0 && task.meter.next_unit() {
+        let counts = !task.meter.is_warming_up();
         let done = unit(task, left)?;
         if counts {
             task.meter.advance(done);

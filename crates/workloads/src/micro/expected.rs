@@ -6,7 +6,7 @@ use super::problem::Problem;
 use super::stream::{Inserted, Operation, Stream};
 use super::track::{Knowledge, MAX_NUMBER, Sample, parts};
 use crate::keyed::read_check::{ReadFault, RecordState};
-use crate::{Ended, Error, Findings, Target};
+use crate::{Error, ExecutionSummary, JobDatabase, WorkerFindings};
 use std::collections::BTreeMap;
 
 /// Some worker's last write of a record was an update.
@@ -44,12 +44,12 @@ impl Expected {
     /// Where a stream cannot be made.
     pub(super) fn replay(
         problem: &Problem,
-        target: &Target<'_>,
-        ended: &Ended,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
     ) -> Result<Self, Error> {
         let sample = Sample::new(ended.verify, problem.records);
         let mutators = problem.mutators(target.workers);
-        let is_mutator = |findings: &&Findings| mutators.contains(&worker(findings));
+        let is_mutator = |findings: &&WorkerFindings| mutators.contains(&worker(findings));
         let shared = ended
             .findings
             .iter()
@@ -81,8 +81,8 @@ impl Expected {
     fn add(
         &mut self,
         problem: &Problem,
-        target: &Target<'_>,
-        findings: &Findings,
+        target: &JobDatabase<'_>,
+        findings: &WorkerFindings,
         shared: bool,
     ) -> Result<(), Error> {
         let worker = worker(findings);
@@ -238,11 +238,11 @@ impl Expected {
     }
 }
 
-fn worker(findings: &Findings) -> u32 {
+fn worker(findings: &WorkerFindings) -> u32 {
     u32::try_from(named(findings, names::WORKER)).unwrap_or(u32::MAX)
 }
 
 /// A finding; 0 where there is none.
-pub(super) fn named(findings: &Findings, name: &str) -> u64 {
+pub(super) fn named(findings: &WorkerFindings, name: &str) -> u64 {
     findings.get(name).copied().unwrap_or(0)
 }

@@ -18,8 +18,8 @@ mod verify;
 use crate::generate::value::Values;
 use crate::keyed::load::load;
 use crate::{
-    Conclusion, Ended, Error, Findings, IneffectiveSetting, Info, Job, Load, Remains, Target, Task,
-    Volume, Workload,
+    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
+    JobTask, LoadSummary, OperationBytes, WorkerFindings, Workload, WorkloadInfo,
 };
 use problem::{LOAD_BATCH, Problem, Test};
 use settings::Settings;
@@ -35,8 +35,8 @@ use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
 pub struct Micro;
 
 impl Workload for Micro {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "micro",
             summary: "one kind of work at a time on plain records: fill, read, overwrite, scan",
             headline: "",
@@ -95,7 +95,7 @@ impl MicroJob {
         }
     }
 
-    fn table(&self, task: &Task<'_>) -> Option<&Table> {
+    fn table(&self, task: &JobTask<'_>) -> Option<&Table> {
         let mixes_deletes = self.problem.deletes() && self.problem.test != Test::Delete;
         let wanted = task.verifies_reads() && (self.problem.updates() || mixes_deletes);
         let make = || Table::new(Sample::new(task.verify, self.problem.records));
@@ -120,14 +120,14 @@ impl Job for MicroJob {
         room::check_room(&self.problem, capabilities)
     }
 
-    fn paced(&self) -> &'static [&'static str] {
+    fn unit_kinds(&self) -> &'static [&'static str] {
         match self.problem.batch {
             1 => self.problem.main_kinds().names(),
             _ => &["batch"],
         }
     }
 
-    fn volumes(&self) -> Vec<Volume> {
+    fn volumes(&self) -> Vec<OperationBytes> {
         let kinds = self.problem.kinds();
         kinds.each().map(|kind| self.problem.volume(kind)).collect()
     }
@@ -182,27 +182,35 @@ impl Job for MicroJob {
         self.problem.expected_bytes()
     }
 
-    fn make_ready(&self, task: &Task<'_>) -> Result<(), Error> {
+    fn initialize(&self, task: &JobTask<'_>) -> Result<(), Error> {
         self.table(task);
         self.values(task.seed).map(drop)
     }
 
-    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, Error> {
         room::check_fit(&self.problem, target)?;
         let nothing_to_load = self.problem.fills() || !target.capabilities.retains_data;
-        if nothing_to_load || remains == Remains::Loaded {
+        if nothing_to_load || remains == ExistingDatabase::Loaded {
             return Ok(None);
         }
         let mut maker = self.problem.maker(self.problem.values(target.seed)?);
         load(self.problem.records, LOAD_BATCH, &mut maker, target).map(Some)
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let values = self.values(task.seed)?;
         run::run(&self.problem, values, self.table(task), task)
     }
 
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
-        verify::conclude(&self.problem, target, ended)
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, Error> {
+        verify::verify(&self.problem, target, ended)
     }
 }

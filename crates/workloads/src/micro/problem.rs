@@ -7,7 +7,7 @@ use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::keyed::record::{FixedLength, RecordMaker};
-use crate::{Error, Volume};
+use crate::{Error, OperationBytes};
 use std::ops::Range;
 use trueput_record::Conditions;
 
@@ -312,13 +312,13 @@ impl Problem {
     }
 
     /// Bytes that one operation of a kind moves.
-    pub(super) fn volume(&self, kind: Kind) -> Volume {
+    pub(super) fn volume(&self, kind: Kind) -> OperationBytes {
         let record = (self.key_bytes + self.value_bytes) as f64;
-        let read = |read_bytes| Volume {
+        let read = |read_bytes| OperationBytes {
             read_bytes,
             written_bytes: 0.0,
         };
-        let write = |written_bytes| Volume {
+        let write = |written_bytes| OperationBytes {
             read_bytes: 0.0,
             written_bytes,
         };
@@ -328,7 +328,7 @@ impl Problem {
             Kind::Seek | Kind::Scan => read(record * (self.nexts + 1) as f64),
             Kind::Insert | Kind::Update => write(record),
             Kind::Delete => write(self.key_bytes as f64),
-            Kind::Commit => Volume::default(),
+            Kind::Commit => OperationBytes::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, Test};
 use super::track::MAX_GENERATION;
-use crate::{Error, Target};
+use crate::{Error, JobDatabase};
 use trueput_engine::Capabilities;
 use trueput_record::value::format_bytes;
 
@@ -34,7 +34,7 @@ pub(super) fn check_room(problem: &Problem, capabilities: &Capabilities) -> Resu
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn check_fit(problem: &Problem, target: &Target<'_>) -> Result<(), Error> {
+pub(super) fn check_fit(problem: &Problem, target: &JobDatabase<'_>) -> Result<(), Error> {
     check_room(problem, &target.capabilities).map_err(Error::Workload)?;
     if target.generation > MAX_GENERATION {
         return Err(Error::Workload(format!(

@@ -14,7 +14,7 @@ use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::transaction::{retry_point_read, transact};
 use crate::keyed::units::run_units;
-use crate::{Error, Findings, Task};
+use crate::{Error, JobTask, WorkerFindings};
 use std::hint::black_box;
 use trueput_engine::{Mode, Result as EngineResult};
 
@@ -46,8 +46,8 @@ pub(super) fn run(
     problem: &Problem,
     values: Values,
     table: Option<&Table>,
-    task: &mut Task<'_>,
-) -> Result<Findings, Error> {
+    task: &mut JobTask<'_>,
+) -> Result<WorkerFindings, Error> {
     let mut worker = Worker::new(problem, values, table, task);
     let quota = problem.quota(task.worker, task.workers);
     match (problem.role(task.worker, task.workers), problem.test) {
@@ -73,7 +73,7 @@ impl<'w> Worker<'w> {
         problem: &'w Problem,
         values: Values,
         table: Option<&'w Table>,
-        task: &Task<'_>,
+        task: &JobTask<'_>,
     ) -> Self {
         let mutators = problem.mutators(task.workers);
         let knowledge = Knowledge::of(task.worker_kind, task.worker, &mutators);
@@ -102,20 +102,20 @@ impl<'w> Worker<'w> {
     /// Transactions of one operation each.
     fn singles(
         &mut self,
-        task: &mut Task<'_>,
+        task: &mut JobTask<'_>,
         mut stream: Stream,
         quota: Option<u64>,
     ) -> Result<(), Error> {
         run_units(task, quota, |task, _| {
             let kind = self.perform(task, stream.next_step())?;
             task.meter.finish(self.kinds.index(kind));
-            task.meter.respond(self.paced.index(kind));
+            task.meter.finish_unit(self.paced.index(kind));
             self.done += 1;
             Ok(1)
         })
     }
 
-    fn perform(&mut self, task: &mut Task<'_>, step: Step) -> Result<Kind, Error> {
+    fn perform(&mut self, task: &mut JobTask<'_>, step: Step) -> Result<Kind, Error> {
         match step.operation {
             Operation::Read => self.read(task, step.item).map(|()| Kind::Read),
             Operation::Missing => self.read_missing(task, step.item).map(|()| Kind::Read),
@@ -127,7 +127,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    fn read(&mut self, task: &mut Task<'_>, item: u64) -> Result<(), Error> {
+    fn read(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
         let floor = self.tracker.floor(item);
         let key = self.problem.format.write(item, &mut self.key);
         let (maker, verifies) = (&mut self.maker, self.verifies);
@@ -151,7 +151,7 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    fn read_missing(&mut self, task: &mut Task<'_>, item: u64) -> Result<(), Error> {
+    fn read_missing(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
         let key = self.problem.format.write(item, &mut self.key);
         self.missing[..key.len()].copy_from_slice(key);
         let missing = &self.missing;
@@ -176,7 +176,7 @@ impl<'w> Worker<'w> {
         (step.operation != Operation::Insert).then(|| self.tracker.issue(step.item, deletes))
     }
 
-    fn write(&mut self, task: &mut Task<'_>, step: Step) -> Result<(), Error> {
+    fn write(&mut self, task: &mut JobTask<'_>, step: Step) -> Result<(), Error> {
         let ticket = self.ticket(step);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         if step.operation == Operation::Delete {
@@ -200,7 +200,7 @@ impl<'w> Worker<'w> {
     /// Transactions of several writes each, and the commit as an operation of its own.
     fn batches(
         &mut self,
-        task: &mut Task<'_>,
+        task: &mut JobTask<'_>,
         mut stream: Stream,
         quota: Option<u64>,
     ) -> Result<(), Error> {
@@ -214,7 +214,7 @@ impl<'w> Worker<'w> {
             }
             self.write_batch(task, &batch)?;
             task.meter.finish(self.kinds.index(Kind::Commit));
-            task.meter.respond(0);
+            task.meter.finish_unit(0);
             self.done += batch.len() as u64;
             Ok(batch.len() as u64)
         })
@@ -222,7 +222,7 @@ impl<'w> Worker<'w> {
 
     fn write_batch(
         &mut self,
-        task: &mut Task<'_>,
+        task: &mut JobTask<'_>,
         batch: &[(Step, Option<Ticket>)],
     ) -> Result<(), Error> {
         let Self {
@@ -245,7 +245,7 @@ impl<'w> Worker<'w> {
             Mode::Write,
             writing,
             |session, meter| -> EngineResult<()> {
-                meter.retract(kind, finished);
+                meter.uncount(kind, finished);
                 finished = 0;
                 for (step, ticket) in batch {
                     if step.operation == Operation::Delete {
@@ -267,8 +267,8 @@ impl<'w> Worker<'w> {
         Ok(())
     }
 
-    fn findings(self, task: &Task<'_>) -> Findings {
-        let mut findings = Findings::new();
+    fn findings(self, task: &JobTask<'_>) -> WorkerFindings {
+        let mut findings = WorkerFindings::new();
         if !self.verifies {
             return findings;
         }

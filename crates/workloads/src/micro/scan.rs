@@ -7,7 +7,7 @@ use super::track::Tracker;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::transact;
-use crate::{Error, Task};
+use crate::{Error, JobTask};
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
@@ -81,7 +81,11 @@ impl Walk<'_> {
 }
 
 /// One record and the `nexts` after it, in a transaction.
-pub(super) fn short(worker: &mut Worker<'_>, task: &mut Task<'_>, item: u64) -> Result<(), Error> {
+pub(super) fn short(
+    worker: &mut Worker<'_>,
+    task: &mut JobTask<'_>,
+    item: u64,
+) -> Result<(), Error> {
     let wanted = worker.problem.nexts + 1;
     if worker.verifies {
         for (floor, item) in worker.floors.iter_mut().zip(item..) {
@@ -123,7 +127,7 @@ pub(super) fn short(worker: &mut Worker<'_>, task: &mut Task<'_>, item: u64) -> 
 /// time is up. Each round is one transaction.
 pub(super) fn pass(
     worker: &mut Worker<'_>,
-    task: &mut Task<'_>,
+    task: &mut JobTask<'_>,
     kind: Kind,
     reverse: bool,
     quota: Option<u64>,
@@ -141,9 +145,9 @@ pub(super) fn pass(
         true => (end.max(1) - 1, records - 1),
     };
     let mut left = quota.unwrap_or(u64::MAX);
-    let mut begun = left > 0 && task.meter.pace();
+    let mut begun = left > 0 && task.meter.next_unit();
     while begun {
-        task.meter.breathe();
+        task.meter.yield_point();
         let round = Round {
             kind,
             reverse,
@@ -168,7 +172,7 @@ impl Round {
     fn run(
         &self,
         worker: &mut Worker<'_>,
-        task: &mut Task<'_>,
+        task: &mut JobTask<'_>,
         from: u64,
         left: &mut u64,
     ) -> Result<bool, Error> {
@@ -247,13 +251,13 @@ impl Round {
         [kind, unit]: [usize; 2],
         left: &mut u64,
     ) -> bool {
-        let counts = self.counts && !meter.warming();
+        let counts = self.counts && !meter.is_warming_up();
         meter.finish(kind);
-        meter.respond(unit);
+        meter.finish_unit(unit);
         if counts {
             *left -= 1;
             meter.advance(1);
         }
-        *left > 0 && meter.pace_within()
+        *left > 0 && meter.next_unit_in_transaction()
     }
 }

@@ -7,7 +7,7 @@ use super::track::Knowledge;
 use crate::generate::value::Values;
 use crate::keyed::read_check::{ReadCounts, ReadFault, RecordState};
 use crate::keyed::transaction::transact_unmetered;
-use crate::{Conclusion, Ended, Error, Target};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 use trueput_record::measurement::Check;
@@ -20,12 +20,12 @@ const PROGRESS_STEP: u64 = 1 << 16;
 ///
 /// # Errors
 /// Whatever the engine says.
-pub(super) fn conclude(
+pub(super) fn verify(
     problem: &Problem,
-    target: &Target<'_>,
-    ended: &Ended,
-) -> Result<Conclusion, Error> {
-    let mut conclusion = Conclusion::default();
+    target: &JobDatabase<'_>,
+    ended: &ExecutionSummary,
+) -> Result<JobResults, Error> {
+    let mut conclusion = JobResults::default();
     let (results, checks) = (&mut conclusion.results, &mut conclusion.checks);
     results.insert("records".to_owned(), problem.records.into());
     if ended.verify == VerifyLevel::Off || !target.capabilities.retains_data {
@@ -69,7 +69,7 @@ pub(super) fn conclude(
 }
 
 /// What the workers' own reads came to; `None` where they read nothing.
-fn check_reads(ended: &Ended) -> Option<Check> {
+fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
     let reads = ReadCounts::sum(&ended.findings);
     let checked = reads.checked();
     (checked > 0).then(|| {
@@ -80,7 +80,7 @@ fn check_reads(ended: &Ended) -> Option<Check> {
 }
 
 /// What the workers could not check, being processes.
-fn limits(ended: &Ended) -> &'static str {
+fn limits(ended: &ExecutionSummary) -> &'static str {
     let knows = |knowledge| {
         let number = knowledge as u64;
         let mut found = ended.findings.iter();
@@ -136,8 +136,8 @@ struct Survey {
 
 fn survey(
     problem: &Problem,
-    target: &Target<'_>,
-    ended: &Ended,
+    target: &JobDatabase<'_>,
+    ended: &ExecutionSummary,
     expected: &Expected,
 ) -> Result<Survey, Error> {
     let mut session = target.open_session()?;

@@ -3,7 +3,7 @@
 use super::file::each_record;
 use super::log::Log;
 use super::record::{Header, Pen, read_header};
-use crate::Target;
+use crate::JobDatabase;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    pub(super) fn new(log: Log, target: &Target<'_>, verify: VerifyLevel) -> Self {
+    pub(super) fn new(log: Log, target: &JobDatabase<'_>, verify: VerifyLevel) -> Self {
         let pen = |worker| Pen::new(target.seed, worker, log.bytes);
         Self {
             log,

@@ -19,7 +19,10 @@ pub use maxima::Maximum;
 pub use oracle::{Answers, Oracle, Overflow, distinct_numbers};
 pub use problem::used_block;
 
-use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
+use crate::{
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    WorkerFindings, Workload, WorkloadInfo,
+};
 use codec::{Integers, Words};
 use problem::{Commit, Keys, Problem};
 use trueput_engine::{Parameter, ParameterValues, choices, parameters};
@@ -74,8 +77,8 @@ parameters! {
 pub struct ThreeN1;
 
 impl Workload for ThreeN1 {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "threen1",
             summary: "the longest 3n+1 sequence in a range of numbers; workers share results \
                       through the database",
@@ -189,7 +192,7 @@ impl Job for ThreeN1Job {
         (1 << 20_u64).max(self.starts().saturating_mul(numbers * record))
     }
 
-    fn paced(&self) -> &'static [&'static str] {
+    fn unit_kinds(&self) -> &'static [&'static str] {
         &["start"]
     }
 
@@ -243,17 +246,21 @@ impl Job for ThreeN1Job {
         }
     }
 
-    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, Error> {
         if !target.capabilities.retains_data {
             return Ok(None);
         }
         let mut session = target.open_session()?;
-        let resume = remains == Remains::Unfinished;
+        let resume = remains == ExistingDatabase::Unfinished;
         blocks::prepare(&mut *session, &self.problem(target.workers), resume)?;
         Ok(None)
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let problem = self.problem(task.workers);
         match self.keys {
             Keys::Integers => walk::run::<Integers>(&problem, self.snapshot, task),
@@ -261,11 +268,15 @@ impl Job for ThreeN1Job {
         }
     }
 
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, Error> {
         let problem = self.problem(target.workers);
         match self.keys {
-            Keys::Integers => verify::conclude::<Integers>(&problem, target, ended),
-            Keys::Words => verify::conclude::<Words>(&problem, target, ended),
+            Keys::Integers => verify::verify::<Integers>(&problem, target, ended),
+            Keys::Words => verify::verify::<Words>(&problem, target, ended),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::codec::{Buffer, Codec, LARGEST_STORABLE};
 use super::oracle::Oracle;
 use super::problem::Problem;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
-use crate::{Error, Target};
+use crate::{Error, JobDatabase};
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -49,7 +49,7 @@ impl Tally {
 /// Whatever the engine says.
 pub(super) fn survey<C: Codec>(
     problem: &Problem,
-    target: &Target<'_>,
+    target: &JobDatabase<'_>,
     verify: VerifyLevel,
     oracle: &Oracle,
 ) -> Result<Tally, Error> {
@@ -88,7 +88,7 @@ struct Inspector<'a, 't> {
     problem: &'a Problem,
     oracle: &'a Oracle,
     every: bool,
-    target: &'a Target<'t>,
+    target: &'a JobDatabase<'t>,
 }
 
 impl Inspector<'_, '_> {

@@ -9,7 +9,7 @@ use super::oracle::{Oracle, distinct_numbers};
 use super::problem::Problem;
 use super::table::{Tally, survey};
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
-use crate::{Conclusion, Ended, Error, Target};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::collections::BTreeMap;
 use trueput_engine::{Mode, Session, Value};
 use trueput_record::VerifyLevel;
@@ -23,17 +23,17 @@ const COUNTED_STARTS: u64 = 200_000;
 ///
 /// # Errors
 /// Whatever the engine says.
-pub(super) fn conclude<C: Codec>(
+pub(super) fn verify<C: Codec>(
     problem: &Problem,
-    target: &Target<'_>,
-    ended: &Ended,
-) -> Result<Conclusion, Error> {
+    target: &JobDatabase<'_>,
+    ended: &ExecutionSummary,
+) -> Result<JobResults, Error> {
     let stored = if target.capabilities.retains_data {
         Stored::read(target)?
     } else {
         Stored::from_findings(ended)
     };
-    let mut conclusion = Conclusion {
+    let mut conclusion = JobResults {
         results: results(problem, &stored, ended),
         checks: Vec::new(),
     };
@@ -86,7 +86,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn read(target: &Target<'_>) -> Result<Self, Error> {
+    fn read(target: &JobDatabase<'_>) -> Result<Self, Error> {
         let mut session = target.open_session()?;
         let doing = || "reading the answers".to_owned();
         transact_unmetered(&mut *session, Mode::Read, doing, |session| {
@@ -103,7 +103,7 @@ impl Stored {
     }
 
     /// For an engine that keeps nothing.
-    fn from_findings(ended: &Ended) -> Self {
+    fn from_findings(ended: &ExecutionSummary) -> Self {
         let mut stored = Self {
             longest: Maximum::default(),
             largest: Maximum::default(),
@@ -136,8 +136,13 @@ fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, Transaction
     }
 }
 
-fn results(problem: &Problem, stored: &Stored, ended: &Ended) -> BTreeMap<String, Value> {
-    let blocks = |findings: &crate::Findings| findings.get("blocks").copied().unwrap_or_default();
+fn results(
+    problem: &Problem,
+    stored: &Stored,
+    ended: &ExecutionSummary,
+) -> BTreeMap<String, Value> {
+    let blocks =
+        |findings: &crate::WorkerFindings| findings.get("blocks").copied().unwrap_or_default();
     let per_worker: Vec<u64> = ended.findings.iter().map(blocks).collect();
     let named: [(&str, u64); 10] = [
         ("longest", stored.longest.value),
@@ -220,7 +225,7 @@ fn check_table(
     problem: &Problem,
     tally: &Tally,
     missing: Option<u64>,
-    ended: &Ended,
+    ended: &ExecutionSummary,
 ) {
     let looked_at = |count: u64| format!("{count} of {} looked at", tally.stored);
     let outcome = |example: &Option<String>| match example {
@@ -253,7 +258,10 @@ fn check_table(
 }
 
 /// The first start that is not in the step table.
-fn first_missing<C: Codec>(problem: &Problem, target: &Target<'_>) -> Result<Option<u64>, Error> {
+fn first_missing<C: Codec>(
+    problem: &Problem,
+    target: &JobDatabase<'_>,
+) -> Result<Option<u64>, Error> {
     let mut session = target.open_session()?;
     let mut buffer = Buffer::default();
     let doing = || "looking for the missing start".to_owned();

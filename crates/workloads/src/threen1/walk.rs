@@ -8,7 +8,7 @@ use super::maxima::{self, Maximum};
 use super::problem::{Commit, Problem};
 use super::{Snapshot, kinds};
 use crate::keyed::transaction::{TransactionError, retry, transact};
-use crate::{Error, Findings, Meter, Task};
+use crate::{Error, JobTask, Meter, WorkerFindings};
 use trueput_engine::{Mode, Session};
 
 /// Longer than any sequence below 10^18 has steps, so that the stack never grows.
@@ -21,8 +21,8 @@ const STACK: usize = 4_096;
 pub(super) fn run<C: Codec>(
     problem: &Problem,
     snapshot: Snapshot,
-    task: &mut Task<'_>,
-) -> Result<Findings, Error> {
+    task: &mut JobTask<'_>,
+) -> Result<WorkerFindings, Error> {
     let mut worker = Worker {
         problem,
         snapshot,
@@ -35,8 +35,8 @@ pub(super) fn run<C: Codec>(
     let mut finished = 0;
     // An engine that keeps nothing can give no block out: each worker takes every so many.
     let mut own = u64::from(task.worker);
-    while !task.meter.stopped() {
-        task.meter.breathe();
+    while !task.meter.is_stopped() {
+        task.meter.yield_point();
         let block = if task.capabilities.retains_data {
             worker.claim(task)?
         } else {
@@ -179,7 +179,7 @@ struct Worker<'p, C> {
 }
 
 impl<C: Codec> Worker<'_, C> {
-    fn claim(&mut self, task: &mut Task<'_>) -> Result<Option<u64>, Error> {
+    fn claim(&mut self, task: &mut JobTask<'_>) -> Result<Option<u64>, Error> {
         let doing = || "claiming a block".to_owned();
         task.meter.start();
         let block = transact(
@@ -196,11 +196,11 @@ impl<C: Codec> Worker<'_, C> {
     }
 
     /// Works on a block whose starts, or their stores, are transactions of their own.
-    fn block_by_starts(&mut self, task: &mut Task<'_>, block: u64) -> Result<(), Error> {
+    fn block_by_starts(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<(), Error> {
         let (first, last) = self.problem.bounds(block);
         let mut longest = Maximum::default();
         for start in first..=last {
-            if !task.meter.pace() {
+            if !task.meter.next_unit() {
                 return Err(Error::Stopped);
             }
             task.meter.start();
@@ -214,7 +214,7 @@ impl<C: Codec> Worker<'_, C> {
                 start,
             });
             self.largest.consider(self.path.peak(start));
-            task.meter.respond(0);
+            task.meter.finish_unit(0);
             task.meter.advance(1);
         }
         let doing = || format!("finishing block {block}");
@@ -235,7 +235,7 @@ impl<C: Codec> Worker<'_, C> {
     }
 
     /// Follows the sequence from `start` through the step table.
-    fn look_up(&mut self, task: &mut Task<'_>, start: u64) -> Result<u32, Error> {
+    fn look_up(&mut self, task: &mut JobTask<'_>, start: u64) -> Result<u32, Error> {
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         let mut open = false;
         let traced = match self.snapshot {
@@ -266,7 +266,7 @@ impl<C: Codec> Worker<'_, C> {
 
     /// Stores what was found on the path, each number in a transaction of its own. The largest
     /// number goes with the first of them, which hides the way on from any later reader.
-    fn store_each(&mut self, task: &mut Task<'_>, start: u64, known: u32) -> Result<u32, Error> {
+    fn store_each(&mut self, task: &mut JobTask<'_>, start: u64, known: u32) -> Result<u32, Error> {
         let mut steps = known;
         let mut largest = self.largest_to_raise(start);
         while let Some(number) = self.path.numbers.pop() {
@@ -294,7 +294,7 @@ impl<C: Codec> Worker<'_, C> {
     /// Stores what was found on the path in one transaction.
     fn store_together(
         &mut self,
-        task: &mut Task<'_>,
+        task: &mut JobTask<'_>,
         start: u64,
         known: u32,
     ) -> Result<u32, Error> {
@@ -312,7 +312,7 @@ impl<C: Codec> Worker<'_, C> {
             doing,
             |session, meter| {
                 meter.finish(kinds::BEGIN);
-                meter.retract(kinds::UPDATE, std::mem::take(&mut updates));
+                meter.uncount(kinds::UPDATE, std::mem::take(&mut updates));
                 let mut steps = known;
                 for place in (0..path.numbers.len()).rev() {
                     let number = path.numbers[place];
@@ -325,7 +325,7 @@ impl<C: Codec> Worker<'_, C> {
             },
         );
         if stored.is_err() {
-            task.meter.retract(kinds::UPDATE, updates);
+            task.meter.uncount(kinds::UPDATE, updates);
         }
         let (steps, raised) = stored?;
         task.meter.finish(kinds::COMMIT);
@@ -339,7 +339,7 @@ impl<C: Codec> Worker<'_, C> {
     }
 
     /// Works on a block as one transaction.
-    fn block_at_once(&mut self, task: &mut Task<'_>, block: u64) -> Result<(), Error> {
+    fn block_at_once(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<(), Error> {
         let (first, last) = self.problem.bounds(block);
         let doing = || format!("working on block {block}");
         let mut tally = Tally::default();
@@ -354,7 +354,7 @@ impl<C: Codec> Worker<'_, C> {
                 meter.finish(kinds::BEGIN);
                 take_back(meter, &std::mem::take(&mut tally));
                 for start in first..=last {
-                    if meter.stopped() {
+                    if meter.is_stopped() {
                         return Err(TransactionError::Fatal(Error::Stopped));
                     }
                     walk_within(session, meter, path, start, &mut tally)?;
@@ -377,7 +377,7 @@ impl<C: Codec> Worker<'_, C> {
         Ok(())
     }
 
-    fn findings(&self, blocks: u64) -> Findings {
+    fn findings(&self, blocks: u64) -> WorkerFindings {
         let named = [
             ("blocks", blocks),
             ("longest", self.longest.value),
@@ -451,7 +451,7 @@ fn raise_if(session: &mut dyn Session, largest: Option<Maximum>) -> Result<u64, 
 
 fn take_back(meter: &mut dyn Meter, tally: &Tally) {
     if tally.reads > 0 {
-        meter.retract(kinds::READ, tally.reads);
-        meter.retract(kinds::UPDATE, tally.updates);
+        meter.uncount(kinds::READ, tally.reads);
+        meter.uncount(kinds::UPDATE, tally.updates);
     }
 }

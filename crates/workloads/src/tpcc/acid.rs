@@ -10,7 +10,7 @@ use super::rows::{CustomerRow, HistoryRow};
 use super::store::{self, Store};
 use super::tables::{CustomerChange, Due, Intent, Tables, Who};
 use super::{load, scale::Scale};
-use crate::{Doing, Error, Target};
+use crate::{Error, ErrorContext, JobDatabase};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ const LOOKS: usize = 20;
 
 /// The suite on one database, which it fills.
 pub struct Suite<'a> {
-    target: &'a Target<'a>,
+    target: &'a JobDatabase<'a>,
     store: Store,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Suite<'a> {
     /// # Errors
     /// The engine's.
     pub fn load(
-        target: &'a Target<'a>,
+        target: &'a JobDatabase<'a>,
         scale: &Scale,
         store: Store,
     ) -> std::result::Result<Self, Error> {
@@ -79,7 +79,7 @@ impl<'a> Suite<'a> {
     ) -> std::result::Result<T, Error> {
         let mut session = self.target.open_session()?;
         let mut tables = store::tables(&mut *session, self.store)?;
-        work(&mut *tables).doing(|| doing.to_owned())
+        work(&mut *tables).context(|| doing.to_owned())
     }
 
     /// W_YTD, D_YTD, C_BALANCE and the rows of HISTORY.

@@ -8,7 +8,7 @@ use super::tables::Tables;
 use super::transaction::{End, attempt};
 use crate::generate::random::mix;
 use crate::keyed::transaction::{UnmeteredWork, retry};
-use crate::{Error, Target};
+use crate::{Error, JobDatabase};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -187,7 +187,7 @@ pub(super) struct Found {
 pub(super) fn check(
     scale: &Scale,
     store: Store,
-    target: &Target<'_>,
+    target: &JobDatabase<'_>,
     when: When,
     level: VerifyLevel,
 ) -> Result<Found, Error> {
@@ -243,7 +243,7 @@ pub(super) fn check(
 struct Inspector<'i, 't> {
     scale: &'i Scale,
     store: Store,
-    target: &'i Target<'t>,
+    target: &'i JobDatabase<'t>,
     when: When,
     level: VerifyLevel,
     paid: &'i Paid,
@@ -338,7 +338,7 @@ pub(super) fn reading<T>(
 pub(super) fn count_rows(
     scale: &Scale,
     store: Store,
-    target: &Target<'_>,
+    target: &JobDatabase<'_>,
 ) -> Result<HashMap<super::rows::Table, u64>, Error> {
     use super::rows::Table;
     let mut session = target.open_session()?;

@@ -3,7 +3,7 @@
 use super::kinds;
 use super::scale::Cardinality;
 use super::settings::Settings;
-use crate::Conclusion;
+use crate::JobResults;
 use trueput_record::Value;
 use trueput_record::measurement::{Check, Measurement};
 
@@ -14,8 +14,8 @@ pub const NOTICE: &str = "tpcc workload, not an audited TPC-C result";
 const MOST_PER_WAREHOUSE: f64 = 12.86;
 
 /// The figures, and with pacing what the specification demands of them.
-pub(super) fn appraise(settings: &Settings, measurement: &Measurement) -> Conclusion {
-    let mut conclusion = Conclusion::default();
+pub(super) fn derive_metrics(settings: &Settings, measurement: &Measurement) -> JobResults {
+    let mut conclusion = JobResults::default();
     let minutes = measurement.elapsed_s / 60.0;
     if minutes <= 0.0 {
         return conclusion;
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    fn failed(conclusion: &Conclusion) -> Vec<bool> {
+    fn failed(conclusion: &JobResults) -> Vec<bool> {
         conclusion
             .checks
             .iter()
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn only_a_paced_run_on_full_tables_has_a_tpmc() {
         let named = |pacing, cardinality| {
-            let of = appraise(&settings(pacing, cardinality), &measurement(12, 1));
+            let of = derive_metrics(&settings(pacing, cardinality), &measurement(12, 1));
             of.results.keys().any(|name| name.contains("tpmC"))
         };
         assert!(named("tpc", "full"));
@@ -181,7 +181,7 @@ mod tests {
             deadlocks: 5,
             ..measurement(80, 1)
         };
-        let of = appraise(&settings("none", "full"), &measured);
+        let of = derive_metrics(&settings("none", "full"), &measured);
         let share = |name: &str| of.results[name].clone();
         let shares =
             ["conflicts", "deadlocks"].map(|of| share(&format!("{of}, percent of attempts")));
@@ -190,16 +190,16 @@ mod tests {
 
     #[test]
     fn a_paced_rate_beyond_the_bound_is_refused() {
-        let of = |new_orders| appraise(&settings("tpc", "full"), &measurement(new_orders, 1));
+        let of = |new_orders| derive_metrics(&settings("tpc", "full"), &measurement(new_orders, 1));
         assert_eq!(failed(&of(12)), [false, false]);
         assert_eq!(failed(&of(60)), [true, false]);
     }
 
     #[test]
     fn a_paced_run_that_answers_too_late_is_refused_and_an_unpaced_one_tells() {
-        let paced = appraise(&settings("tpc", "full"), &measurement(12, 6));
+        let paced = derive_metrics(&settings("tpc", "full"), &measurement(12, 6));
         assert_eq!(failed(&paced), [false, true]);
-        let unpaced = appraise(&settings("none", "full"), &measurement(12, 6));
+        let unpaced = derive_metrics(&settings("none", "full"), &measurement(12, 6));
         assert!(unpaced.checks.is_empty());
         let within = &unpaced.results["response times within limits"];
         assert_eq!(within, &Value::Boolean(false));

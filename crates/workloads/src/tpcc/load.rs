@@ -12,7 +12,7 @@ use super::tables::{Rows, Tables};
 use super::transaction::{End, attempt};
 use crate::generate::random::Random;
 use crate::keyed::transaction::{UnmeteredWork, retry};
-use crate::{Doing, Error, Load, Target};
+use crate::{Error, ErrorContext, JobDatabase, LoadSummary};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::Mode;
@@ -24,10 +24,14 @@ const BATCH: usize = 1_000;
 ///
 /// # Errors
 /// The engine's.
-pub(super) fn load(scale: &Scale, store: Store, target: &Target<'_>) -> Result<Load, Error> {
+pub(super) fn load(
+    scale: &Scale,
+    store: Store,
+    target: &JobDatabase<'_>,
+) -> Result<LoadSummary, Error> {
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
-    tables.create().doing(|| "making the tables".to_owned())?;
+    tables.create().context(|| "making the tables".to_owned())?;
     drop(tables);
     drop(session);
     let writers = match target.capabilities.concurrent_writers {
@@ -35,7 +39,7 @@ pub(super) fn load(scale: &Scale, store: Store, target: &Target<'_>) -> Result<L
         false => 1,
     };
     let taken = AtomicU32::new(0);
-    let outcome = Mutex::new(Ok(Load::default()));
+    let outcome = Mutex::new(Ok(LoadSummary::default()));
     let thread = || {
         let loaded = Loader::pieces(scale, store, target, &taken);
         if loaded.is_err() {
@@ -64,7 +68,7 @@ pub(super) fn load(scale: &Scale, store: Store, target: &Target<'_>) -> Result<L
     let mut tables = store::tables(&mut *session, store)?;
     tables
         .finish_load()
-        .doing(|| "making what the load leaves for the end".to_owned())?;
+        .context(|| "making what the load leaves for the end".to_owned())?;
     Ok(load)
 }
 
@@ -74,7 +78,7 @@ struct Loader<'l> {
     scale: &'l Scale,
     constants: Constants,
     random: Random,
-    load: Load,
+    load: LoadSummary,
 }
 
 impl Loader<'_> {
@@ -82,16 +86,16 @@ impl Loader<'_> {
     fn pieces(
         scale: &Scale,
         store: Store,
-        target: &Target<'_>,
+        target: &JobDatabase<'_>,
         taken: &AtomicU32,
-    ) -> Result<Load, Error> {
+    ) -> Result<LoadSummary, Error> {
         let mut session = target.open_session()?;
         let mut loader = Loader {
             tables: store::tables(&mut *session, store)?,
             scale,
             constants: Constants::of_load(target.seed),
             random: Random::new(0),
-            load: Load::default(),
+            load: LoadSummary::default(),
         };
         loop {
             let piece = taken.fetch_add(1, Relaxed);

@@ -14,7 +14,6 @@ pub mod tables;
 pub mod text;
 pub mod transaction;
 
-mod conclude;
 mod consistency;
 mod deck;
 mod district;
@@ -26,10 +25,14 @@ mod population;
 mod random;
 mod settings;
 mod terminal;
+mod verify;
 
 pub use figures::NOTICE;
 
-use crate::{Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Workload};
+use crate::{
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    WorkerFindings, Workload, WorkloadInfo,
+};
 use settings::{GivenSettings, Settings};
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
@@ -46,8 +49,8 @@ const TRANSACTION_BYTES: u64 = 1_500;
 pub struct Tpcc;
 
 impl Workload for Tpcc {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "tpcc",
             summary: "an order-entry system after TPC-C 5.11: new-orders, payments, order-statuses, \
                       deliveries and stock-levels (tpcc workload, not an audited TPC-C result)",
@@ -163,30 +166,38 @@ impl Job for TpccJob {
         (1 << 20).max((loaded + added) * 3 / 2)
     }
 
-    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
-        if remains != Remains::Nothing {
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, Error> {
+        if remains != ExistingDatabase::Nothing {
             let why = "tpcc loads a new database for each trial, and this one is not empty";
             return Err(Error::Workload(why.to_owned()));
         }
         let loaded = load::load(&self.settings.scale, self.settings.store, target)?;
-        conclude::check_load(&self.settings, target)?;
+        verify::check_load(&self.settings, target)?;
         Ok(Some(loaded))
     }
 
-    fn prime(&self, task: &mut Task<'_>) -> Result<(), Error> {
+    fn prime(&self, task: &mut JobTask<'_>) -> Result<(), Error> {
         let place = (task.worker, task.workers, task.worker_kind);
         terminal::prime(&mut *task.session, &self.settings, place)
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         terminal::run(task, &self.settings)
     }
 
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
-        conclude::conclude(&self.settings, target, ended)
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, Error> {
+        verify::verify(&self.settings, target, ended)
     }
 
-    fn appraise(&self, measurement: &Measurement) -> Conclusion {
-        figures::appraise(&self.settings, measurement)
+    fn derive_metrics(&self, measurement: &Measurement) -> JobResults {
+        figures::derive_metrics(&self.settings, measurement)
     }
 }

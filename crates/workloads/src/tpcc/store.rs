@@ -3,7 +3,7 @@
 use super::kv::KeyValue;
 use super::sql::{SqlTables, has_procedures};
 use super::tables::Tables;
-use crate::{Doing, Error};
+use crate::{Error, ErrorContext};
 use trueput_engine::{Dialect, Session, choices};
 
 choices! {
@@ -69,7 +69,7 @@ pub fn tables<'s>(
     match store.chosen(session) {
         name @ ("sql" | "procedures") => {
             let tables = SqlTables::new(session);
-            let tables = tables.doing(|| "speaking SQL".to_owned())?;
+            let tables = tables.context(|| "speaking SQL".to_owned())?;
             Ok(match name {
                 "sql" => Box::new(tables),
                 _ => Box::new(tables.with_procedures()),

@@ -9,7 +9,7 @@ use super::tables::Tables;
 use super::transaction::{self, Ordered, Scratch};
 use super::{consistency, kinds};
 use crate::keyed::transaction::retry_with_backoff;
-use crate::{Error, Findings, Meter, Task};
+use crate::{Error, JobTask, Meter, WorkerFindings};
 use trueput_engine::Error as EngineError;
 use trueput_record::WorkerKind;
 
@@ -33,7 +33,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn findings(&self) -> Findings {
+    fn findings(&self) -> WorkerFindings {
         let found = [
             ("new orders", self.new_orders),
             ("rolled back", self.rolled_back),
@@ -51,7 +51,7 @@ impl Tally {
 ///
 /// # Errors
 /// The engine's, conflicts excepted.
-pub(super) fn run(task: &mut Task<'_>, settings: &Settings) -> Result<Findings, Error> {
+pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerFindings, Error> {
     let (worker, workers) = (task.worker, task.workers);
     let users = Users::new(
         settings.scale,
@@ -71,8 +71,8 @@ pub(super) fn run(task: &mut Task<'_>, settings: &Settings) -> Result<Findings, 
         tally: Tally::default(),
     };
     let mut left = settings.share(worker, workers);
-    while left != Some(0) && terminal.meter.pace() {
-        let warming = terminal.meter.warming();
+    while left != Some(0) && terminal.meter.next_unit() {
+        let warming = terminal.meter.is_warming_up();
         let input = terminal.users.next_input();
         let goes_on = match settings.is_paced {
             true => terminal.serve_at_pace(&input)?,
@@ -107,7 +107,7 @@ struct Terminal<'t> {
 impl Terminal<'_> {
     fn answered(&mut self, kind: usize) {
         self.meter.finish(kind);
-        self.meter.respond(kind);
+        self.meter.finish_unit(kind);
     }
 
     /// One cycle of a terminal (clause 5.2.1): the user keys in, waits for the answer, and thinks.
@@ -115,20 +115,20 @@ impl Terminal<'_> {
     /// 2.7.1). `false` where the time is up before the user has keyed in or thought to the end.
     fn serve_at_pace(&mut self, input: &Input) -> Result<bool, Error> {
         let kind = kinds::of(input);
-        let began = self.meter.mark();
-        if !self.meter.rest(began, KEYING_S[kind] * SECOND_NS) {
+        let began = self.meter.timestamp();
+        if !self.meter.wait_since(began, KEYING_S[kind] * SECOND_NS) {
             return Ok(false);
         }
         let think_ns = self.users.think_ns(THINKING_S[kind] * SECOND_NS);
         self.meter.start();
-        let queued = self.meter.mark();
+        let queued = self.meter.timestamp();
         let done = self.transact(input)?;
         self.answered(done);
         let answered = match input {
             Input::Delivery(_) => queued,
-            _ => self.meter.mark(),
+            _ => self.meter.timestamp(),
         };
-        Ok(self.meter.rest(answered, think_ns))
+        Ok(self.meter.wait_since(answered, think_ns))
     }
 
     /// Does one transaction until it meets no conflict; the kind that it was.

@@ -17,7 +17,8 @@ pub use file::{Property, PropertyError, parse_properties};
 use crate::generate::key::Buffer;
 use crate::keyed::load::load;
 use crate::{
-    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Target, Task, Volume, Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    OperationBytes, WorkerFindings, Workload, WorkloadInfo,
 };
 use draw::{LengthChooser, RecordLengths};
 use kinds::Kinds;
@@ -37,8 +38,8 @@ const KEYS_LOOKED_AT: u64 = 1_000;
 pub struct Ycsb;
 
 impl Workload for Ycsb {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "ycsb",
             summary: "YCSB's core workload, A to F: reads, updates, inserts, scans and \
                       read-modify-writes by shares",
@@ -79,7 +80,7 @@ struct YcsbJob {
 }
 
 impl YcsbJob {
-    fn shared(&self, task: &Task<'_>) -> Result<&Shared, Error> {
+    fn shared(&self, task: &JobTask<'_>) -> Result<&Shared, Error> {
         let shared = self.shared.get_or_init(|| {
             let complete = task.worker_kind == WorkerKind::Threads || task.workers == 1;
             Shared::new(&self.properties, task.seed, task.generation, complete)
@@ -107,7 +108,7 @@ impl Job for YcsbJob {
         self.properties.operations.unwrap_or_default()
     }
 
-    fn volumes(&self) -> Vec<Volume> {
+    fn volumes(&self) -> Vec<OperationBytes> {
         let record = self.record_bytes();
         let scanned = LengthChooser::new(self.properties.scan_records).mean();
         let volume = |kind| {
@@ -118,7 +119,7 @@ impl Job for YcsbJob {
                 kinds::READ_MODIFY_WRITE => (2.0, 1.0),
                 _ => (0.0, 1.0),
             };
-            Volume {
+            OperationBytes {
                 read_bytes: read * record,
                 written_bytes: written * record,
             }
@@ -176,7 +177,7 @@ impl Job for YcsbJob {
         Ok(())
     }
 
-    fn make_ready(&self, task: &Task<'_>) -> Result<(), Error> {
+    fn initialize(&self, task: &JobTask<'_>) -> Result<(), Error> {
         self.shared(task).map(drop)
     }
 
@@ -194,11 +195,15 @@ impl Job for YcsbJob {
         (1 << 20).max((records as f64 * self.record_bytes() * SLACK) as u64)
     }
 
-    fn prepare(&self, target: &Target<'_>, remains: Remains) -> Result<Option<Load>, Error> {
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, Error> {
         self.check_capabilities(&target.capabilities)
             .map_err(Error::Workload)?;
         let used_up = target.generation.is_multiple_of(version::GENERATIONS);
-        if remains == Remains::Loaded && !used_up {
+        if remains == ExistingDatabase::Loaded && !used_up {
             return Ok(None);
         }
         let mut maker = shared::record_maker(self.properties.shape, target.seed)?;
@@ -209,15 +214,19 @@ impl Job for YcsbJob {
         } = self.properties;
         let load = load(records, load_batch, &mut maker, target)?;
         // Written anew over what a finished trial left, it is no load that could be compared.
-        Ok((remains == Remains::Nothing).then_some(load))
+        Ok((remains == ExistingDatabase::Nothing).then_some(load))
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let shared = self.shared(task)?;
         Worker::new(task, &self.properties, shared)?.run(task)
     }
 
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
-        verify::conclude(&self.properties, target, ended)
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, Error> {
+        verify::verify(&self.properties, target, ended)
     }
 }

@@ -9,7 +9,7 @@ use crate::generate::random::mix;
 use crate::keyed::read_check::{ReadCounts, ReadFault};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
-use crate::{Conclusion, Ended, Error, Target};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::ops::Bound;
 use trueput_engine::{Error as EngineError, KeyRange, Session};
 use trueput_record::VerifyLevel;
@@ -24,17 +24,17 @@ const SAMPLE: u64 = 10;
 ///
 /// # Errors
 /// Whatever the engine says.
-pub(super) fn conclude(
+pub(super) fn verify(
     properties: &Properties,
-    target: &Target<'_>,
-    ended: &Ended,
-) -> Result<Conclusion, Error> {
+    target: &JobDatabase<'_>,
+    ended: &ExecutionSummary,
+) -> Result<JobResults, Error> {
     let sum = |name: &str| -> u64 {
         let counts = ended.findings.iter().filter_map(|found| found.get(name));
         counts.sum()
     };
     let records = properties.records + sum(INSERTED);
-    let mut conclusion = Conclusion::default();
+    let mut conclusion = JobResults::default();
     let results = [
         ("records", records),
         ("operations", ended.counts.iter().sum()),
@@ -82,7 +82,7 @@ struct Survey {
 impl Survey {
     fn of(
         properties: &Properties,
-        target: &Target<'_>,
+        target: &JobDatabase<'_>,
         verify: VerifyLevel,
         items: u64,
     ) -> Result<Self, Error> {

@@ -13,7 +13,7 @@ use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{TransactionError, retry, transact};
 use crate::keyed::units::run_units;
-use crate::{Error, Findings, Task};
+use crate::{Error, JobTask, WorkerFindings};
 use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// The name of the number of records that were written anew, in the findings.
@@ -52,7 +52,7 @@ type Get = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> EngineResult<bo
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        task: &Task<'_>,
+        task: &JobTask<'_>,
         properties: &'a Properties,
         shared: &'a Shared,
     ) -> Result<Self, Error> {
@@ -89,24 +89,24 @@ impl<'a> Worker<'a> {
     }
 
     /// Does the share.
-    pub(super) fn run(mut self, task: &mut Task<'_>) -> Result<Findings, Error> {
+    pub(super) fn run(mut self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let quota = self.properties.share(task.worker, task.workers);
         run_units(task, quota, |task, _| {
             let kind = self.mix.next(&mut self.mixes);
             self.operate(task, kind)?;
             let index = self.kinds.index(kind);
             task.meter.finish(index);
-            task.meter.respond(index);
+            task.meter.finish_unit(index);
             Ok(1)
         })?;
-        let mut findings = Findings::new();
+        let mut findings = WorkerFindings::new();
         findings.insert(RENEWED.to_owned(), self.renewed);
         findings.insert(INSERTED.to_owned(), self.inserted);
         self.reads.write(&mut findings);
         Ok(findings)
     }
 
-    fn operate(&mut self, task: &mut Task<'_>, kind: usize) -> Result<(), Error> {
+    fn operate(&mut self, task: &mut JobTask<'_>, kind: usize) -> Result<(), Error> {
         match kind {
             kinds::INSERT => self.insert(task),
             kinds::SCAN => self.scan(task),
@@ -125,7 +125,7 @@ impl<'a> Worker<'a> {
         (!self.properties.read_all_fields).then(|| self.fields.below(fields))
     }
 
-    fn read(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
+    fn read(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
         let item = self.choose();
         let field = self.wanted_field();
         let floor = self.shared.floor(item);
@@ -167,7 +167,7 @@ impl<'a> Worker<'a> {
 
     /// Reads a record and writes it anew. With `twice` it is read once more before, as by YCSB's
     /// read-modify-write, whose update reads by itself.
-    fn renew(&mut self, task: &mut Task<'_>, twice: bool) -> Result<(), Error> {
+    fn renew(&mut self, task: &mut JobTask<'_>, twice: bool) -> Result<(), Error> {
         let item = self.choose();
         let field = if twice { self.wanted_field() } else { None };
         let shared = self.shared;
@@ -197,7 +197,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn insert(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
+    fn insert(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
         let item = self.shared.inserts.claim();
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         let doing = doing("inserting", item);
@@ -210,7 +210,7 @@ impl<'a> Worker<'a> {
         acknowledged.map_err(|error| Error::Workload(error.to_string()))
     }
 
-    fn scan(&mut self, task: &mut Task<'_>) -> Result<(), Error> {
+    fn scan(&mut self, task: &mut JobTask<'_>) -> Result<(), Error> {
         let item = self.choose();
         let wanted = self.scan_records.next(&mut self.scan_lengths);
         let field = self.wanted_field();

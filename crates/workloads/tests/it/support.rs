@@ -1,9 +1,9 @@
 //! What the tests of several workloads share: changing a database behind a workload's back, and reading
-//! what it concludes.
+//! what its verification finds.
 
 use std::collections::BTreeMap;
 use trueput_engine::{Database, Mode, Session};
-use trueput_workloads::Conclusion;
+use trueput_workloads::JobResults;
 
 /// Changes records behind the workload's back.
 pub fn tamper(database: &dyn Database, with: impl FnOnce(&mut dyn Session)) {
@@ -14,7 +14,7 @@ pub fn tamper(database: &dyn Database, with: impl FnOnce(&mut dyn Session)) {
 }
 
 /// The checks that failed, with what they say.
-pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
+pub fn failures(conclusion: &JobResults) -> BTreeMap<String, String> {
     let failed = conclusion.checks.iter().filter(|check| !check.passed);
     failed
         .map(|check| (check.name.clone(), check.detail.clone()))
@@ -22,7 +22,7 @@ pub fn failures(conclusion: &Conclusion) -> BTreeMap<String, String> {
 }
 
 /// Asserts that there were so many checks at least, and that all passed.
-pub fn assert_all_right(conclusion: &Conclusion, least: usize, what: &str) {
+pub fn assert_all_right(conclusion: &JobResults, least: usize, what: &str) {
     let checks = &conclusion.checks;
     assert!(checks.len() >= least, "{what}: {checks:?}");
     assert_eq!(failures(conclusion), BTreeMap::new(), "{what}");

@@ -23,8 +23,8 @@ parameters! {
 }
 
 impl Workload for Reading {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "reading",
             ..Ranged.info()
         }
@@ -71,18 +71,22 @@ impl Job for ReadingJob {
 
     fn prepare(
         &self,
-        target: &Target<'_>,
-        remains: Remains,
-    ) -> Result<Option<Load>, WorkloadError> {
+        target: &JobDatabase<'_>,
+        remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, WorkloadError> {
         Unrun.prepare(target, remains)
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, WorkloadError> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, WorkloadError> {
         Unrun.execute(task)
     }
 
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, WorkloadError> {
-        Unrun.conclude(target, ended)
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, WorkloadError> {
+        Unrun.verify(target, ended)
     }
 }
 

@@ -12,8 +12,8 @@ use super::failed;
 use super::file::{Layout, lay_out};
 use super::log::{Log, Place};
 use crate::{
-    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Subject, Target, Task, Volume,
-    Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    OperationBytes, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
 };
 use settings::Settings;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,8 @@ const DEFAULT_OPERATIONS: u64 = 100_000;
 pub struct IoThrash;
 
 impl Workload for IoThrash {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "io-thrash",
             summary: "processes append to journals and read and write random blocks, without an \
                       engine",
@@ -48,8 +48,8 @@ impl Workload for IoThrash {
         }
     }
 
-    fn subject(&self) -> Subject {
-        Subject::Storage
+    fn subject(&self) -> WorkloadSubject {
+        WorkloadSubject::Storage
     }
 
     fn settings(&self) -> &'static [Parameter] {
@@ -182,12 +182,12 @@ impl Job for IoThrashJob {
         })
     }
 
-    fn paced(&self) -> &'static [&'static str] {
+    fn unit_kinds(&self) -> &'static [&'static str] {
         &kinds::NAMES[..kinds::FLUSH]
     }
 
-    fn volumes(&self) -> Vec<Volume> {
-        let volume = |read: usize, written: usize| Volume {
+    fn volumes(&self) -> Vec<OperationBytes> {
+        let volume = |read: usize, written: usize| OperationBytes {
             read_bytes: read as f64,
             written_bytes: written as f64,
         };
@@ -212,7 +212,11 @@ impl Job for IoThrashJob {
         Some(u64::from(workers).saturating_mul(self.bytes_per_worker()))
     }
 
-    fn prepare(&self, target: &Target<'_>, _remains: Remains) -> Result<Option<Load>, Error> {
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        _remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, Error> {
         for worker in 0..target.workers {
             let files = [
                 (
@@ -233,11 +237,15 @@ impl Job for IoThrashJob {
         Ok(None)
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         thrash::run(self, task)
     }
 
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
-        verify::conclude(self, target, ended)
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, Error> {
+        verify::verify(self, target, ended)
     }
 }

@@ -6,7 +6,7 @@ use super::super::log;
 use super::super::record::{Header, Pen, read_header};
 use super::{IoThrashJob, database_path, journal_path, kinds};
 use crate::generate::random::Random;
-use crate::{Error, Findings, Task};
+use crate::{Error, JobTask, WorkerFindings};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -33,7 +33,7 @@ pub(super) fn sample_step(blocks: u64) -> u64 {
 }
 
 /// Does one worker's share.
-pub(super) fn run(job: &IoThrashJob, task: &mut Task<'_>) -> Result<Findings, Error> {
+pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
     let paths = [
         database_path(task.directory, task.worker),
         journal_path(task.directory, task.worker),
@@ -47,8 +47,8 @@ pub(super) fn run(job: &IoThrashJob, task: &mut Task<'_>) -> Result<Findings, Er
     let mut left = log::share(job.operations, task.worker, task.workers);
     let meter = &mut *task.meter;
     meter.start();
-    while left > 0 && meter.pace() {
-        let warming = meter.warming();
+    while left > 0 && meter.next_unit() {
+        let warming = meter.is_warming_up();
         let (kind, done) = if mix.below(100) < job.journal_percent {
             (kinds::JOURNAL, hand.append())
         } else if mix.below(100) < job.read_percent {
@@ -64,7 +64,7 @@ pub(super) fn run(job: &IoThrashJob, task: &mut Task<'_>) -> Result<Findings, Er
             flushed.map_err(|error| failed("flushing", path, &error))?;
             meter.finish(kinds::FLUSH);
         }
-        meter.respond(kind);
+        meter.finish_unit(kind);
         if !warming {
             left -= 1;
             meter.advance(1);
@@ -101,7 +101,7 @@ struct Hand<'j> {
 }
 
 impl<'j> Hand<'j> {
-    fn new(job: &'j IoThrashJob, task: &Task<'_>, database: File, journal: File) -> Self {
+    fn new(job: &'j IoThrashJob, task: &JobTask<'_>, database: File, journal: File) -> Self {
         let pens = [job.block_bytes, job.journal.bytes]
             .map(|bytes| Pen::new(task.seed, task.worker, bytes));
         let mut block = Buffer::zeroed(job.block_bytes);
@@ -177,14 +177,14 @@ impl<'j> Hand<'j> {
         }
     }
 
-    fn findings(&self) -> Findings {
+    fn findings(&self) -> WorkerFindings {
         let counts = [
             (JOURNALED, self.journaled),
             (WRITES, self.writes),
             (READS, self.reads),
             (WRONG_READS, self.wrong_reads),
         ];
-        let mut findings: Findings = counts
+        let mut findings: WorkerFindings = counts
             .map(|(name, count)| (name.to_owned(), count))
             .into_iter()
             .collect();

@@ -8,7 +8,7 @@ use super::super::record::{Pen, read_header};
 use super::super::survey::{SAMPLE, Survey};
 use super::thrash::{JOURNALED, READS, WRITES, WRONG_READS, is_unwritten, sample_step, sampled};
 use super::{IoThrashJob, database_path, journal_path, kinds};
-use crate::{Conclusion, Ended, Error, Target};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::io;
 use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
@@ -17,12 +17,12 @@ use trueput_record::measurement::Check;
 ///
 /// # Errors
 /// Where a file cannot be read.
-pub(super) fn conclude(
+pub(super) fn verify(
     job: &IoThrashJob,
-    target: &Target<'_>,
-    ended: &Ended,
-) -> Result<Conclusion, Error> {
-    let mut conclusion = Conclusion::default();
+    target: &JobDatabase<'_>,
+    ended: &ExecutionSummary,
+) -> Result<JobResults, Error> {
+    let mut conclusion = JobResults::default();
     for (name, count) in kinds::NAMES.iter().zip(&ended.counts) {
         conclusion
             .results
@@ -54,7 +54,7 @@ pub(super) fn conclude(
     Ok(conclusion)
 }
 
-fn found(ended: &Ended, worker: usize, name: &str) -> u64 {
+fn found(ended: &ExecutionSummary, worker: usize, name: &str) -> u64 {
     let findings = ended.findings.get(worker);
     let count = findings.and_then(|findings| findings.get(name));
     count.copied().unwrap_or_default()
@@ -62,7 +62,7 @@ fn found(ended: &Ended, worker: usize, name: &str) -> u64 {
 
 /// What the meter counted is what the workers did, the warm-up's share excepted; and every read
 /// found what was written last.
-fn counted(job: &IoThrashJob, ended: &Ended) -> Vec<Check> {
+fn counted(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
     let sum = |name: &str| -> u64 {
         let workers = 0..ended.findings.len();
         workers.map(|worker| found(ended, worker, name)).sum()
@@ -103,8 +103,8 @@ impl Blocks {
     fn read(
         &mut self,
         job: &IoThrashJob,
-        target: &Target<'_>,
-        ended: &Ended,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
         worker: u32,
     ) -> io::Result<()> {
         let file = open_uncached(&database_path(target.directory, worker))?;

@@ -101,10 +101,10 @@ impl Group {
         let count = std::mem::take(&mut state.gathered);
         let end = state.next;
         drop(state);
-        let mark = meter.mark();
+        let mark = meter.timestamp();
         let bytes = &batch.bytes()[..count * self.log.bytes];
         let done = channel.commit(self.log.parts(end - count as u64, bytes));
-        meter.within(kinds::FLUSH, mark);
+        meter.finish_nested(kinds::FLUSH, mark);
         let mut state = self.lock();
         state.spare = Some(batch);
         state.leading = false;

@@ -12,8 +12,8 @@ use super::file::{Layout, lay_out};
 use super::log::{self, Log, Place};
 use super::{failed, record};
 use crate::{
-    Conclusion, Ended, Error, Findings, Info, Job, Load, Remains, Subject, Target, Task, Volume,
-    Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    OperationBytes, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
 };
 use group::Group;
 use settings::{Files, Settings, WritePosition};
@@ -48,8 +48,8 @@ const EXPECTED_PER_S: f64 = 10_000.0;
 pub struct LogFlush;
 
 impl Workload for LogFlush {
-    fn info(&self) -> Info {
-        Info {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
             name: "log-flush",
             summary: "write a log record and make it durable, again and again, without an engine",
             headline: "commit",
@@ -57,8 +57,8 @@ impl Workload for LogFlush {
         }
     }
 
-    fn subject(&self) -> Subject {
-        Subject::Storage
+    fn subject(&self) -> WorkloadSubject {
+        WorkloadSubject::Storage
     }
 
     fn settings(&self) -> &'static [Parameter] {
@@ -186,7 +186,7 @@ impl LogFlushJob {
     }
 
     /// Direct writes have an alignment that only the file system knows.
-    fn try_direct(&self, target: &Target<'_>) -> Result<(), Error> {
+    fn try_direct(&self, target: &JobDatabase<'_>) -> Result<(), Error> {
         if self.flush != Flush::DirectDsync {
             return Ok(());
         }
@@ -251,17 +251,17 @@ impl Job for LogFlushJob {
         Ok(())
     }
 
-    fn paced(&self) -> &'static [&'static str] {
+    fn unit_kinds(&self) -> &'static [&'static str] {
         &kinds::NAMES[..kinds::FLUSH]
     }
 
-    fn volumes(&self) -> Vec<Volume> {
-        let commit = Volume {
+    fn volumes(&self) -> Vec<OperationBytes> {
+        let commit = OperationBytes {
             read_bytes: 0.0,
             written_bytes: self.log.bytes as f64,
         };
         let mut volumes = vec![commit];
-        volumes.resize(self.kinds().len(), Volume::default());
+        volumes.resize(self.kinds().len(), OperationBytes::default());
         volumes
     }
 
@@ -277,7 +277,11 @@ impl Job for LogFlushJob {
         Some(self.bytes_of_files(workers))
     }
 
-    fn prepare(&self, target: &Target<'_>, _remains: Remains) -> Result<Option<Load>, Error> {
+    fn prepare(
+        &self,
+        target: &JobDatabase<'_>,
+        _remains: ExistingDatabase,
+    ) -> Result<Option<LoadSummary>, Error> {
         let bytes = self.laid_out_bytes(target.workers);
         self.try_direct(target)?;
         let files = self.files(target.workers);
@@ -301,11 +305,15 @@ impl Job for LogFlushJob {
         Ok(None)
     }
 
-    fn execute(&self, task: &mut Task<'_>) -> Result<Findings, Error> {
+    fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         writer::run(self, task)
     }
 
-    fn conclude(&self, target: &Target<'_>, ended: &Ended) -> Result<Conclusion, Error> {
-        verify::conclude(self, target, ended)
+    fn verify(
+        &self,
+        target: &JobDatabase<'_>,
+        ended: &ExecutionSummary,
+    ) -> Result<JobResults, Error> {
+        verify::verify(self, target, ended)
     }
 }

@@ -7,7 +7,7 @@ use super::super::log::{self, Place};
 use super::super::survey::Survey;
 use super::writer::WRITTEN;
 use super::{LogFlushJob, kinds};
-use crate::{Conclusion, Ended, Error, Target};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::io;
 use trueput_engine::Value;
 use trueput_record::VerifyLevel;
@@ -17,15 +17,15 @@ use trueput_record::measurement::Check;
 ///
 /// # Errors
 /// Where the log cannot be read.
-pub(super) fn conclude(
+pub(super) fn verify(
     job: &LogFlushJob,
-    target: &Target<'_>,
-    ended: &Ended,
-) -> Result<Conclusion, Error> {
+    target: &JobDatabase<'_>,
+    ended: &ExecutionSummary,
+) -> Result<JobResults, Error> {
     let written: Vec<u64> = (0..target.workers as usize)
         .map(|worker| written_by(ended, worker))
         .collect();
-    let mut conclusion = Conclusion::default();
+    let mut conclusion = JobResults::default();
     results(job, ended, &written, &mut conclusion);
     if ended.verify == VerifyLevel::Off {
         return Ok(conclusion);
@@ -58,13 +58,18 @@ pub(super) fn conclude(
     Ok(conclusion)
 }
 
-fn written_by(ended: &Ended, worker: usize) -> u64 {
+fn written_by(ended: &ExecutionSummary, worker: usize) -> u64 {
     let findings = ended.findings.get(worker);
     let written = findings.and_then(|findings| findings.get(WRITTEN));
     written.copied().unwrap_or_default()
 }
 
-fn results(job: &LogFlushJob, ended: &Ended, written: &[u64], conclusion: &mut Conclusion) {
+fn results(
+    job: &LogFlushJob,
+    ended: &ExecutionSummary,
+    written: &[u64],
+    conclusion: &mut JobResults,
+) {
     let commits = ended.counts.first().copied().unwrap_or_default();
     let mut put = |name: &str, value: Value| conclusion.results.insert(name.to_owned(), value);
     put("commits", commits.into());
@@ -82,7 +87,7 @@ fn results(job: &LogFlushJob, ended: &Ended, written: &[u64], conclusion: &mut C
 }
 
 /// What the meter counted is what the workers wrote, the warm-up's share excepted.
-fn counted(job: &LogFlushJob, ended: &Ended, written: &[u64]) -> Check {
+fn counted(job: &LogFlushJob, ended: &ExecutionSummary, written: &[u64]) -> Check {
     let counted = ended.counts.first().copied().unwrap_or_default();
     let written: u64 = written.iter().sum();
     match job.warm_up {

@@ -7,7 +7,7 @@ use super::super::log::{self, Log, Place};
 use super::super::record::Pen;
 use super::group::Group;
 use super::{LogFlushJob, kinds};
-use crate::{Error, Findings, Meter, Task};
+use crate::{Error, JobTask, Meter, WorkerFindings};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 pub(super) const WRITTEN: &str = "written";
 
 /// Does one worker's share.
-pub(super) fn run(job: &LogFlushJob, task: &mut Task<'_>) -> Result<Findings, Error> {
+pub(super) fn run(job: &LogFlushJob, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
     let (worker, workers) = (task.worker, task.workers);
     let path = log::path(task.directory, job.apart, worker);
     let opened = Channel::open(&path, job.flush, job.mapped_bytes(workers));
@@ -36,7 +36,7 @@ pub(super) fn run(job: &LogFlushJob, task: &mut Task<'_>) -> Result<Findings, Er
         })
     };
     let written = written.map_err(|error| no_commit(&path, &error))?;
-    Ok(Findings::from([(WRITTEN.to_owned(), written)]))
+    Ok(WorkerFindings::from([(WRITTEN.to_owned(), written)]))
 }
 
 /// A growing log fills a small file system within seconds: then it is said what to do.
@@ -58,12 +58,12 @@ fn commits(
 ) -> io::Result<u64> {
     let mut sequence = 0;
     meter.start();
-    while *left > 0 && meter.pace() {
-        let warming = meter.warming();
+    while *left > 0 && meter.next_unit() {
+        let warming = meter.is_warming_up();
         commit(sequence, meter)?;
         sequence += 1;
         meter.finish(kinds::COMMIT);
-        meter.respond(kinds::COMMIT);
+        meter.finish_unit(kinds::COMMIT);
         if !warming {
             *left -= 1;
             meter.advance(1);

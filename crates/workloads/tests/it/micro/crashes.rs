@@ -3,20 +3,20 @@
 
 use super::harness::{Bench, Fault, assert_right, failures};
 use trueput_record::{Survival, Value};
-use trueput_workloads::Conclusion;
+use trueput_workloads::JobResults;
 
 const SMALL: (&str, &str) = ("records", "300");
 
 /// The outcome of a run whose engine has this fault, after a crash that may leave so much.
-fn crashed(given: &[(&str, &str)], fault: Fault, survival: Survival) -> Conclusion {
+fn crashed(given: &[(&str, &str)], fault: Fault, survival: Survival) -> JobResults {
     let bench = Bench::counted(2, given).with(fault);
     bench.prepare().unwrap();
     let (mut ended, _) = bench.work_together();
     ended.crashed = Some(survival);
-    bench.conclude(&ended)
+    bench.verify(&ended)
 }
 
-fn missing(conclusion: &Conclusion) -> &Value {
+fn missing(conclusion: &JobResults) -> &Value {
     &conclusion.results["missing_acknowledged"]
 }
 

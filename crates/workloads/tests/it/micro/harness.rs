@@ -15,7 +15,8 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::micro::Micro;
 use trueput_workloads::{
-    Conclusion, Ended, Error, Findings, Job, Load, Meter, Remains, Target, Task, Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    Meter, WorkerFindings, Workload,
 };
 
 /// The conditions of a trial that ends by time, as far as the job cares.
@@ -204,7 +205,7 @@ pub struct Counter<'b> {
 }
 
 impl Meter for Counter<'_> {
-    fn pace(&mut self) -> bool {
+    fn next_unit(&mut self) -> bool {
         let done: u64 = self.counts.iter().sum();
         let waits = self
             .awaited
@@ -225,11 +226,11 @@ impl Meter for Counter<'_> {
         }
     }
 
-    fn respond(&mut self, _unit: usize) {
+    fn finish_unit(&mut self, _unit: usize) {
         self.responses += 1;
     }
 
-    fn warming(&self) -> bool {
+    fn is_warming_up(&self) -> bool {
         self.warm_up > 0
     }
 
@@ -241,11 +242,11 @@ impl Meter for Counter<'_> {
         self.conflicts += 1;
     }
 
-    fn retract(&mut self, kind: usize, count: u64) {
+    fn uncount(&mut self, kind: usize, count: u64) {
         self.counts[kind] -= count;
     }
 
-    fn stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         false
     }
 }
@@ -365,8 +366,8 @@ impl Bench {
         job_under(&given, &self.conditions).unwrap()
     }
 
-    fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
-        with(&Target {
+    fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
+        with(&JobDatabase {
             database: &*self.database,
             directory: self.folder.path(),
             capabilities: self.capabilities,
@@ -378,16 +379,16 @@ impl Bench {
         })
     }
 
-    pub fn prepare(&self) -> Result<Option<Load>, Error> {
+    pub fn prepare(&self) -> Result<Option<LoadSummary>, Error> {
         let remains = match self.generation {
-            0 => Remains::Nothing,
-            _ => Remains::Loaded,
+            0 => ExistingDatabase::Nothing,
+            _ => ExistingDatabase::Loaded,
         };
         self.target(|target| self.job.prepare(target, remains))
     }
 
     /// One worker, on the calling thread.
-    pub fn work(&self, worker: u32) -> (Counter<'_>, Findings) {
+    pub fn work(&self, worker: u32) -> (Counter<'_>, WorkerFindings) {
         let mut session = FaultySession {
             inner: self.database.session().unwrap(),
             faulty: &self.faulty,
@@ -402,7 +403,7 @@ impl Bench {
             ],
             ..Counter::default()
         };
-        let mut task = Task {
+        let mut task = JobTask {
             session: &mut session,
             directory: self.folder.path(),
             meter: &mut meter,
@@ -422,7 +423,7 @@ impl Bench {
     }
 
     /// All workers at once.
-    pub fn work_together(&self) -> (Ended, u64) {
+    pub fn work_together(&self) -> (ExecutionSummary, u64) {
         let sessions = self.job.sessions(self.workers);
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let start = |worker| scope.spawn(move || self.work(worker));
@@ -432,7 +433,7 @@ impl Bench {
                 .map(|thread| thread.join().unwrap())
                 .collect()
         });
-        let mut ended = Ended {
+        let mut ended = ExecutionSummary {
             counts: vec![0; self.job.kinds().len()],
             conflicts: 0,
             findings: Vec::new(),
@@ -452,16 +453,16 @@ impl Bench {
         (ended, units)
     }
 
-    pub fn conclude(&self, ended: &Ended) -> Conclusion {
-        self.target(|target| self.job.conclude(target, ended))
+    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
+        self.target(|target| self.job.verify(target, ended))
             .unwrap()
     }
 
     /// Everything from the load on.
-    pub fn run(&self) -> (Ended, Conclusion) {
+    pub fn run(&self) -> (ExecutionSummary, JobResults) {
         self.prepare().unwrap();
         let (ended, _) = self.work_together();
-        let conclusion = self.conclude(&ended);
+        let conclusion = self.verify(&ended);
         (ended, conclusion)
     }
 
@@ -489,6 +490,6 @@ fn owned(given: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// Asserts that there were checks and all passed.
-pub fn assert_right(conclusion: &Conclusion, what: &str) {
+pub fn assert_right(conclusion: &JobResults, what: &str) {
     assert_all_right(conclusion, 1, what);
 }

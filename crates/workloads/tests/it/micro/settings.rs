@@ -94,7 +94,7 @@ fn each_test_names_the_kinds_that_it_does_and_the_bytes_that_they_move() {
     let kinds = |given: &[(&str, &str)]| {
         let job = job_under(given, &timed()).unwrap();
         assert_eq!(job.volumes().len(), job.kinds().len());
-        (job.kinds(), job.paced())
+        (job.kinds(), job.unit_kinds())
     };
     let read: &[&str] = &["read"];
     assert_eq!(kinds(&[]), (read, read));

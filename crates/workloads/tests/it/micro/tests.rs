@@ -141,7 +141,7 @@ fn a_count_ends_the_trial_and_the_warm_up_does_not_eat_of_it() {
         };
         assert_eq!((ended.counts[0], units), (expected, expected), "{test}");
         assert_eq!(bench.job.total_units(), expected);
-        assert_right(&bench.conclude(&ended), test);
+        assert_right(&bench.verify(&ended), test);
     }
 }
 

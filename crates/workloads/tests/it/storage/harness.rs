@@ -6,7 +6,8 @@ use trueput_engine::{Engine, OpenSpec, ParameterValues, Storage, parameter};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, Value, VerifyLevel, WorkerKind};
 use trueput_workloads::{
-    Conclusion, Ended, Error, Findings, Job, Meter, Remains, Subject, Target, Task, Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, Meter,
+    WorkerFindings, Workload, WorkloadSubject,
 };
 
 /// Counts, and lets so many units begin.
@@ -18,7 +19,7 @@ struct Counter<'a> {
 }
 
 impl Meter for Counter<'_> {
-    fn pace(&mut self) -> bool {
+    fn next_unit(&mut self) -> bool {
         let take = |left: u64| left.checked_sub(1);
         self.left
             .is_none_or(|left| left.fetch_update(SeqCst, SeqCst, take).is_ok())
@@ -37,11 +38,11 @@ impl Meter for Counter<'_> {
         self.counts[kind] += 1;
     }
 
-    fn within(&mut self, kind: usize, _mark: u64) {
+    fn finish_nested(&mut self, kind: usize, _mark: u64) {
         self.counts[kind] += 1;
     }
 
-    fn warming(&self) -> bool {
+    fn is_warming_up(&self) -> bool {
         self.warm_up > 0
     }
 
@@ -49,9 +50,9 @@ impl Meter for Counter<'_> {
 
     fn conflict(&mut self, _error: &trueput_engine::Error) {}
 
-    fn retract(&mut self, _kind: usize, _count: u64) {}
+    fn uncount(&mut self, _kind: usize, _count: u64) {}
 
-    fn stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         false
     }
 }
@@ -84,7 +85,7 @@ pub fn job(
     settings: &[&str],
     trial: Trial,
 ) -> Result<Box<dyn Job>, String> {
-    assert_eq!(workload.subject(), Subject::Storage);
+    assert_eq!(workload.subject(), WorkloadSubject::Storage);
     let given: Settings = settings
         .iter()
         .map(|setting| {
@@ -102,9 +103,9 @@ pub fn job(
 }
 
 /// Prepares and executes, and returns what the conclusion needs.
-pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<Ended, Error> {
+pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<ExecutionSummary, Error> {
     on_target(job, directory, trial, |target| {
-        job.prepare(target, Remains::Nothing).map(|_| ())
+        job.prepare(target, ExistingDatabase::Nothing).map(|_| ())
     })?;
     let database = open(job, directory);
     let left = trial.units.map(AtomicU64::new);
@@ -118,7 +119,7 @@ pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<Ended, E
                     left,
                     warm_up: trial.warm_up,
                 };
-                let findings = job.execute(&mut Task {
+                let findings = job.execute(&mut JobTask {
                     session: &mut *session,
                     directory,
                     meter: &mut meter,
@@ -135,10 +136,10 @@ pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<Ended, E
         };
         let threads: Vec<_> = (0..trial.workers).map(start).collect();
         let ended = threads.into_iter().map(|thread| thread.join().unwrap());
-        ended.collect::<Result<Vec<(Vec<u64>, Findings)>, Error>>()
+        ended.collect::<Result<Vec<(Vec<u64>, WorkerFindings)>, Error>>()
     })?;
     let sum = |kind: usize| shares.iter().map(|(counts, _)| counts[kind]).sum();
-    Ok(Ended {
+    Ok(ExecutionSummary {
         counts: (0..job.kinds().len()).map(sum).collect(),
         conflicts: 0,
         findings: shares
@@ -152,21 +153,26 @@ pub fn execute(job: &dyn Job, directory: &Path, trial: Trial) -> Result<Ended, E
 }
 
 /// Draws the conclusion.
-pub fn conclude(job: &dyn Job, directory: &Path, trial: Trial, ended: &Ended) -> Conclusion {
-    try_conclude(job, directory, trial, ended).unwrap()
-}
-
-pub fn try_conclude(
+pub fn verify(
     job: &dyn Job,
     directory: &Path,
     trial: Trial,
-    ended: &Ended,
-) -> Result<Conclusion, Error> {
-    on_target(job, directory, trial, |target| job.conclude(target, ended))
+    ended: &ExecutionSummary,
+) -> JobResults {
+    try_verify(job, directory, trial, ended).unwrap()
+}
+
+pub fn try_verify(
+    job: &dyn Job,
+    directory: &Path,
+    trial: Trial,
+    ended: &ExecutionSummary,
+) -> Result<JobResults, Error> {
+    on_target(job, directory, trial, |target| job.verify(target, ended))
 }
 
 /// The checks that failed, one sentence each.
-pub fn failures(conclusion: &Conclusion) -> Vec<String> {
+pub fn failures(conclusion: &JobResults) -> Vec<String> {
     assert!(!conclusion.checks.is_empty());
     let failed = conclusion.checks.iter().filter(|check| !check.passed);
     failed
@@ -188,9 +194,9 @@ fn on_target<T>(
     job: &dyn Job,
     directory: &Path,
     trial: Trial,
-    work: impl FnOnce(&Target<'_>) -> Result<T, Error>,
+    work: impl FnOnce(&JobDatabase<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    work(&Target {
+    work(&JobDatabase {
         database: &*open(job, directory),
         directory,
         capabilities: Storage.capabilities(),

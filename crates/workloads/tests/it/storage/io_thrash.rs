@@ -1,4 +1,4 @@
-use super::harness::{Trial, conclude, execute, failures, job};
+use super::harness::{Trial, execute, failures, job, verify};
 use std::os::unix::fs::FileExt;
 use trueput_record::Durability;
 use trueput_workloads::storage::io_thrash::IoThrash;
@@ -16,7 +16,7 @@ fn blocks_and_journals_are_as_they_were_written_and_the_mix_is_kept() {
     let trial = Trial::of(3);
     let job = job(&IoThrash, &SMALL, trial).unwrap();
     let ended = execute(&*job, folder.path(), trial).unwrap();
-    let conclusion = conclude(&*job, folder.path(), trial, &ended);
+    let conclusion = verify(&*job, folder.path(), trial, &ended);
     assert_eq!(failures(&conclusion), [""; 0]);
     let [reads, writes, journals, flushes] = ended.counts[..] else {
         panic!("{:?}", ended.counts)
@@ -41,7 +41,7 @@ fn a_warm_up_is_written_and_not_counted() {
     let ended = execute(&*job, folder.path(), trial).unwrap();
     assert!(ended.counts.iter().sum::<u64>() < 1_000);
     assert_eq!(
-        failures(&conclude(&*job, folder.path(), trial, &ended)),
+        failures(&verify(&*job, folder.path(), trial, &ended)),
         [""; 0]
     );
 }
@@ -72,7 +72,7 @@ fn a_lost_write_and_a_damaged_block_are_seen() {
             .write(true)
             .open(folder.path().join(name));
         damage(&file.unwrap());
-        let failed = failures(&conclude(&*job, folder.path(), trial, &ended));
+        let failed = failures(&verify(&*job, folder.path(), trial, &ended));
         assert_eq!(failed.len(), expected.len(), "{failed:?}");
         for (said, name) in failed.iter().zip(expected) {
             assert!(said.starts_with(name), "{said}");

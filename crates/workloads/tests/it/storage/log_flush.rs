@@ -1,19 +1,19 @@
-use super::harness::{Trial, conclude, execute, failures, job, try_conclude};
+use super::harness::{Trial, execute, failures, job, try_verify, verify};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind};
 use trueput_workloads::storage::log_flush::LogFlush;
-use trueput_workloads::{Conclusion, Ended};
+use trueput_workloads::{ExecutionSummary, JobResults};
 
-fn run(settings: &[&str], trial: Trial) -> (tempfile::TempDir, Ended, Conclusion) {
+fn run(settings: &[&str], trial: Trial) -> (tempfile::TempDir, ExecutionSummary, JobResults) {
     let folder = tempfile::tempdir().unwrap();
     let job = job(&LogFlush, settings, trial).unwrap();
     let ended = execute(&*job, folder.path(), trial).unwrap();
-    let conclusion = conclude(&*job, folder.path(), trial, &ended);
+    let conclusion = verify(&*job, folder.path(), trial, &ended);
     (folder, ended, conclusion)
 }
 
-fn number(conclusion: &Conclusion, name: &str) -> f64 {
+fn number(conclusion: &JobResults, name: &str) -> f64 {
     match conclusion.results[name] {
         Value::Integer(number) => number as f64,
         Value::Float(number) => number,
@@ -146,7 +146,7 @@ fn damaged(settings: &[&str], damage: impl Fn(&std::fs::File)) -> Vec<String> {
     let ended = execute(&*job, folder.path(), trial).unwrap();
     let options = std::fs::File::options().read(true).write(true).clone();
     damage(&options.open(folder.path().join("log")).unwrap());
-    failures(&conclude(&*job, folder.path(), trial, &ended))
+    failures(&verify(&*job, folder.path(), trial, &ended))
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_log_that_is_too_short_to_read_is_an_error() {
         .write(true)
         .open(folder.path().join("log"));
     file.unwrap().set_len(1_000).unwrap();
-    let concluded = try_conclude(&*job, folder.path(), Trial::of(1), &ended);
+    let concluded = try_verify(&*job, folder.path(), Trial::of(1), &ended);
     let said = concluded.unwrap_err().to_string();
     assert!(said.contains("reading back"), "{said}");
 }

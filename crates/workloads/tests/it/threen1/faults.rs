@@ -11,7 +11,7 @@ fn caught(tamper: impl FnOnce(&mut dyn Session)) -> Vec<String> {
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
     bench.tamper(tamper);
-    failures(&bench.conclude(&ended)).into_keys().collect()
+    failures(&bench.verify(&ended)).into_keys().collect()
 }
 
 fn key(number: u64) -> [u8; 8] {
@@ -47,7 +47,7 @@ fn a_missing_start_is_caught_and_named() {
     let bench = Bench::lmdb(1, &[("finish", "1000")]);
     let (ended, _) = bench.run();
     bench.tamper(|session| session.delete(&key(703)).unwrap());
-    let failed = failures(&bench.conclude(&ended));
+    let failed = failures(&bench.verify(&ended));
     assert_eq!(failed["starts stored"], "998 of 999 stored; 703 is missing");
     assert!(failed.contains_key("distinct numbers"));
 }
@@ -70,7 +70,7 @@ fn a_number_that_nobody_should_have_stored_is_caught() {
         .steps(1_998)
         .unwrap();
     bench.tamper(|session| session.put(&key(1_998), &steps.to_be_bytes()).unwrap());
-    let failed: Vec<_> = failures(&bench.conclude(&ended)).into_keys().collect();
+    let failed: Vec<_> = failures(&bench.verify(&ended)).into_keys().collect();
     assert_eq!(failed, ["distinct numbers", "no more stored than updated"]);
 }
 
@@ -108,7 +108,7 @@ fn a_lost_or_invented_read_or_update_is_caught() {
     for kind in [0, 1] {
         let mut wrong = ended.clone();
         wrong.counts[kind] += 1;
-        let failed = failures(&bench.conclude(&wrong));
+        let failed = failures(&bench.verify(&wrong));
         assert!(
             failed.contains_key("reads less updates are the starts"),
             "{failed:?}"
@@ -126,5 +126,5 @@ fn a_sample_catches_what_is_wrong_all_over() {
         }
     });
     ended.verify = VerifyLevel::Sample;
-    assert!(failures(&bench.conclude(&ended)).contains_key("stored steps"));
+    assert!(failures(&bench.verify(&ended)).contains_key("stored steps"));
 }

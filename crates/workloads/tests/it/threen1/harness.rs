@@ -10,7 +10,8 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::threen1::ThreeN1;
 use trueput_workloads::{
-    Conclusion, Ended, Error, Findings, Job, Meter, Remains, Target, Task, Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, Meter,
+    WorkerFindings, Workload,
 };
 
 pub const READ: usize = 0;
@@ -57,11 +58,11 @@ impl Meter for Counter {
         self.conflicts += 1;
     }
 
-    fn retract(&mut self, kind: usize, count: u64) {
+    fn uncount(&mut self, kind: usize, count: u64) {
         self.counts[kind] -= count;
     }
 
-    fn stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.stop_after
             .is_some_and(|limit| self.counts.iter().sum::<u64>() >= limit)
     }
@@ -190,8 +191,8 @@ impl Bench {
         Self::on(&trueput_drivers::Lmdb::new(), workers, given)
     }
 
-    fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
-        with(&Target {
+    fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
+        with(&JobDatabase {
             database: &*self.database,
             directory: self.folder.path(),
             capabilities: self.capabilities,
@@ -205,15 +206,15 @@ impl Bench {
 
     pub fn prepare(&self, resume: bool) -> Result<(), Error> {
         let remains = if resume {
-            Remains::Unfinished
+            ExistingDatabase::Unfinished
         } else {
-            Remains::Nothing
+            ExistingDatabase::Nothing
         };
         self.target(|target| self.job.prepare(target, remains).map(drop))
     }
 
     /// One worker, on the calling thread.
-    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, Result<Findings, Error>) {
+    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, Result<WorkerFindings, Error>) {
         let inner = self.database.session().unwrap();
         let mut session = Fated {
             inner,
@@ -225,7 +226,7 @@ impl Bench {
         if let Fate::Stopped(limit) = fate {
             meter.stop_after = Some(limit);
         }
-        let mut task = Task {
+        let mut task = JobTask {
             session: &mut session,
             directory: self.folder.path(),
             meter: &mut meter,
@@ -242,7 +243,7 @@ impl Bench {
     }
 
     /// All workers at once, the fates in the order of the workers; those that fail find nothing.
-    pub fn work_together(&self, fates: &[Fate]) -> (Ended, Vec<Error>) {
+    pub fn work_together(&self, fates: &[Fate]) -> (ExecutionSummary, Vec<Error>) {
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let start = |(worker, &fate)| scope.spawn(move || self.work(worker, fate));
             let threads: Vec<_> = (0..).zip(fates).map(start).collect();
@@ -251,7 +252,7 @@ impl Bench {
                 .map(|thread| thread.join().unwrap())
                 .collect()
         });
-        let mut ended = Ended {
+        let mut ended = ExecutionSummary {
             counts: vec![0; self.job.kinds().len()],
             conflicts: 0,
             findings: Vec::new(),
@@ -273,27 +274,27 @@ impl Bench {
         (ended, errors)
     }
 
-    pub fn conclude(&self, ended: &Ended) -> Conclusion {
-        self.target(|target| self.job.conclude(target, ended))
+    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
+        self.target(|target| self.job.verify(target, ended))
             .unwrap()
     }
 
     /// Everything from an empty database.
-    pub fn run(&self) -> (Ended, Conclusion) {
+    pub fn run(&self) -> (ExecutionSummary, JobResults) {
         self.prepare(false).unwrap();
         let (ended, errors) = self.work_together(&vec![Fate::Lives; self.workers as usize]);
         assert_eq!(errors, []);
-        let conclusion = self.conclude(&ended);
+        let conclusion = self.verify(&ended);
         (ended, conclusion)
     }
 
-    /// Resumes with workers that live, and concludes.
-    pub fn resume(&self) -> Conclusion {
+    /// Resumes with workers that live, and verifies.
+    pub fn resume(&self) -> JobResults {
         self.prepare(true).unwrap();
         let (mut ended, errors) = self.work_together(&vec![Fate::Lives; self.workers as usize]);
         assert_eq!(errors, []);
         ended.resumed = true;
-        self.conclude(&ended)
+        self.verify(&ended)
     }
 
     /// Changes records behind the workload's back.
@@ -303,11 +304,11 @@ impl Bench {
 }
 
 /// Asserts that there were checks and all passed.
-pub fn assert_right(conclusion: &Conclusion) {
+pub fn assert_right(conclusion: &JobResults) {
     assert_all_right(conclusion, 1, "");
 }
 
-pub fn result(conclusion: &Conclusion, name: &str) -> u64 {
+pub fn result(conclusion: &JobResults, name: &str) -> u64 {
     match conclusion.results.get(name) {
         Some(Value::Integer(number)) => number.unsigned_abs(),
         other => panic!("no number {name}: {other:?}"),

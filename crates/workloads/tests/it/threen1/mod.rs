@@ -143,7 +143,7 @@ fn conflicts_are_retried_and_only_committed_work_counts() {
             );
             let (mut ended, _) = bench.work_together(&[]);
             ended.counts = meter.counts[..bench.job.kinds().len()].to_vec();
-            assert_right(&bench.conclude(&ended));
+            assert_right(&bench.verify(&ended));
             assert_eq!(meter.units, 300);
         }
     }
@@ -203,7 +203,7 @@ fn without_verification_there_are_results_and_no_checks() {
     let bench = Bench::lmdb(2, &[("finish", "1000")]);
     let (mut ended, _) = bench.run();
     ended.verify = VerifyLevel::Off;
-    let conclusion = bench.conclude(&ended);
+    let conclusion = bench.verify(&ended);
     assert_eq!(conclusion.checks, []);
     assert_eq!(result(&conclusion, "longest"), 178);
 }
@@ -213,7 +213,7 @@ fn a_sample_looks_at_a_tenth_of_the_records_and_at_every_total() {
     let bench = Bench::lmdb(2, &[("finish", "20000"), ("commit", "per-block")]);
     let (mut ended, _) = bench.run();
     ended.verify = VerifyLevel::Sample;
-    let conclusion = bench.conclude(&ended);
+    let conclusion = bench.verify(&ended);
     assert_right(&conclusion);
     let check = conclusion
         .checks

@@ -13,7 +13,7 @@ fn a_killed_worker_leaves_its_block_to_others() {
         assert!(found.is_err());
         let (ended, errors) = bench.work_together(&[Fate::Lives, Fate::Lives]);
         assert_eq!(errors, []);
-        let left = failures(&bench.conclude(&ended));
+        let left = failures(&bench.verify(&ended));
         assert_eq!(left["finished blocks"], "expected 15, found 14");
         let conclusion = bench.resume();
         assert_right(&conclusion);

@@ -33,12 +33,12 @@ fn after(space: u8, change: impl FnOnce(&mut dyn Session, Vec<u8>, Vec<u8>)) -> 
     let bench = Bench::new(engine("lmdb"), Fault::None, 1, &SMALL);
     bench.prepare().unwrap();
     let (ended, _) = bench.work_together();
-    assert_right(&bench.conclude(&ended));
+    assert_right(&bench.verify(&ended));
     bench.tamper(|session| {
         let (key, value) = last(session, space);
         change(session, key, value);
     });
-    broken(&bench.conclude(&ended))
+    broken(&bench.verify(&ended))
 }
 
 /// Adds one to the number that a byte of a record's value begins.
@@ -119,12 +119,12 @@ fn a_customer_who_vanishes_in_a_run_is_missed() {
     let bench = Bench::new(engine("lmdb"), Fault::None, 1, &SMALL);
     bench.prepare().unwrap();
     let (ended, _) = bench.work_together();
-    assert_right(&bench.conclude(&ended));
+    assert_right(&bench.verify(&ended));
     bench.tamper(|session| {
         let (key, _) = last(session, CUSTOMER);
         session.delete(&key).unwrap();
     });
-    let failed = failures(&bench.conclude(&ended));
+    let failed = failures(&bench.verify(&ended));
     assert!(failed.contains_key("every customer is there"), "{failed:?}");
 }
 

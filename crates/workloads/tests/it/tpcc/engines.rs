@@ -56,7 +56,7 @@ fn a_full_warehouse_has_every_row_and_the_conditions_hold_on_lmdb() {
     let lines = load.records - 299_011;
     assert!((298_000..302_000).contains(&lines), "{lines} order-lines");
     let (ended, _) = bench.work_together();
-    let conclusion = bench.conclude(&ended);
+    let conclusion = bench.verify(&ended);
     assert_right(&conclusion);
     assert_eq!(conclusion.results["cardinality"].to_string(), "full");
 }
@@ -116,7 +116,7 @@ fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
     );
     let mut short = ended;
     short.findings[0].insert("new orders".to_owned(), 1_000);
-    let failed = failures(&bench.conclude(&short));
+    let failed = failures(&bench.verify(&short));
     assert_eq!(failed.len(), 1);
     assert!(failed["every acknowledged new-order is there"].contains("missing"));
 }
@@ -170,7 +170,7 @@ fn paced_terminals_key_in_and_think() {
     let bench = Bench::new(engine("lmdb"), Fault::None, 10, &given);
     bench.prepare().unwrap();
     let (ended, rested_ns) = bench.work_together();
-    assert_right(&bench.conclude(&ended));
+    assert_right(&bench.verify(&ended));
     // Ten terminals went through one deck each: 10 x 18 + 10 x 3 + 3 x 2 = 216 s of keying in, and
     // about 260 s of thinking.
     let rested_s = rested_ns as f64 / 1e9;

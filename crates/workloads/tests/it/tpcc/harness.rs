@@ -11,7 +11,8 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::tpcc::Tpcc;
 use trueput_workloads::{
-    Conclusion, Ended, Error, Findings, Job, Load, Meter, Remains, Target, Task, Workload,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
+    Meter, WorkerFindings, Workload,
 };
 
 pub const SEED: u64 = 7;
@@ -54,7 +55,7 @@ impl Meter for Counter {
         self.counts[kind] += 1;
     }
 
-    fn rest(&mut self, _mark: u64, time_ns: u64) -> bool {
+    fn wait_since(&mut self, _mark: u64, time_ns: u64) -> bool {
         self.rested_ns += time_ns;
         true
     }
@@ -70,9 +71,9 @@ impl Meter for Counter {
         self.conflicts += 1;
     }
 
-    fn retract(&mut self, _kind: usize, _count: u64) {}
+    fn uncount(&mut self, _kind: usize, _count: u64) {}
 
-    fn stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         false
     }
 }
@@ -140,8 +141,8 @@ impl Bench {
         }
     }
 
-    pub fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
-        with(&Target {
+    pub fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
+        with(&JobDatabase {
             database: &self.database,
             directory: self.folder.path(),
             capabilities: self.capabilities,
@@ -153,11 +154,11 @@ impl Bench {
         })
     }
 
-    pub fn prepare(&self) -> Result<Option<Load>, Error> {
-        self.target(|target| self.job.prepare(target, Remains::Nothing))
+    pub fn prepare(&self) -> Result<Option<LoadSummary>, Error> {
+        self.target(|target| self.job.prepare(target, ExistingDatabase::Nothing))
     }
 
-    fn work(&self, worker: u32) -> (Counter, Findings) {
+    fn work(&self, worker: u32) -> (Counter, WorkerFindings) {
         let mut session = self.database.session().unwrap();
         let mut meter = Counter {
             counts: vec![0; self.job.kinds().len()],
@@ -165,7 +166,7 @@ impl Bench {
             rested_ns: 0,
             date_us: 0,
         };
-        let mut task = Task {
+        let mut task = JobTask {
             session: &mut *session,
             directory: self.folder.path(),
             meter: &mut meter,
@@ -183,14 +184,14 @@ impl Bench {
     }
 
     /// All workers at once; what they rested together, nanoseconds, comes with it.
-    pub fn work_together(&self) -> (Ended, u64) {
+    pub fn work_together(&self) -> (ExecutionSummary, u64) {
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let start = |worker| scope.spawn(move || self.work(worker));
             let threads: Vec<_> = (0..self.workers).map(start).collect();
             let joined = threads.into_iter().map(|thread| thread.join().unwrap());
             joined.collect()
         });
-        let mut ended = Ended {
+        let mut ended = ExecutionSummary {
             counts: vec![0; self.job.kinds().len()],
             conflicts: 0,
             findings: Vec::new(),
@@ -210,16 +211,16 @@ impl Bench {
         (ended, rested_ns)
     }
 
-    pub fn conclude(&self, ended: &Ended) -> Conclusion {
-        self.target(|target| self.job.conclude(target, ended))
+    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
+        self.target(|target| self.job.verify(target, ended))
             .unwrap()
     }
 
     /// Load, run and checks.
-    pub fn run(&self) -> (Ended, Conclusion) {
+    pub fn run(&self) -> (ExecutionSummary, JobResults) {
         self.prepare().unwrap();
         let (ended, _) = self.work_together();
-        let conclusion = self.conclude(&ended);
+        let conclusion = self.verify(&ended);
         (ended, conclusion)
     }
 
@@ -230,7 +231,7 @@ impl Bench {
 }
 
 /// The numbers of the consistency conditions that failed.
-pub fn broken(conclusion: &Conclusion) -> Vec<u32> {
+pub fn broken(conclusion: &JobResults) -> Vec<u32> {
     let words = failures(conclusion);
     let mut numbers: Vec<u32> = words
         .keys()
@@ -242,6 +243,6 @@ pub fn broken(conclusion: &Conclusion) -> Vec<u32> {
 }
 
 /// Asserts that there were checks and all passed.
-pub fn assert_right(conclusion: &Conclusion) {
+pub fn assert_right(conclusion: &JobResults) {
     assert_all_right(conclusion, 13, "");
 }

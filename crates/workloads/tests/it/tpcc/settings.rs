@@ -96,7 +96,7 @@ fn a_result_says_that_read_transactions_saw_no_one_state() {
     let (ended, conclusion) = bench.run();
     assert!(!conclusion.results.contains_key("isolation"));
     bench.capabilities.snapshot_reads = false;
-    let said = bench.conclude(&ended).results["isolation"].to_string();
+    let said = bench.verify(&ended).results["isolation"].to_string();
     assert!(said.contains("below clause 3.4"), "{said}");
 }
 

@@ -15,7 +15,7 @@ use trueput_workloads::tpcc::tables::{Intent, StockKey, Tables, Who};
 use trueput_workloads::tpcc::transaction::{
     Ordered, Scratch, new_order, order_status, stock_level,
 };
-use trueput_workloads::{Findings, Remains};
+use trueput_workloads::{ExistingDatabase, WorkerFindings};
 
 const WAREHOUSES: u32 = 2;
 /// What the order of the test of answers comes to with the seed of tests, cents.
@@ -257,7 +257,10 @@ fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
         given[0] = ("store", name);
         let bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
         bench.target(|target| {
-            bench.job.prepare(target, Remains::Nothing).unwrap();
+            bench
+                .job
+                .prepare(target, ExistingDatabase::Nothing)
+                .unwrap();
             let mut session = target.database.session().unwrap();
             let mut tables = tables(&mut *session, store).unwrap();
             tables.begin(Mode::Read).unwrap();
@@ -275,7 +278,7 @@ fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
 }
 
 /// What one worker has done by kind, what it found, and the rows that it left.
-fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<Findings>, Vec<String>) {
+fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<WorkerFindings>, Vec<String>) {
     let mut given = SMALL.to_vec();
     given[0] = ("store", store);
     given[3] = ("transactions", "1500");

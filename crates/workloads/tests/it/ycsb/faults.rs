@@ -1,7 +1,7 @@
 //! What an engine may do wrong is caught; the same run on an honest one passes.
 
 use super::harness::{Bench, Call, Fate, assert_right, failures};
-use trueput_workloads::Remains;
+use trueput_workloads::ExistingDatabase;
 
 fn failing(workload: &str, fate: Fate) -> Vec<(String, String)> {
     let given = [("workload", workload), ("recordcount", "300")];
@@ -74,7 +74,7 @@ fn conflicts_are_tried_again_and_lose_nothing() {
 fn damage_to_what_is_stored_is_found_afterwards() {
     let after = |damage: fn(&mut dyn trueput_engine::Session, &[u8], &[u8])| {
         let bench = Bench::new(1, &[("workload", "a"), ("recordcount", "100")]);
-        bench.prepare(Remains::Nothing);
+        bench.prepare(ExistingDatabase::Nothing);
         let ended = bench.work_together(Fate::Honest);
         let put = bench.calls().into_iter().rev().find_map(|call| match call {
             Call::Put(key, record) => Some((key, record)),
@@ -82,7 +82,7 @@ fn damage_to_what_is_stored_is_found_afterwards() {
         });
         let (key, record) = put.unwrap();
         bench.tamper(|session| damage(session, &key, &record));
-        failures(&bench.conclude(&ended))
+        failures(&bench.verify(&ended))
     };
     let changed = after(|session, key, record| {
         let mut record = record.to_vec();

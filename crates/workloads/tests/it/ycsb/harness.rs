@@ -13,7 +13,8 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_workloads::ycsb::Ycsb;
 use trueput_workloads::{
-    Conclusion, Ended, Findings, Job, Load, Meter, Remains, Target, Task, Workload,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary, Meter,
+    WorkerFindings, Workload,
 };
 
 pub const SEED: u64 = 7;
@@ -58,20 +59,20 @@ impl Counter {
 }
 
 impl Meter for Counter {
-    fn pace(&mut self) -> bool {
+    fn next_unit(&mut self) -> bool {
         self.done < self.limit
     }
 
     fn start(&mut self) {}
 
     fn finish(&mut self, kind: usize) {
-        if !self.warming() {
+        if !self.is_warming_up() {
             self.counts[kind] += 1;
         }
         self.done += 1;
     }
 
-    fn warming(&self) -> bool {
+    fn is_warming_up(&self) -> bool {
         self.done < self.warm_up
     }
 
@@ -83,9 +84,9 @@ impl Meter for Counter {
         self.conflicts += 1;
     }
 
-    fn retract(&mut self, _kind: usize, _count: u64) {}
+    fn uncount(&mut self, _kind: usize, _count: u64) {}
 
-    fn stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         false
     }
 }
@@ -243,8 +244,8 @@ impl Bench {
         }
     }
 
-    fn target<R>(&self, with: impl FnOnce(&Target<'_>) -> R) -> R {
-        with(&Target {
+    fn target<R>(&self, with: impl FnOnce(&JobDatabase<'_>) -> R) -> R {
+        with(&JobDatabase {
             database: &*self.database,
             directory: self.folder.path(),
             capabilities: self.capabilities,
@@ -256,13 +257,13 @@ impl Bench {
         })
     }
 
-    pub fn prepare(&self, remains: Remains) -> Option<Load> {
+    pub fn prepare(&self, remains: ExistingDatabase) -> Option<LoadSummary> {
         self.target(|target| self.job.prepare(target, remains))
             .unwrap()
     }
 
     /// One worker, on the calling thread.
-    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, Findings) {
+    pub fn work(&self, worker: u32, fate: Fate) -> (Counter, WorkerFindings) {
         let mut session = Watched {
             inner: self.database.session().unwrap(),
             fate,
@@ -273,7 +274,7 @@ impl Bench {
         };
         let mut meter = Counter::new(self.job.kinds().len());
         (meter.warm_up, meter.limit) = (self.warm_up, self.limit);
-        let mut task = Task {
+        let mut task = JobTask {
             session: &mut session,
             directory: self.folder.path(),
             meter: &mut meter,
@@ -290,7 +291,7 @@ impl Bench {
     }
 
     /// All workers at once.
-    pub fn work_together(&self, fate: Fate) -> Ended {
+    pub fn work_together(&self, fate: Fate) -> ExecutionSummary {
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let start = |worker| scope.spawn(move || self.work(worker, fate));
             let threads: Vec<_> = (0..self.workers).map(start).collect();
@@ -299,7 +300,7 @@ impl Bench {
                 .map(|thread| thread.join().unwrap())
                 .collect()
         });
-        let mut ended = Ended {
+        let mut ended = ExecutionSummary {
             counts: vec![0; self.job.kinds().len()],
             conflicts: 0,
             findings: Vec::new(),
@@ -317,16 +318,16 @@ impl Bench {
         ended
     }
 
-    pub fn conclude(&self, ended: &Ended) -> Conclusion {
-        self.target(|target| self.job.conclude(target, ended))
+    pub fn verify(&self, ended: &ExecutionSummary) -> JobResults {
+        self.target(|target| self.job.verify(target, ended))
             .unwrap()
     }
 
     /// Load, run and checks; what was asked during the run is in the log.
-    pub fn run(&self, fate: Fate) -> (Ended, Conclusion) {
-        self.prepare(Remains::Nothing);
+    pub fn run(&self, fate: Fate) -> (ExecutionSummary, JobResults) {
+        self.prepare(ExistingDatabase::Nothing);
         let ended = self.work_together(fate);
-        let conclusion = self.conclude(&ended);
+        let conclusion = self.verify(&ended);
         (ended, conclusion)
     }
 
@@ -341,6 +342,6 @@ impl Bench {
 }
 
 /// Asserts that there were checks and all passed.
-pub fn assert_right(conclusion: &Conclusion) {
+pub fn assert_right(conclusion: &JobResults) {
     assert_all_right(conclusion, 1, "");
 }

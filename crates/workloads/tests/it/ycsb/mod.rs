@@ -9,7 +9,7 @@ use trueput_record::WorkerKind;
 use trueput_workloads::generate::distribution::{Chooser, Distribution, Items, ycsb_keyspace};
 use trueput_workloads::generate::key::{Buffer, KeyFormat};
 use trueput_workloads::generate::random::Random;
-use trueput_workloads::{Load, Remains};
+use trueput_workloads::{ExistingDatabase, LoadSummary};
 
 const PRESETS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
@@ -51,9 +51,9 @@ fn the_load_puts_each_record_once_with_ycsbs_key_and_size() {
             ("operationcount", "1"),
         ];
         let bench = Bench::new(1, &given);
-        let load = bench.prepare(Remains::Nothing).unwrap();
+        let load = bench.prepare(ExistingDatabase::Nothing).unwrap();
         let (keys, mut buffer) = (keys.unwrap(), Buffer::default());
-        let mut expected = Load::default();
+        let mut expected = LoadSummary::default();
         for item in 0..300 {
             let key = keys.write(item, &mut buffer).to_vec();
             bench.tamper(|session| {
@@ -206,9 +206,9 @@ fn a_trial_may_end_by_time_and_the_next_one_run_on_its_records() {
     for generation in 1..70 {
         // A process of its own has a job of its own.
         (bench.job, bench.generation, bench.limit) = (job(), generation, 20);
-        assert_eq!(bench.prepare(Remains::Loaded), None);
+        assert_eq!(bench.prepare(ExistingDatabase::Loaded), None);
         let ended = bench.work_together(Fate::Honest);
-        assert_right(&bench.conclude(&ended));
+        assert_right(&bench.verify(&ended));
     }
 }
 

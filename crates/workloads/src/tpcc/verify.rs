@@ -4,7 +4,7 @@ use super::consistency::{self, Found, When};
 use super::figures::NOTICE;
 use super::rows::Table;
 use super::settings::Settings;
-use crate::{Conclusion, Ended, Error, Target};
+use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, Value, VerifyLevel};
 
@@ -16,7 +16,7 @@ const NO_SNAPSHOTS: &str = "below clause 3.4: a read transaction can see several
 ///
 /// # Errors
 /// What does not hold, and whatever the engine says.
-pub(super) fn check_load(settings: &Settings, target: &Target<'_>) -> Result<(), Error> {
+pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Result<(), Error> {
     let (scale, store) = (&settings.scale, settings.store);
     let found = consistency::check(scale, store, target, When::Loaded, VerifyLevel::Full)?;
     let mut rows = consistency::count_rows(scale, store, target)?;
@@ -46,7 +46,7 @@ pub(super) fn check_load(settings: &Settings, target: &Target<'_>) -> Result<(),
 }
 
 /// What the workers found, all together.
-fn sum(ended: &Ended, name: &str) -> u64 {
+fn sum(ended: &ExecutionSummary, name: &str) -> u64 {
     let found = ended
         .findings
         .iter()
@@ -58,12 +58,12 @@ fn sum(ended: &Ended, name: &str) -> u64 {
 ///
 /// # Errors
 /// Whatever the engine says.
-pub(super) fn conclude(
+pub(super) fn verify(
     settings: &Settings,
-    target: &Target<'_>,
-    ended: &Ended,
-) -> Result<Conclusion, Error> {
-    let mut conclusion = Conclusion::default();
+    target: &JobDatabase<'_>,
+    ended: &ExecutionSummary,
+) -> Result<JobResults, Error> {
+    let mut conclusion = JobResults::default();
     let mut put = |name: &str, value: Value| {
         conclusion.results.insert(name.to_owned(), value);
     };
@@ -109,20 +109,24 @@ pub(super) fn conclude(
     Ok(conclusion)
 }
 
-fn store_of(settings: &Settings, target: &Target<'_>) -> Result<&'static str, Error> {
+fn store_of(settings: &Settings, target: &JobDatabase<'_>) -> Result<&'static str, Error> {
     let mut session = target.open_session()?;
     Ok(settings.store.chosen(&mut *session))
 }
 
 /// Rows that the database must have for those that were loaded and acknowledged.
-fn acknowledged(settings: &Settings, ended: &Ended) -> (u64, u64) {
+fn acknowledged(settings: &Settings, ended: &ExecutionSummary) -> (u64, u64) {
     let loaded = |table| settings.scale.rows(table).unwrap_or_default();
     let orders = loaded(Table::Order) + sum(ended, "new orders");
     (orders, loaded(Table::History) + sum(ended, "payments"))
 }
 
 /// What a crash has taken of what was acknowledged.
-fn missing(settings: &Settings, ended: &Ended, found: &Found) -> [(&'static str, u64); 2] {
+fn missing(
+    settings: &Settings,
+    ended: &ExecutionSummary,
+    found: &Found,
+) -> [(&'static str, u64); 2] {
     let (orders, payments) = acknowledged(settings, ended);
     [
         (
@@ -135,7 +139,11 @@ fn missing(settings: &Settings, ended: &Ended, found: &Found) -> [(&'static str,
 
 /// Where a prefix of the commits is promised: some may be missing, but none is there that nobody
 /// made.
-fn no_more_than_acknowledged(settings: &Settings, ended: &Ended, found: &Found) -> Vec<Check> {
+fn no_more_than_acknowledged(
+    settings: &Settings,
+    ended: &ExecutionSummary,
+    found: &Found,
+) -> Vec<Check> {
     let (orders, payments) = acknowledged(settings, ended);
     let check = |name: &str, acknowledged: u64, there: u64| {
         let detail = format!("{there} there, {acknowledged} acknowledged");
@@ -155,7 +163,7 @@ fn no_more_than_acknowledged(settings: &Settings, ended: &Ended, found: &Found) 
 }
 
 /// What the workers were told against what the database holds.
-fn tallies(settings: &Settings, ended: &Ended, found: &Found) -> Vec<Check> {
+fn tallies(settings: &Settings, ended: &ExecutionSummary, found: &Found) -> Vec<Check> {
     let loaded = |table| settings.scale.rows(table).unwrap_or_default();
     let (acknowledged, payments) = acknowledged(settings, ended);
     let orders = found.counts.orders;

@@ -369,7 +369,7 @@ fn mean(seen: &[Evidence]) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_record::accounting::{Neighbours, Pressure};
+    use trueput_record::accounting::{OtherPrograms, Pressure};
 
     const SETTING: Setting = Setting {
         cores: 2.0,
@@ -387,7 +387,7 @@ mod tests {
             user_cpu_s,
             system_cpu_s,
             device: Some(Device::default()),
-            neighbours: Some(Neighbours::default()),
+            neighbours: Some(OtherPrograms::default()),
             ..TimelineSecond::default()
         }
     }
@@ -413,15 +413,15 @@ mod tests {
     #[test]
     fn neighbours_are_named_where_they_take_what_the_workers_lack() {
         let mut hogged = second(1.0, 1.0, 0.1);
-        hogged.neighbours = Some(Neighbours {
+        hogged.neighbours = Some(OtherPrograms {
             cpu_s: 0.8,
-            ..Neighbours::default()
+            ..OtherPrograms::default()
         });
         assert_eq!(held(hogged), Bottleneck::NoisyNeighbours);
         let mut beside = second(1.0, 0.2, 0.1);
-        beside.neighbours = Some(Neighbours {
+        beside.neighbours = Some(OtherPrograms {
             cpu_s: 0.5,
-            ..Neighbours::default()
+            ..OtherPrograms::default()
         });
         beside.voluntary_context_switches = 10_000;
         assert_ne!(held(beside), Bottleneck::NoisyNeighbours);
@@ -430,9 +430,9 @@ mod tests {
     #[test]
     fn workers_that_seldom_wait_for_a_processor_do_not_suffer_from_neighbours() {
         let mut beside = second(1.0, 0.2, 0.2);
-        beside.neighbours = Some(Neighbours {
+        beside.neighbours = Some(OtherPrograms {
             cpu_s: 1.5,
-            ..Neighbours::default()
+            ..OtherPrograms::default()
         });
         beside.io_wait_share = Some(0.9);
         beside.device = Some(Device {
@@ -446,7 +446,7 @@ mod tests {
         beside.run_delay_s = Some(1.2);
         assert_eq!(held(beside.clone()), Bottleneck::NoisyNeighbours);
         // More threads than processors wait for each other: that is nobody else's fault.
-        beside.neighbours = Some(Neighbours::default());
+        beside.neighbours = Some(OtherPrograms::default());
         assert_eq!(held(beside), Bottleneck::LogFlush);
     }
 
@@ -532,17 +532,17 @@ mod tests {
     #[test]
     fn the_kernels_threads_are_no_neighbours_and_fill_the_processors_all_the_same() {
         let mut working = second(1.0, 0.3, 0.8);
-        working.neighbours = Some(Neighbours {
+        working.neighbours = Some(OtherPrograms {
             kernel_s: Some(0.7),
-            ..Neighbours::default()
+            ..OtherPrograms::default()
         });
         assert_eq!(held(working.clone()), Bottleneck::CpuInKernel);
         (working.user_cpu_s, working.system_cpu_s) = (1.1, 0.1);
         assert_eq!(held(working.clone()), Bottleneck::CpuInEngine);
         // Records that did not tell them apart had them among the others.
-        working.neighbours = Some(Neighbours {
+        working.neighbours = Some(OtherPrograms {
             cpu_s: 0.7,
-            ..Neighbours::default()
+            ..OtherPrograms::default()
         });
         assert_eq!(held(working), Bottleneck::NoisyNeighbours);
     }

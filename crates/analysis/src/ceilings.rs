@@ -4,7 +4,7 @@ use crate::cells::flushes_per_commit;
 use crate::document::{Block, Column, Table};
 use crate::trial_names::TrialNames;
 use crate::units::{bytes, number, per_cent};
-use trueput_record::ceiling::{Ceilings, FlushCeiling, share_of};
+use trueput_record::hardware_limits::{FlushLimit, HardwareLimits, share_of};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialRecord};
 
@@ -66,7 +66,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(trial: &TrialRecord, measurement: &Measurement, ceilings: &Ceilings) -> Self {
+    fn new(trial: &TrialRecord, measurement: &Measurement, ceilings: &HardwareLimits) -> Self {
         // The workload that needs no engine counts its commits as its operation.
         let of_operation = || measurement.operation("commit").map(|commits| commits.count);
         let commits = measurement.commits.or_else(of_operation);
@@ -90,7 +90,7 @@ impl Row {
         }
     }
 
-    fn cells(&self, name: String, trial: &TrialRecord, ceilings: &Ceilings) -> Vec<String> {
+    fn cells(&self, name: String, trial: &TrialRecord, ceilings: &HardwareLimits) -> Vec<String> {
         let dash = || "–".to_owned();
         let share = |share: Option<f64>| share.map_or_else(dash, per_cent);
         let rate = |per_s: Option<f64>| per_s.map_or_else(dash, number);
@@ -111,7 +111,7 @@ impl Row {
     }
 
     /// Why a share is above 100 %, as far as the record tells; a clause for each that is.
-    fn why_exceeded(&self, measurement: &Measurement, ceilings: &Ceilings) -> Vec<String> {
+    fn why_exceeded(&self, measurement: &Measurement, ceilings: &HardwareLimits) -> Vec<String> {
         let over = |share: Option<f64>| share.filter(|share| *share > 1.0);
         let mut why = Vec::new();
         let flush = ceilings.flush.as_ref();
@@ -139,7 +139,7 @@ fn commits_per_flush(measurement: &Measurement) -> Option<f64> {
     flushes_per_commit(measurement).map(|flushes| 1.0 / flushes)
 }
 
-fn grouped_cause(measurement: &Measurement, flush: &FlushCeiling) -> String {
+fn grouped_cause(measurement: &Measurement, flush: &FlushLimit) -> String {
     let limits = flush.grouped_per_s / flush.grouped_flushes_per_s.max(1e-9);
     match commits_per_flush(measurement) {
         None => "the device's flushes are not counted, so it is unknown whether each commit \
@@ -169,7 +169,7 @@ fn alone_cause(measurement: &Measurement) -> String {
     }
 }
 
-fn memory_cause(measurement: &Measurement, ceilings: &Ceilings) -> String {
+fn memory_cause(measurement: &Measurement, ceilings: &HardwareLimits) -> String {
     let (database, region) = (
         measurement.database.allocated_bytes,
         ceilings.memory.region_bytes,
@@ -191,7 +191,7 @@ fn memory_cause(measurement: &Measurement, ceilings: &Ceilings) -> String {
 mod tests {
     use super::*;
     use trueput_record::accounting::Device;
-    use trueput_record::ceiling::MemoryCeiling;
+    use trueput_record::hardware_limits::MemoryBandwidth;
     use trueput_record::measurement::{DatabaseSize, OperationSummary, Outcome};
 
     /// A trial of a second at sync, with as many commits and reads, on a device that completed so
@@ -222,18 +222,18 @@ mod tests {
             },
             ..Measurement::default()
         });
-        trial.ceilings = Some(Ceilings {
-            flush: Some(FlushCeiling {
+        trial.ceilings = Some(HardwareLimits {
+            flush: Some(FlushLimit {
                 alone_per_s: 500.0,
                 grouped_per_s: 1_000.0,
                 grouped_flushes_per_s: 500.0,
             }),
-            memory: MemoryCeiling {
+            memory: MemoryBandwidth {
                 region_bytes: 64 << 20,
                 dependent_reads_per_s: 1_000.0,
-                ..MemoryCeiling::default()
+                ..MemoryBandwidth::default()
             },
-            ..Ceilings::default()
+            ..HardwareLimits::default()
         });
         trial
     }

@@ -5,8 +5,8 @@ use crate::cells::{cache_hit_ratio, context_switches, cpu_ns_per_operation};
 use crate::marks::{labels, marks};
 use crate::report::Report;
 use std::collections::BTreeSet;
-use trueput_record::accounting::{ColdStart, Device, MemoryUse, Neighbours, Pressure};
-use trueput_record::ledger::LedgerStep;
+use trueput_record::ablation::AblationStep;
+use trueput_record::accounting::{ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
 use trueput_record::measurement::{LatencySummary, Measurement, OperationSummary};
 use trueput_record::text::visible_lines;
 use trueput_record::trial::Settings;
@@ -124,7 +124,7 @@ fn about_the_trial() -> Vec<Column> {
 }
 
 /// A column that only trials of a ledger fill.
-fn of_step(title: &str, value: fn(&LedgerStep) -> String) -> Column {
+fn of_step(title: &str, value: fn(&AblationStep) -> String) -> Column {
     column(title, move |trial| {
         trial.spec.step.as_ref().map(value).unwrap_or_default()
     })
@@ -238,7 +238,7 @@ fn machine() -> Vec<Column> {
             m.pressure.as_ref().map(of)
         })
     };
-    let neighbours = |title: &str, of: fn(&Neighbours) -> f64| {
+    let neighbours = |title: &str, of: fn(&OtherPrograms) -> f64| {
         optional(&format!("neighbours_{title}"), move |m| {
             m.neighbours.as_ref().map(of)
         })

@@ -19,7 +19,7 @@ use crate::report::Report;
 use crate::statistics::{Summary, median};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use trueput_record::ledger::{LedgerKind, LedgerStep};
+use trueput_record::ablation::{AblationKind, AblationStep};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, Survival, TrialRecord, TrialSpec};
 
@@ -33,7 +33,7 @@ pub struct Ledger {
     /// How many workers the base has.
     pub workers: u32,
     /// What the steps stand on.
-    pub kind: LedgerKind,
+    pub kind: AblationKind,
     /// What the rates count: `transactions/min`, `updates/s`.
     pub unit: String,
     /// The base and the steps, in the plan's order.
@@ -118,7 +118,7 @@ pub struct Gain {
 /// Every ledger of a report, in the plan's order.
 #[must_use]
 pub fn ledgers(report: &Report) -> Vec<Ledger> {
-    let mut bases: Vec<(&TrialSpec, &LedgerStep)> = Vec::new();
+    let mut bases: Vec<(&TrialSpec, &AblationStep)> = Vec::new();
     for spec in &report.manifest.trials {
         let Some(step) = &spec.step else { continue };
         if step.index == 0 && !bases.iter().any(|(_, known)| known.base == step.base) {
@@ -139,19 +139,19 @@ pub fn ledgers(report: &Report) -> Vec<Ledger> {
 /// How many gains a report has, which are all read together: each step's over the base, and in a
 /// cumulative ledger that over the step before it, too. For its first step these are one.
 fn comparisons(report: &Report) -> usize {
-    let mut steps: BTreeMap<u32, (LedgerKind, usize)> = BTreeMap::new();
+    let mut steps: BTreeMap<u32, (AblationKind, usize)> = BTreeMap::new();
     for (_, step) in cells(report).filter(|(_, step)| step.index > 0) {
         steps.entry(step.base).or_insert((step.ledger, 0)).1 += 1;
     }
     let gains = steps.values().map(|&(kind, count)| match kind {
-        LedgerKind::Cumulative => 2 * count - 1,
-        LedgerKind::OneAtATime => count,
+        AblationKind::Cumulative => 2 * count - 1,
+        AblationKind::OneAtATime => count,
     });
     gains.sum()
 }
 
 /// One trial of each cell that is of a ledger.
-fn cells(report: &Report) -> impl Iterator<Item = (&TrialSpec, &LedgerStep)> {
+fn cells(report: &Report) -> impl Iterator<Item = (&TrialSpec, &AblationStep)> {
     let first = report
         .manifest
         .trials
@@ -189,7 +189,7 @@ struct Over<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn ledger(&self, base: &'a TrialSpec, step: &LedgerStep) -> Ledger {
+    fn ledger(&self, base: &'a TrialSpec, step: &AblationStep) -> Ledger {
         let headline = self.headline(base);
         let mut rows: Vec<Row> = Vec::new();
         let mut grounds: Vec<Ground<'a>> = Vec::new();
@@ -205,11 +205,11 @@ impl<'a> Builder<'a> {
             // What it changes is told over what the plan stands it on, though nothing of that may
             // count; its gain needs something that does.
             let (stands_on, before) = match step.ledger {
-                LedgerKind::Cumulative => {
+                AblationKind::Cumulative => {
                     let counted = |ground: &&Ground<'_>| !ground.rates.is_empty();
                     (grounds.last(), grounds.iter().rev().find(counted))
                 }
-                LedgerKind::OneAtATime => (base, base),
+                AblationKind::OneAtATime => (base, base),
             };
             let over = Over {
                 stands_on,

@@ -77,7 +77,7 @@ impl Pressure {
 
 /// What the processors that the trial may use did that was not the trial's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Neighbours {
+pub struct OtherPrograms {
     /// CPU that neither the workers nor the runner used, nor the kernel's threads where `kernel_s`
     /// is there: seconds over those processors. The kernel counts in hundredths of a second.
     pub cpu_s: f64,
@@ -89,7 +89,7 @@ pub struct Neighbours {
     pub steal_s: f64,
 }
 
-impl Neighbours {
+impl OtherPrograms {
     /// What they used between `before` and this moment.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {

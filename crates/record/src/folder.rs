@@ -12,7 +12,7 @@
 use crate::histogram::{LoggedHistogram, read_log};
 use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
-use crate::regular::{self, Access};
+use crate::regular_file::{self, OpenMode};
 use crate::trial::check_id;
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
 use serde::{Deserialize, Serialize};
@@ -119,14 +119,14 @@ pub struct Until {
 /// Why repeats were enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Enough {
+pub enum SufficiencyReason {
     /// Every contender's interval was as narrow as asked.
     Narrow,
     /// The time was spent.
     Budget,
 }
 
-impl Enough {
+impl SufficiencyReason {
     /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -146,7 +146,7 @@ pub struct RunEnd {
     pub complete: bool,
     /// Why trials of the plan were spared; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enough: Option<Enough>,
+    pub enough: Option<SufficiencyReason>,
     /// Load averages over 1, 5 and 15 minutes then.
     pub load_at_end: [f64; 3],
 }
@@ -229,7 +229,7 @@ impl RunFolder {
     /// read.
     pub fn open_limited(path: &Path, most_bytes: u64) -> Result<(Self, RunManifest), Error> {
         let file = path.join(MANIFEST);
-        let read = regular::read(path, Path::new(MANIFEST), most_bytes);
+        let read = regular_file::read(path, Path::new(MANIFEST), most_bytes);
         let bytes = read.map_err(|error| match &error {
             Error::Io { source, .. } if is_absent(source) => {
                 let lacks = if path.exists() {
@@ -270,7 +270,7 @@ impl RunFolder {
     /// [`Error::Busy`] where another process has it, [`Error::Io`] where it cannot be opened.
     pub fn lock(&self) -> Result<RunLock, Error> {
         let path = self.path.join(TRIALS);
-        let opened = regular::open(&self.path, Path::new(TRIALS), Access::Append);
+        let opened = regular_file::open(&self.path, Path::new(TRIALS), OpenMode::Append);
         let trials = opened.map_err(|source| Error::io(&path, source))?;
         match trials.try_lock() {
             Err(TryLockError::WouldBlock) => Err(Error::Busy {
@@ -307,7 +307,7 @@ impl RunFolder {
     pub fn append(&self, record: &TrialRecord) -> Result<(), Error> {
         let path = self.path.join(TRIALS);
         let io = |source| Error::io(&path, source);
-        let opened = regular::open(&self.path, Path::new(TRIALS), Access::Append);
+        let opened = regular_file::open(&self.path, Path::new(TRIALS), OpenMode::Append);
         let mut file = opened.map_err(io)?;
         let mut line = serde_json::to_string(record)
             .map_err(|error| Error::invalid(&path, error.to_string()))?;
@@ -329,7 +329,7 @@ impl RunFolder {
     /// line is newer than this program.
     pub fn trials(&self) -> Result<StoredTrials, Error> {
         let path = self.path.join(TRIALS);
-        let file = match regular::open(&self.path, Path::new(TRIALS), Access::Read) {
+        let file = match regular_file::open(&self.path, Path::new(TRIALS), OpenMode::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(StoredTrials::default()),
             opened => opened.map_err(|source| Error::io(&path, source))?,
         };
@@ -381,7 +381,7 @@ impl RunFolder {
     pub fn end(&self) -> Result<Option<RunEnd>, Error> {
         let path = self.path.join(END);
         let most = self.most_bytes.min(MOST_END_BYTES);
-        let bytes = match regular::read(&self.path, Path::new(END), most) {
+        let bytes = match regular_file::read(&self.path, Path::new(END), most) {
             Ok(bytes) => bytes,
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                 return Ok(None);
@@ -397,7 +397,7 @@ impl RunFolder {
     fn write_synced(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path.join(name);
         let write = || {
-            let mut file = regular::open(&self.path, Path::new(name), Access::Overwrite)?;
+            let mut file = regular_file::open(&self.path, Path::new(name), OpenMode::Overwrite)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()
         };

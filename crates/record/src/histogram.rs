@@ -1,7 +1,7 @@
 //! Latency histograms in HdrHistogram's log format: what its own tools and plotters read.
 
 use crate::Error;
-use crate::regular::{self, Access};
+use crate::regular_file::{self, OpenMode};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
@@ -183,8 +183,8 @@ pub fn write_log(
         let folder = path.parent().and_then(Path::parent);
         let within = folder.and_then(|folder| path.strip_prefix(folder).ok());
         let mut file = match folder.zip(within) {
-            Some((folder, within)) => regular::open(folder, within, Access::Overwrite)?,
-            None => regular::open(Path::new(""), path, Access::Overwrite)?,
+            Some((folder, within)) => regular_file::open(folder, within, OpenMode::Overwrite)?,
+            None => regular_file::open(Path::new(""), path, OpenMode::Overwrite)?,
         };
         file.write_all(&bytes)?;
         file.sync_all()
@@ -210,13 +210,13 @@ pub fn tag(kind: &str) -> String {
 }
 
 /// Reads back what [`write_log`] wrote, in order. The log lies in a folder that may come from anybody:
-/// see [`crate::regular`].
+/// see [`crate::regular_file`].
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be read, [`Error::TooLarge`] where it is longer than any log of
 /// ours, [`Error::Invalid`] where it is no such log.
 pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Error> {
-    let bytes = regular::read(folder, within, MAX_LOG_BYTES)?;
+    let bytes = regular_file::read(folder, within, MAX_LOG_BYTES)?;
     let path = || folder.join(within);
     let mut read = Vec::new();
     for entry in IntervalLogIterator::new(&bytes) {

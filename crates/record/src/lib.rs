@@ -4,20 +4,20 @@
 //!
 //! `docs/FORMAT.md` describes the files for people and for other programs.
 
+pub mod ablation;
 pub mod accounting;
 pub mod address;
-pub mod ceiling;
 pub mod conditions;
 pub mod consistency;
 pub mod durability;
 pub mod filesystem;
 pub mod flush_evidence;
 pub mod folder;
+pub mod hardware_limits;
 pub mod histogram;
 pub mod host;
 pub mod isolation;
 mod json_values;
-pub mod ledger;
 mod lines;
 pub mod list;
 pub mod measurement;
@@ -26,7 +26,7 @@ pub mod placement;
 pub mod plan;
 pub mod published;
 pub mod recovery;
-pub mod regular;
+pub mod regular_file;
 pub mod suggest;
 pub mod text;
 pub mod trial;

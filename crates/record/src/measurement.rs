@@ -1,9 +1,9 @@
 //! What a trial yielded. One [`TrialRecord`] is one line of `trials.jsonl`.
 
-use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, Neighbours, Pressure};
-use crate::ceiling::Ceilings;
+use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
 use crate::filesystem::MountedFileSystem;
 use crate::flush_evidence::FlushEvidence;
+use crate::hardware_limits::HardwareLimits;
 use crate::placement::{AllocatorReport, Placement};
 use crate::recovery::{EventRecord, Recovery};
 use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
@@ -42,7 +42,7 @@ pub struct TrialRecord {
     /// What the machine could do at most for so many workers and such commits, measured in this run
     /// on the same file system; absent where that was not asked for or could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceilings: Option<Ceilings>,
+    pub ceilings: Option<HardwareLimits>,
     /// What was loaded before the workers started, where the workload says so; absent where nothing
     /// was, and where the database of the trial before was used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,7 +224,7 @@ pub struct Measurement {
     pub pressure: Option<Pressure>,
     /// What others used of the machine's processors meanwhile; absent likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub neighbours: Option<Neighbours>,
+    pub neighbours: Option<OtherPrograms>,
     /// How the trial got along with its memory limit; absent where it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
@@ -464,7 +464,7 @@ pub struct TimelineSecond {
     pub pressure: Option<Pressure>,
     /// What others used of the machine's processors in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub neighbours: Option<Neighbours>,
+    pub neighbours: Option<OtherPrograms>,
     /// The part of the looks at the workers in it (up to 25) that found at least one thread of theirs
     /// waiting for I/O; absent where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]

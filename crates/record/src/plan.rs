@@ -44,12 +44,12 @@
 mod conditions;
 mod read;
 
-pub use crate::ledger::{LedgerKind, Step};
+pub use crate::ablation::{AblationKind, Step};
 pub use conditions::{ConditionLists, check_rate, parse_cpus, parse_memory, parse_numa};
 
 use crate::trial::Settings;
 use crate::value::format_bytes;
-use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular};
+use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -104,9 +104,9 @@ pub struct PlanFile {
     pub knobs: BTreeMap<String, Dimensions>,
     /// Exceptions for some cells, applied in order. They hold for the base of a ledger and for its
     /// steps alike.
-    pub when: Vec<When>,
+    pub when: Vec<PlanException>,
     /// What the steps stand on.
-    pub ledger: LedgerKind,
+    pub ledger: AblationKind,
     /// The steps of a ledger; empty: the plan has none.
     pub steps: Vec<Step>,
     /// Where the plan was read from, for messages.
@@ -188,7 +188,7 @@ impl Unsupported {
 
 /// An exception: other settings for some cells.
 #[derive(Debug, Clone, PartialEq)]
-pub struct When {
+pub struct PlanException {
     /// The levels that it is for; empty: all.
     pub durability: Vec<Durability>,
     /// The engines that it is for; empty: all.
@@ -199,7 +199,7 @@ pub struct When {
     pub note: String,
 }
 
-impl When {
+impl PlanException {
     /// Whether it is for trials of this engine at this level.
     #[must_use]
     pub fn applies(&self, engine: &str, durability: Durability) -> bool {
@@ -219,14 +219,14 @@ pub struct Origin {
 
 /// A line of a plan file, for messages: `plans/x.toml:7`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct PlanLine {
     /// The plan file.
     pub path: PathBuf,
     /// From 1.
     pub line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PlanLine {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.path.display(), self.line)
     }
@@ -236,9 +236,9 @@ impl Origin {
     /// Where a key was set: `settings.finish`, `knobs.lmdb.map_size`, `engines`, `when.0` …; `None`
     /// where no file set it.
     #[must_use]
-    pub fn of(&self, key: &str) -> Option<Place> {
+    pub fn of(&self, key: &str) -> Option<PlanLine> {
         let path = self.path.clone()?;
-        self.lines.get(key).map(|&line| Place { path, line })
+        self.lines.get(key).map(|&line| PlanLine { path, line })
     }
 
     /// Says that a key no longer comes from the file, because the command line overrode it.
@@ -281,7 +281,7 @@ impl PlanFile {
             settings: Dimensions::new(),
             knobs: BTreeMap::new(),
             when: Vec::new(),
-            ledger: LedgerKind::Cumulative,
+            ledger: AblationKind::Cumulative,
             steps: Vec::new(),
             origin: Origin::default(),
         }
@@ -299,14 +299,15 @@ impl PlanFile {
         let real = path.canonicalize().map_err(io)?;
         let folder = real.parent().unwrap_or(&real);
         let name = Path::new(real.file_name().unwrap_or_default());
-        let bytes = regular::read(folder, name, MOST_PLAN_BYTES).map_err(|error| match error {
-            Error::Io { source, .. } => io(source),
-            Error::TooLarge { .. } => Error::TooLarge {
-                path: path.to_owned(),
-                what: format!("a plan may have at most {}", format_bytes(MOST_PLAN_BYTES)),
-            },
-            other => other,
-        })?;
+        let bytes =
+            regular_file::read(folder, name, MOST_PLAN_BYTES).map_err(|error| match error {
+                Error::Io { source, .. } => io(source),
+                Error::TooLarge { .. } => Error::TooLarge {
+                    path: path.to_owned(),
+                    what: format!("a plan may have at most {}", format_bytes(MOST_PLAN_BYTES)),
+                },
+                other => other,
+            })?;
         let text = String::from_utf8(bytes)
             .map_err(|error| Error::invalid(path, format!("it is no UTF-8 text: {error}")))?;
         Self::parse(path, &text)

@@ -6,7 +6,7 @@
 
 mod beside;
 
-pub use beside::{Across, Beside, Ratio, Share};
+pub use beside::{Beside, ColumnsByDimension, Ratio, Share};
 
 use crate::Value;
 use crate::suggest::did_you_mean;
@@ -152,7 +152,7 @@ pub struct Column {
     /// have nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
-    /// The value of [`Across::dimension`] whose figures stand in it.
+    /// The value of [`ColumnsByDimension::dimension`] whose figures stand in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The table's words for values of ours that it calls otherwise.
@@ -174,7 +174,7 @@ pub enum ColumnKind {
 
 /// A cell of a published table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, from = "Written")]
+#[serde(untagged, from = "RawCell")]
 pub enum Cell {
     /// The document has no figure; `""` in the file, null in JSON.
     Missing,
@@ -452,21 +452,21 @@ struct Table {
 /// A cell as it is written.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum RawCell {
     Integer(i64),
     Number(f64),
     Text(String),
     Repeats(Vec<f64>),
 }
 
-impl From<Written> for Cell {
-    fn from(written: Written) -> Self {
+impl From<RawCell> for Cell {
+    fn from(written: RawCell) -> Self {
         match written {
-            Written::Text(text) if text.is_empty() => Self::Missing,
-            Written::Integer(number) => Self::Integer(number),
-            Written::Number(number) => Self::Number(number),
-            Written::Text(text) => Self::Text(text),
-            Written::Repeats(figures) => Self::Repeats(figures),
+            RawCell::Text(text) if text.is_empty() => Self::Missing,
+            RawCell::Integer(number) => Self::Integer(number),
+            RawCell::Number(number) => Self::Number(number),
+            RawCell::Text(text) => Self::Text(text),
+            RawCell::Repeats(figures) => Self::Repeats(figures),
         }
     }
 }

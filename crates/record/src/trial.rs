@@ -1,6 +1,6 @@
 //! One cell of a plan, to be run once.
 
-use crate::ledger::LedgerStep;
+use crate::ablation::AblationStep;
 use crate::{Conditions, Durability, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ pub struct TrialSpec {
     pub note: Option<String>,
     /// Which step of a ledger it is of; absent where its plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<LedgerStep>,
+    pub step: Option<AblationStep>,
 }
 
 impl TrialSpec {

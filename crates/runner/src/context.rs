@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_host::work_folder::RunWorkFolder;
-use trueput_record::ceiling::Ceilings;
+use trueput_record::hardware_limits::HardwareLimits;
 
 /// What the parts of a run share.
 pub(crate) struct RunContext<'a> {
@@ -25,7 +25,7 @@ pub(crate) struct RunContext<'a> {
     /// What the conformance suite found, by engine, build, level and knobs.
     pub conformance: HashMap<String, ConformanceResult>,
     /// What the machine could do at most, by file system, committers and bytes per commit.
-    pub ceilings: HashMap<String, Ceilings>,
+    pub ceilings: HashMap<String, HardwareLimits>,
     /// The database that the last trial left for the next one.
     pub reusable: Option<ReusableDatabase>,
 }

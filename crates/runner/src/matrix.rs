@@ -19,7 +19,7 @@ use trueput_engine::{Durability, Engine, Parameter, ParameterValues, credentials
 use trueput_record::address::is_address_for;
 pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
-    Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, Place, PlanFile,
+    Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, PlanFile, PlanLine,
     Unsupported, check_count, check_name,
 };
 use trueput_record::suggest::did_you_mean;
@@ -64,7 +64,7 @@ impl BuildAccess {
 #[error("{}{message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct Error {
     /// Where in the plan's file; `None` where the command line said it.
-    pub place: Option<Place>,
+    pub place: Option<PlanLine>,
     /// What is wrong and what would be right.
     pub message: String,
 }

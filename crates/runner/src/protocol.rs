@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::CacheUse;
-use trueput_record::ceiling::Ceilings;
+use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::measurement::Check;
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::{TrialSpec, Value};
@@ -142,7 +142,7 @@ pub(crate) enum Report {
         loaded: Option<Vec<PathBuf>>,
     },
     /// The ceilings.
-    HardwareLimits(Box<Ceilings>),
+    HardwareLimits(Box<HardwareLimits>),
     /// The database is ready for the workers.
     Prepared {
         /// The version that the engine's library reports.

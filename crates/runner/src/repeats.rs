@@ -4,7 +4,7 @@ use crate::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trueput_record::folder::{Enough, Until};
+use trueput_record::folder::{SufficiencyReason, Until};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 
 /// Repeats of each cell before its interval is looked at: with fewer it means nothing.
@@ -70,7 +70,7 @@ impl RepeatProgress {
         spec: &TrialSpec,
         folder: &RunFolder,
         manifest: &RunManifest,
-    ) -> Result<Option<Enough>, Error> {
+    ) -> Result<Option<SufficiencyReason>, Error> {
         let first_of_round = spec.repeat > self.round;
         self.round = self.round.max(spec.repeat);
         if let Some(half_width) = self.rule.half_width
@@ -80,7 +80,7 @@ impl RepeatProgress {
             let trials = folder.trials()?.trials;
             let widest = (self.rule.widest)(manifest, &trials);
             if widest.is_some_and(|widest| widest <= half_width) {
-                return Ok(Some(Enough::Narrow));
+                return Ok(Some(SufficiencyReason::Narrow));
             }
         }
         let spent = |budget| spec.repeat > 1 && self.began.elapsed() >= budget;
@@ -88,6 +88,6 @@ impl RepeatProgress {
             .rule
             .budget
             .is_some_and(spent)
-            .then_some(Enough::Budget))
+            .then_some(SufficiencyReason::Budget))
     }
 }

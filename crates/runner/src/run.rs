@@ -16,7 +16,7 @@ use trueput_engine::credentials::redact;
 use trueput_engine::parameter::resolve;
 use trueput_host as host;
 use trueput_host::work_folder::{RunWorkFolder, WorkFolder};
-use trueput_record::folder::{Enough, RunEnd};
+use trueput_record::folder::{RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec, histogram};
@@ -372,11 +372,11 @@ enum StopReason {
     /// The user stopped the run.
     ByUser,
     /// The repeats were enough.
-    Spared(Enough),
+    Spared(SufficiencyReason),
 }
 
 impl StopReason {
-    fn enough(self) -> Option<Enough> {
+    fn enough(self) -> Option<SufficiencyReason> {
         match self {
             Self::ByUser => None,
             Self::Spared(enough) => Some(enough),

@@ -15,7 +15,7 @@ use trueput_host::process::{
 };
 use trueput_host::process_tree::ProcessTree;
 use trueput_host::usage::ResourceUsage;
-use trueput_record::accounting::{Device, Neighbours, Pressure};
+use trueput_record::accounting::{Device, OtherPrograms, Pressure};
 
 /// How many files of a database are looked at every second.
 const MAX_FILES: u64 = 10_000;
@@ -54,7 +54,7 @@ pub(crate) struct HostActivity {
     /// What tasks waited for.
     pub pressure: Option<Pressure>,
     /// What others used of the processors that the trial may use.
-    pub neighbours: Option<Neighbours>,
+    pub neighbours: Option<OtherPrograms>,
     /// How often the workers were seen to wait for I/O.
     pub io_waits: IoWaitSamples,
     /// Time that the workers' threads waited for a processor, seconds; `None` where a server works
@@ -425,7 +425,7 @@ impl Sampler {
             device: since(now.device, first.device),
             log_device: since(now.log_device, first.log_device),
             pressure: pressure.map(|(now, then)| now.since(&then)),
-            neighbours: processors.map(|(now, then)| Neighbours {
+            neighbours: processors.map(|(now, then)| OtherPrograms {
                 cpu_s: (now.busy_s - then.busy_s - not_others_s).max(0.0),
                 kernel_s,
                 steal_s: (now.steal_s - then.steal_s).max(0.0),

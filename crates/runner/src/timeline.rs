@@ -2,7 +2,7 @@
 
 use crate::protocol::OperationCounts;
 use crate::sampler::{Gauges, HostActivity, Sample};
-use trueput_record::accounting::{Device, Neighbours, Pressure};
+use trueput_record::accounting::{Device, OtherPrograms, Pressure};
 use trueput_record::measurement::TimelineSecond;
 
 /// Puts the timeline together: an entry for each whole second of the run, and one for the
@@ -143,7 +143,9 @@ fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
         device: passed(now.device, then.device),
         log_device: passed(now.log_device, then.log_device),
         pressure: now.pressure.map(|now: Pressure| now.since(&pressure)),
-        neighbours: now.neighbours.map(|now: Neighbours| now.since(&neighbours)),
+        neighbours: now
+            .neighbours
+            .map(|now: OtherPrograms| now.since(&neighbours)),
         io_waits: now.io_waits.since(&then.io_waits),
         run_delay_s: now
             .run_delay_s

@@ -20,8 +20,8 @@ use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
 use trueput_record::Survival;
 use trueput_record::address::is_address_for;
-use trueput_record::ceiling::Ceilings;
 use trueput_record::flush_evidence::FlushEvidence;
+use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::measurement::{DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
@@ -284,7 +284,7 @@ fn ceilings(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
-) -> Result<Option<Ceilings>, TrialError> {
+) -> Result<Option<HardwareLimits>, TrialError> {
     if !context.options.ceilings {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use crate::statistics::median;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueput_record::TrialRecord;
-use trueput_record::ceiling::Ceilings;
+use trueput_record::hardware_limits::HardwareLimits;
 
 /// A hardware limit that moved by more than this part is named beside the verdict.
 const MOVED: f64 = 0.20;
@@ -16,7 +16,7 @@ struct Probe {
     name: &'static str,
     /// What the machine does so many times per second, as in "its storage flushed".
     does: &'static str,
-    of: fn(&Ceilings) -> Option<f64>,
+    of: fn(&HardwareLimits) -> Option<f64>,
 }
 
 const PROBES: [Probe; 3] = [

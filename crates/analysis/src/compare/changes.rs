@@ -94,7 +94,7 @@ pub(super) fn between_runs(first: &Side, second: &Side) -> Vec<Change> {
     changes
 }
 
-/// Ceilings of the machine that differ by more than their probes scatter: where a disk or the memory
+/// HardwareLimits of the machine that differ by more than their probes scatter: where a disk or the memory
 /// is not as fast as it was, a slower engine is no wonder.
 fn of_ceilings(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Change> {
     let limits = alike::limits(first, second).into_iter();

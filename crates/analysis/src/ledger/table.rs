@@ -6,7 +6,7 @@ use crate::inference::Verdict;
 use crate::over_time::events_in_words;
 use crate::report::Report;
 use crate::units::{bytes, hit_ratio, number, seconds, thousands};
-use trueput_record::ledger::LedgerKind;
+use trueput_record::ablation::AblationKind;
 
 /// The section's heading.
 const HEADING: &str = "Ledger";
@@ -43,8 +43,8 @@ fn blocks_of(ledgers: &[Ledger]) -> Vec<Block> {
 
 fn heading(ledger: &Ledger) -> String {
     let stands = match ledger.kind {
-        LedgerKind::Cumulative => "each step added to the previous one",
-        LedgerKind::OneAtATime => "each step alone on the base",
+        AblationKind::Cumulative => "each step added to the previous one",
+        AblationKind::OneAtATime => "each step alone on the base",
     };
     let workers = match ledger.workers {
         1 => "1 worker".to_owned(),
@@ -85,7 +85,7 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
             figure(|figures| figures.new_orders_per_minute.map(number)),
         ),
     ];
-    if ledger.kind == LedgerKind::Cumulative {
+    if ledger.kind == AblationKind::Cumulative {
         columns.push((
             column("vs previous step", true, 0),
             Box::new(|row| gain(row, row.over_before.as_ref())),
@@ -96,7 +96,7 @@ fn columns(ledger: &Ledger) -> Vec<(Column, Cell)> {
             column(
                 "vs base",
                 true,
-                u8::from(ledger.kind == LedgerKind::Cumulative),
+                u8::from(ledger.kind == AblationKind::Cumulative),
             ),
             Box::new(|row| gain(row, row.over_base.as_ref())),
         ),

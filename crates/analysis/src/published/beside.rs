@@ -12,7 +12,7 @@ use crate::report::Report;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
-use trueput_record::published::{Across, Beside, Cell, Column, Error, Published, all};
+use trueput_record::published::{Beside, Cell, Column, ColumnsByDimension, Error, Published, all};
 
 /// A published table with our rows beside its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -324,7 +324,7 @@ fn our_rows(
 
 fn cell(
     published: &Published,
-    across: Option<&Across>,
+    across: Option<&ColumnsByDimension>,
     column: &ComparedColumn,
     place: usize,
     group: &Group<'_>,

@@ -4,7 +4,7 @@ use super::beside::{ComparedColumn, ComparedRow, Role, same_keys};
 use super::derived::alike;
 use super::scale;
 use serde::Serialize;
-use trueput_record::published::{Across, Beside, Cell, Ratio, Share};
+use trueput_record::published::{Beside, Cell, ColumnsByDimension, Ratio, Share};
 
 /// Ratios of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,7 +59,7 @@ pub(super) fn tables(
 /// Each column over the base's, row by row, ours beside theirs with the same keys. Rows that have no
 /// counterpart are named by their own.
 fn across_columns(
-    across: &Across,
+    across: &ColumnsByDimension,
     columns: &[ComparedColumn],
     ours: &[ComparedRow],
     theirs: &[ComparedRow],

@@ -2,7 +2,7 @@
 //! that gives up.
 
 use std::collections::BTreeMap;
-use trueput_record::ledger::LedgerKind;
+use trueput_record::ablation::AblationKind;
 use trueput_record::{Durability, TrialRecord, TrialSpec};
 
 /// What the first cell of a contender is called.
@@ -59,7 +59,7 @@ impl Steps {
 /// Whether a step stands on the base alone.
 pub(super) fn is_one_at_a_time(spec: &TrialSpec) -> bool {
     let step = spec.step.as_ref();
-    step.is_some_and(|step| step.ledger == LedgerKind::OneAtATime)
+    step.is_some_and(|step| step.ledger == AblationKind::OneAtATime)
 }
 
 /// What a step changed, after its name in the plan where it has one.

@@ -2,7 +2,7 @@
 
 use crate::support::{report, spec, terminal, valid};
 use trueput_analysis::answer::{Answer, Layout};
-use trueput_record::accounting::Neighbours;
+use trueput_record::accounting::OtherPrograms;
 use trueput_record::placement::Placement;
 use trueput_record::{Durability, TrialRecord};
 
@@ -11,7 +11,7 @@ fn beside(others: f64, steal: f64, kernel: Option<f64>, cpus: &str) -> TrialReco
     let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
     let measured = trial.measurement.as_mut().unwrap();
     let elapsed_s = measured.elapsed_s;
-    measured.neighbours = Some(Neighbours {
+    measured.neighbours = Some(OtherPrograms {
         cpu_s: others * elapsed_s,
         kernel_s: kernel,
         steal_s: steal * elapsed_s,

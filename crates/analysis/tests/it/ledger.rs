@@ -4,8 +4,8 @@ use crate::support::{self, report, spec, terminal, valid};
 use trueput_analysis::inference::{Verdict, claim_level};
 use trueput_analysis::ledger::{Ledger, State, ledgers};
 use trueput_analysis::{Format, Report, Style};
+use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::accounting::CacheUse;
-use trueput_record::ledger::{BASE, LedgerKind, LedgerStep};
 use trueput_record::recovery::{EventRecord, Recovery};
 use trueput_record::{Durability, Outcome, TrialRecord, Value};
 
@@ -15,8 +15,8 @@ const SCATTER: [f64; 5] = [1.0, 1.012, 0.991, 1.005, 0.997];
 fn trials(index: u32, name: &str, durability: Durability, per_s: f64) -> Vec<TrialRecord> {
     let trial = |repeat: usize| {
         let mut spec = spec(index, "lmdb", durability, repeat as u32 + 1);
-        spec.step = Some(LedgerStep {
-            ledger: LedgerKind::Cumulative,
+        spec.step = Some(AblationStep {
+            ledger: AblationKind::Cumulative,
             base: 0,
             index,
             name: name.to_owned(),
@@ -25,7 +25,7 @@ fn trials(index: u32, name: &str, durability: Durability, per_s: f64) -> Vec<Tri
             spec.knobs
                 .insert("map_size".to_owned(), Value::Integer(2 << 30));
         }
-        // Neighbours in time meet the same machine: pairs scatter together, and a little apart.
+        // OtherPrograms in time meet the same machine: pairs scatter together, and a little apart.
         let apart = 1.0 + 0.001 * f64::from(index) * repeat as f64;
         valid(spec, per_s * SCATTER[repeat] * apart)
     };
@@ -91,7 +91,7 @@ fn a_step_that_gains_is_told_from_one_that_does_not() {
 }
 
 /// A base and seven steps, each a little better than the one before it.
-fn seven_steps(kind: LedgerKind) -> Report {
+fn seven_steps(kind: AblationKind) -> Report {
     let mut all = Vec::new();
     for index in 0..=7 {
         let name = if index == 0 { BASE } else { "a step" };
@@ -107,7 +107,10 @@ fn seven_steps(kind: LedgerKind) -> Report {
 #[test]
 fn both_gains_of_a_step_are_among_those_that_are_read_together() {
     // Of seven steps, the first has one gain and six have two.
-    for (kind, together) in [(LedgerKind::Cumulative, 13), (LedgerKind::OneAtATime, 7)] {
+    for (kind, together) in [
+        (AblationKind::Cumulative, 13),
+        (AblationKind::OneAtATime, 7),
+    ] {
         let ledger = only(&seven_steps(kind));
         let gain = ledger.rows[7].over_base.as_ref().unwrap();
         let level = gain.comparison.ratio.unwrap().level;

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use serde_json::{Value, json};
 use trueput_analysis::Report;
-use trueput_record::ceiling::{Ceilings, FlushCeiling, MemoryCeiling};
+use trueput_record::hardware_limits::{FlushLimit, HardwareLimits, MemoryBandwidth};
 use trueput_record::measurement::{OpenLoop, OperationSummary, ResponseSummary};
 use trueput_record::{Durability, Isolation, TrialRecord, Value as Setting};
 
@@ -27,17 +27,17 @@ fn trial(cell: u32, engine: &str, repeat: u32) -> TrialRecord {
     let map_size = Setting::Integer(1 << (30 + cell));
     spec.knobs.insert("map_size".to_owned(), map_size);
     let mut trial = valid(spec, 1_234_567.0 + f64::from(10_000 * cell + repeat));
-    trial.ceilings = Some(Ceilings {
-        flush: Some(FlushCeiling {
+    trial.ceilings = Some(HardwareLimits {
+        flush: Some(FlushLimit {
             alone_per_s: 12_345.0,
             grouped_per_s: 123_456.0,
             grouped_flushes_per_s: 1_234.0,
         }),
-        memory: MemoryCeiling {
+        memory: MemoryBandwidth {
             dependent_reads_per_s: 9_299_854.0,
-            ..MemoryCeiling::default()
+            ..MemoryBandwidth::default()
         },
-        ..Ceilings::default()
+        ..HardwareLimits::default()
     });
     let measurement = trial.measurement.as_mut().unwrap();
     let like = measurement.operations[1].clone();

@@ -4,8 +4,8 @@
 use crate::support::{self, report, spec, terminal, valid};
 use trueput_analysis::published::{Comparison, RatioTable, comparison, comparisons};
 use trueput_analysis::{Format, Style};
-use trueput_record::ceiling::{Ceilings, FlushCeiling};
-use trueput_record::ledger::{LedgerKind, LedgerStep};
+use trueput_record::ablation::{AblationKind, AblationStep};
+use trueput_record::hardware_limits::{FlushLimit, HardwareLimits};
 use trueput_record::measurement::OperationSummary;
 use trueput_record::published::named;
 use trueput_record::{Durability, TrialRecord, TrialSpec, Value};
@@ -434,13 +434,13 @@ fn the_log_flush_example_stands_beside_flushes_in_place_alone() {
 
 /// What this machine flushes without an engine: each flush alone.
 fn with_ceiling(mut record: TrialRecord, alone_per_s: f64) -> TrialRecord {
-    let flush = FlushCeiling {
+    let flush = FlushLimit {
         alone_per_s,
-        ..FlushCeiling::default()
+        ..FlushLimit::default()
     };
-    record.ceilings = Some(Ceilings {
+    record.ceilings = Some(HardwareLimits {
         flush: Some(flush),
-        ..Ceilings::default()
+        ..HardwareLimits::default()
     });
     record
 }
@@ -513,11 +513,11 @@ fn each_cell_of_a_tpcc_run_is_a_step_with_its_gain_and_what_it_gives_up() {
 
 #[test]
 fn a_step_of_a_ledger_bears_its_name_and_gains_over_what_it_stands_on() {
-    let ledger = |kind: LedgerKind| {
+    let ledger = |kind: AblationKind| {
         let rates = [100.0, 110.0, 121.0];
         let trials = (0..3).map(|index: u32| {
             let mut record = trial(index, "sqlite", &[("workload", "tpcc")], 60.0);
-            record.spec.step = Some(LedgerStep {
+            record.spec.step = Some(AblationStep {
                 ledger: kind,
                 base: 0,
                 index,
@@ -536,11 +536,11 @@ fn a_step_of_a_ledger_bears_its_name_and_gains_over_what_it_stands_on() {
     };
     let told = |text: &str, gain: &str| (text.to_owned(), gain.to_owned());
     assert_eq!(
-        ledger(LedgerKind::Cumulative),
+        ledger(AblationKind::Cumulative),
         told("step 2 (workers 5 to 6)", "10.0")
     );
     assert_eq!(
-        ledger(LedgerKind::OneAtATime),
+        ledger(AblationKind::OneAtATime),
         told("step 2 (workers 4 to 6)", "21.0")
     );
 }

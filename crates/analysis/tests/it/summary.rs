@@ -4,7 +4,7 @@ mod screen;
 
 use crate::support::{end, failed, invalid, report, spec, terminal, valid};
 use trueput_analysis::Report;
-use trueput_record::folder::{DamagedLine, Enough, RunEnd};
+use trueput_record::folder::{DamagedLine, RunEnd, SufficiencyReason};
 use trueput_record::{Durability, Outcome, TrialRecord};
 
 /// The section "In short" of the page.
@@ -83,7 +83,7 @@ fn how_trials_ended_adds_up_to_the_plan() {
     );
     let mut spared = of_six(&all[..5]);
     spared.end = Some(RunEnd {
-        enough: Some(Enough::Budget),
+        enough: Some(SufficiencyReason::Budget),
         ..end()
     });
     counted(

@@ -3,9 +3,9 @@
 mod steps;
 
 use super::{
-    ConditionLists, Contender, Dimensions, LedgerKind, Levels, MAX_REPEAT, MAX_WORKERS, Origin,
-    PlanFile, Unsupported, When, check_count, check_name, check_rate, parse_cpus, parse_memory,
-    parse_numa,
+    AblationKind, ConditionLists, Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, Origin,
+    PlanException, PlanFile, Unsupported, check_count, check_name, check_rate, parse_cpus,
+    parse_memory, parse_numa,
 };
 use crate::conditions::{parse_seconds, parse_turn};
 use crate::filesystem::parse_image;
@@ -139,7 +139,7 @@ impl Reader<'_> {
             "knobs" => plan.knobs = self.knobs(item, &mut plan.origin)?,
             "when" => plan.when = self.exceptions(item, &mut plan.origin)?,
             "ledger" => {
-                plan.ledger = self.one_of(item, key, LedgerKind::ALL, LedgerKind::name)?;
+                plan.ledger = self.one_of(item, key, AblationKind::ALL, AblationKind::name)?;
             }
             "step" => plan.steps = self.steps(item, &mut plan.origin)?,
             _ => self.condition(&mut plan.conditions, key, item)?,
@@ -269,7 +269,11 @@ impl Reader<'_> {
         self.wrong(at, format!("{engine}.{knob} is set twice; leave one out"))
     }
 
-    fn exceptions(&self, item: &Item<'_>, origin: &mut Origin) -> Result<Vec<When>, Error> {
+    fn exceptions(
+        &self,
+        item: &Item<'_>,
+        origin: &mut Origin,
+    ) -> Result<Vec<PlanException>, Error> {
         let Some(blocks) = item.get_ref().as_array() else {
             return Err(self.wrong(item.span(), "write each exception under a [[when]] heading"));
         };
@@ -282,7 +286,7 @@ impl Reader<'_> {
         blocks.iter().enumerate().map(read).collect()
     }
 
-    fn exception(&self, block: &Item<'_>) -> Result<When, Error> {
+    fn exception(&self, block: &Item<'_>) -> Result<PlanException, Error> {
         let table = self.table(block)?;
         self.check_keys(table, &WHEN_KEYS)?;
         let missing = |key: &str| self.wrong(block.span(), format!("[[when]] lacks '{key}'"));
@@ -300,7 +304,7 @@ impl Reader<'_> {
             Some(item) => self.some(item, |one| self.text(one))?,
             None => Vec::new(),
         };
-        Ok(When {
+        Ok(PlanException {
             durability,
             engines,
             settings,

@@ -25,7 +25,7 @@ pub struct Beside {
     pub exact: bool,
     /// The dimension whose values are columns of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub across: Option<Across>,
+    pub across: Option<ColumnsByDimension>,
     /// The ratios that are taken inside each set.
     pub ratios: Vec<Ratio>,
     /// The shares of one column in another that are taken inside each row.
@@ -35,7 +35,7 @@ pub struct Beside {
 /// A dimension whose values are columns of a table, each with the same figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Across {
+pub struct ColumnsByDimension {
     /// The dimension.
     pub dimension: String,
     /// The figure in each of the columns.

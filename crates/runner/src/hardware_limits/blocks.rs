@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use trueput_record::ceiling::BlockCeiling;
+use trueput_record::hardware_limits::BlockLimit;
 
 const BLOCK: usize = 4_096;
 
@@ -21,7 +21,7 @@ struct AlignedBlock([u8; BLOCK]);
 ///
 /// # Errors
 /// What the operating system says.
-pub(super) fn measure(folder: &Path, threads: u32) -> std::io::Result<BlockCeiling> {
+pub(super) fn measure(folder: &Path, threads: u32) -> std::io::Result<BlockLimit> {
     let path = folder.join("blocks");
     let file = File::create_new(&path)?;
     let blank = vec![0xA5; BLOCK * 256];
@@ -42,7 +42,7 @@ pub(super) fn measure(folder: &Path, threads: u32) -> std::io::Result<BlockCeili
             |(file, sequence), stop| blocks(file, sequence, stop, work.write),
         )
     };
-    Ok(BlockCeiling {
+    Ok(BlockLimit {
         direct,
         sequential_writes_per_s: measured(AccessPattern {
             write: true,

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
-use trueput_record::ceiling::FlushCeiling;
+use trueput_record::hardware_limits::FlushLimit;
 
 /// Measures both ways in files that exist beforehand: a log that grows costs a file system more.
 ///
@@ -17,7 +17,7 @@ pub(super) fn measure(
     folder: &Path,
     threads: u32,
     record_bytes: usize,
-) -> std::io::Result<FlushCeiling> {
+) -> std::io::Result<FlushLimit> {
     let record = vec![0x5A; record_bytes];
     let alone_per_s = rate(
         threads,
@@ -47,7 +47,7 @@ pub(super) fn measure(
         },
     )?;
     let flushes = shared.flushes.load(Relaxed) as f64;
-    Ok(FlushCeiling {
+    Ok(FlushLimit {
         alone_per_s,
         grouped_per_s,
         grouped_flushes_per_s: flushes / began.elapsed().as_secs_f64(),

@@ -3,7 +3,7 @@
 use super::rate;
 use std::hint::black_box;
 use std::sync::atomic::Ordering::Relaxed;
-use trueput_record::ceiling::MemoryCeiling;
+use trueput_record::hardware_limits::MemoryBandwidth;
 
 /// The region that is read: beyond any cache of a processor's own.
 const REGION_BYTES: usize = 64 << 20;
@@ -21,7 +21,7 @@ const LINE_BYTES: usize = 64;
 const STRIDE: usize = LINE_BYTES / size_of::<u32>();
 
 /// Measures both on so many threads, in half of the memory that there may be at most.
-pub(super) fn measure(threads: u32, memory_bytes: Option<u64>) -> MemoryCeiling {
+pub(super) fn measure(threads: u32, memory_bytes: Option<u64>) -> MemoryBandwidth {
     let quarter = memory_bytes.map_or(usize::MAX, |bytes| {
         usize::try_from(bytes / 4).unwrap_or(usize::MAX)
     });
@@ -57,7 +57,7 @@ pub(super) fn measure(threads: u32, memory_bytes: Option<u64>) -> MemoryCeiling 
             Ok(copied)
         },
     );
-    MemoryCeiling {
+    MemoryBandwidth {
         region_bytes: (lines * LINE_BYTES) as u64,
         copied_bytes_per_s: copies.unwrap_or_default(),
         dependent_reads_per_s: reads.unwrap_or_default(),

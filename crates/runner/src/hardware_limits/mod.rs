@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use trueput_record::ceiling::Ceilings;
+use trueput_record::hardware_limits::HardwareLimits;
 
 /// How long each rate is measured.
 const SPAN: Duration = Duration::from_millis(250);
@@ -46,7 +46,7 @@ pub(crate) struct MeasurementSite<'a> {
 ///
 /// # Errors
 /// What the operating system says, where no file can be made there at all.
-pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<Ceilings> {
+pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<HardwareLimits> {
     let began = Instant::now();
     let threads = site.committers.clamp(1, MOST_THREADS);
     let record_bytes = usize::try_from(site.commit_bytes.clamp(1, 1 << 20)).unwrap_or(1);
@@ -58,7 +58,7 @@ pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<Ceilings> {
         let scratch = ScratchFolder::make(site.data)?;
         blocks = blocks::measure(&scratch.0, threads).ok();
     }
-    let ceilings = Ceilings {
+    let ceilings = HardwareLimits {
         committers: threads,
         commit_bytes: record_bytes as u64,
         flush,
@@ -67,7 +67,7 @@ pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<Ceilings> {
         harness_per_s: harness::measure(threads),
         elapsed_s: 0.0,
     };
-    Ok(Ceilings {
+    Ok(HardwareLimits {
         elapsed_s: began.elapsed().as_secs_f64(),
         ..ceilings
     })

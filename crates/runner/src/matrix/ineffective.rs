@@ -1,7 +1,7 @@
 //! What a plan or the command line gives and what would change nothing: refused, never passed over.
 
 use super::{Error, Expansion};
-use trueput_record::plan::{Dimensions, PRESENT_ENGINES, When};
+use trueput_record::plan::{Dimensions, PRESENT_ENGINES, PlanException};
 use trueput_workloads::WorkloadSubject;
 
 impl Expansion<'_> {
@@ -61,7 +61,7 @@ impl Expansion<'_> {
     }
 
     /// An exception is for some engine and some level of its plan.
-    fn check_exception(&self, key: &str, when: &When) -> Result<(), Error> {
+    fn check_exception(&self, key: &str, when: &PlanException) -> Result<(), Error> {
         let origin = &self.plan.origin;
         let nobody = !when.engines.is_empty() && !when.engines.iter().any(|one| self.competes(one));
         if nobody && origin.of("engines").is_some() {

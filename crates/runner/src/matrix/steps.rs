@@ -7,7 +7,7 @@ use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
 use trueput_host::trial_file_system::{self, Unavailable};
 use trueput_record::TrialSpec;
-use trueput_record::ledger::{BASE, LedgerKind, LedgerStep, Step};
+use trueput_record::ablation::{AblationKind, AblationStep, BASE, Step};
 use trueput_record::plan::Unsupported;
 use trueput_record::trial::Settings;
 
@@ -52,8 +52,8 @@ impl Expansion<'_> {
             let mut before = base.clone();
             for (index, step) in self.plan.steps.iter().enumerate() {
                 let ground = match self.plan.ledger {
-                    LedgerKind::Cumulative => &before,
-                    LedgerKind::OneAtATime => &base,
+                    AblationKind::Cumulative => &before,
+                    AblationKind::OneAtATime => &base,
                 };
                 let Some(after) = self.stepped(engine, ground, (index, step), left_out)? else {
                     continue;
@@ -105,7 +105,7 @@ impl Expansion<'_> {
     ) -> TrialSpec {
         TrialSpec {
             cell: u32::try_from(cell).unwrap_or(u32::MAX),
-            step: Some(LedgerStep {
+            step: Some(AblationStep {
                 ledger: self.plan.ledger,
                 base,
                 index,
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    fn ledger(kind: LedgerKind, engines: &[&str], steps: Vec<Step>) -> PlanFile {
+    fn ledger(kind: AblationKind, engines: &[&str], steps: Vec<Step>) -> PlanFile {
         let mut plan = plan(engines);
         (plan.ledger, plan.steps) = (kind, steps);
         plan
@@ -267,15 +267,15 @@ mod tests {
         let begin = [row(0, BASE, sync, GIB), row(1, "unsafe", process, GIB)];
         let mut cumulative = begin.to_vec();
         cumulative.push(row(2, "wide", process, 2 * GIB));
-        assert_eq!(of(LedgerKind::Cumulative), cumulative);
+        assert_eq!(of(AblationKind::Cumulative), cumulative);
         let mut alone = begin.to_vec();
         alone.push(row(2, "wide", sync, 2 * GIB));
-        assert_eq!(of(LedgerKind::OneAtATime), alone);
+        assert_eq!(of(AblationKind::OneAtATime), alone);
     }
 
     #[test]
     fn every_step_is_run_once_before_any_is_run_again() {
-        let mut plan = ledger(LedgerKind::Cumulative, &["shared"], vec![to_process("u")]);
+        let mut plan = ledger(AblationKind::Cumulative, &["shared"], vec![to_process("u")]);
         plan.repeat = 2;
         let trials = expanded(&plan).trials;
         let order: Vec<_> = trials.iter().map(|spec| (spec.repeat, spec.cell)).collect();
@@ -286,7 +286,7 @@ mod tests {
     fn an_engine_for_which_a_step_changes_nothing_is_not_measured_again() {
         let steps = vec![with_map("wide", 2 * GIB)];
         let matrix = expanded(&ledger(
-            LedgerKind::Cumulative,
+            AblationKind::Cumulative,
             &["shared", "single"],
             steps,
         ));
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_level_that_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
         let engines = ["shared", "single"];
-        let mut plan = ledger(LedgerKind::Cumulative, &engines, vec![to_process("u")]);
+        let mut plan = ledger(AblationKind::Cumulative, &engines, vec![to_process("u")]);
         let said = "single: step 'u': single does not support durability 'process'; it supports \
             sync, async";
         assert_eq!(refused(&plan), format!("{said}{SKIP_HINT}"));
@@ -318,7 +318,7 @@ mod tests {
         let mut weaker = to_process("weaker");
         weaker.durability.push(Durability::Async);
         let matrix = expanded(&ledger(
-            LedgerKind::Cumulative,
+            AblationKind::Cumulative,
             &engines,
             vec![weaker.clone()],
         ));
@@ -326,7 +326,7 @@ mod tests {
         let sync = Durability::Sync;
         assert_eq!(levels, [sync, Durability::Process, sync, Durability::Async]);
         weaker.engines.push("single".to_owned());
-        let matrix = expanded(&ledger(LedgerKind::Cumulative, &engines, vec![weaker]));
+        let matrix = expanded(&ledger(AblationKind::Cumulative, &engines, vec![weaker]));
         assert_eq!(matrix.trials.len(), 3);
         assert!(matrix.left_out[0].starts_with("shared: step 'weaker': it changes nothing"));
     }
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_step_that_nobody_takes_is_left_out_where_that_is_asked_for_and_others_are_taken() {
         let steps = vec![with_map("same", GIB), with_map("wide", 2 * GIB)];
-        let mut plan = ledger(LedgerKind::OneAtATime, &["shared"], steps);
+        let mut plan = ledger(AblationKind::OneAtATime, &["shared"], steps);
         assert!(refused(&plan).contains("step 'same'"));
         plan.unsupported = Unsupported::LeaveOut;
         let matrix = expanded(&plan);
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn a_step_that_nobody_takes_or_that_names_what_is_not_there_is_refused() {
         let same = ledger(
-            LedgerKind::Cumulative,
+            AblationKind::Cumulative,
             &["shared"],
             vec![with_map("s", GIB)],
         );
@@ -358,13 +358,21 @@ mod tests {
         );
         let mut unknown = with_map("s", GIB);
         unknown.knobs = BTreeMap::from([("shred".to_owned(), Settings::new())]);
-        let message = refused(&ledger(LedgerKind::Cumulative, &["shared"], vec![unknown]));
+        let message = refused(&ledger(
+            AblationKind::Cumulative,
+            &["shared"],
+            vec![unknown],
+        ));
         assert!(message.contains("did you mean 'shared'"), "{message}");
         let reversed = Step {
             settings: Settings::from([("start".to_owned(), Value::Integer(500))]),
             ..step("s")
         };
-        let message = refused(&ledger(LedgerKind::Cumulative, &["shared"], vec![reversed]));
+        let message = refused(&ledger(
+            AblationKind::Cumulative,
+            &["shared"],
+            vec![reversed],
+        ));
         assert!(message.contains("500 to 100 is reversed"), "{message}");
     }
 }

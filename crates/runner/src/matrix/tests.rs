@@ -365,7 +365,7 @@ fn an_engine_that_says_how_to_install_it_is_not_said_twice() {
 fn an_exception_changes_the_settings_of_its_cells_and_is_noted() {
     let mut plan = plan(&["shared"]);
     plan.durability = vec![Sync, Process];
-    plan.when.push(trueput_record::plan::When {
+    plan.when.push(trueput_record::plan::PlanException {
         durability: vec![Sync],
         engines: Vec::new(),
         settings: Settings::from([("finish".into(), 7_i64.into())]),

@@ -4,7 +4,7 @@ use crate::claims::claims;
 use crate::support::{Bench, spec};
 use std::sync::Arc;
 use std::time::Duration;
-use trueput_record::folder::Enough;
+use trueput_record::folder::SufficiencyReason;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::RepeatRule;
 
@@ -31,7 +31,7 @@ fn run_until(
     half_width: Option<f64>,
     budget: Option<Duration>,
     widest: fn(&RunManifest, &[TrialRecord]) -> Option<f64>,
-) -> (usize, Option<Enough>) {
+) -> (usize, Option<SufficiencyReason>) {
     let mut bench = Bench::new();
     bench.options.until = Some(RepeatRule {
         half_width,
@@ -49,17 +49,17 @@ fn run_until(
 fn repeats_end_between_rounds_when_every_interval_is_narrow() {
     // Narrow from the first look on, which is after three repeats of each.
     let ended = run_until(Some(0.02), None, |_, _| Some(0.01));
-    assert_eq!(ended, (6, Some(Enough::Narrow)));
+    assert_eq!(ended, (6, Some(SufficiencyReason::Narrow)));
     let later = |_: &RunManifest, trials: &[TrialRecord]| Some(0.07 / trials.len() as f64);
     assert_eq!(
         run_until(Some(0.01), None, later),
-        (8, Some(Enough::Narrow))
+        (8, Some(SufficiencyReason::Narrow))
     );
 }
 
 fn repeats_end_when_the_budget_is_spent_but_not_before_the_first() {
     let ended = run_until(None, Some(Duration::ZERO), |_, _| None);
-    assert_eq!(ended, (2, Some(Enough::Budget)));
+    assert_eq!(ended, (2, Some(SufficiencyReason::Budget)));
 }
 
 fn an_interval_that_is_never_narrow_ends_nothing() {

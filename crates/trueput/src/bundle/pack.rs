@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{Error as IoError, Read, Result as IoResult};
 use std::path::{Path, PathBuf};
-use trueput_record::regular::{self, Access};
+use trueput_record::regular_file::{self, OpenMode};
 use trueput_record::{Error as RecordError, Outcome, RunFolder};
 
 type Archive = tar::Builder<GzEncoder<File>>;
@@ -63,7 +63,7 @@ fn write_archive(file: File, run: &Path, name: &Path, files: &[PathBuf]) -> IoRe
 
 /// Appends a file and returns its SHA-256, in hexadecimal.
 fn append(archive: &mut Archive, run: &Path, name: &Path, path: &Path) -> IoResult<String> {
-    let file = regular::open(run, path, Access::Read)?;
+    let file = regular_file::open(run, path, OpenMode::Read)?;
     let metadata = file.metadata()?;
     // Of a run that is under way, what was there when its file was opened.
     let mut hashing = HashingReader::new(file.take(metadata.len()));
@@ -80,7 +80,7 @@ fn append(archive: &mut Archive, run: &Path, name: &Path, path: &Path) -> IoResu
 fn record_files(run: &Path) -> IoResult<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in ["", "histograms"] {
-        let names = regular::names(run, folder)?;
+        let names = regular_file::names(run, folder)?;
         let paths = names.iter().map(|name| Path::new(folder).join(name));
         files.extend(paths.filter(|path| part(path) == Some(EntryRole::Record)));
     }

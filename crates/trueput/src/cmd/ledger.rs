@@ -16,7 +16,7 @@ use clap::Args;
 use std::process::ExitCode;
 use trueput_analysis::ledger::ledgers;
 use trueput_analysis::{Format, Report};
-use trueput_record::ledger::LedgerKind;
+use trueput_record::ablation::AblationKind;
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
 use trueput_runner::{Options, Registry, matrix};
@@ -110,7 +110,7 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
     }
     arguments.choices.apply(&mut plan)?;
     if arguments.one_at_a_time {
-        plan.ledger = LedgerKind::OneAtATime;
+        plan.ledger = AblationKind::OneAtATime;
         plan.origin.forget("ledger");
     }
     if !arguments.steps.is_empty() {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_analysis::{Format, Report, merge};
 use trueput_record::folder::SplitBy;
-use trueput_record::regular::{self, Access};
+use trueput_record::regular_file::{self, OpenMode};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -129,7 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 pub fn own_page(report: &Report) -> Result<PathBuf, Failure> {
     let file = report.page_path();
     let name = file.file_name().map_or(file.as_path(), Path::new);
-    let written = regular::open(&report.folder, name, Access::Overwrite)
+    let written = regular_file::open(&report.folder, name, OpenMode::Overwrite)
         .and_then(|mut opened| opened.write_all(report.page().as_bytes()));
     written.map_err(|error| not_written(&file, &error))?;
     Ok(file)

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
-use trueput_record::folder::{Enough, RunEnd, Until};
+use trueput_record::folder::{RunEnd, SufficiencyReason, Until};
 use trueput_record::measurement::Outcome;
 use trueput_record::{RunFolder, TrialRecord};
 
@@ -63,7 +63,10 @@ fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     let (said, told) = (stdout(&output), stderr(&output));
     let (trials, end) = state(Path::new(&run));
     assert_eq!(trials.len(), ENDED as usize, "{told}");
-    assert_eq!((end.enough, end.complete), (Some(Enough::Narrow), true));
+    assert_eq!(
+        (end.enough, end.complete),
+        (Some(SufficiencyReason::Narrow), true)
+    );
     assert!(told.contains(&format!("repeats ended: {NARROW}")), "{told}");
     assert!(
         told.contains("the widest interval is ±0.25 %, of lmdb"),
@@ -103,7 +106,11 @@ fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
     let told = stderr(&bench.run(&["run", "--resume", &run, "--until", "60%"]));
     let (trials, end) = state(Path::new(&run));
     let ended = (trials.len(), end.enough);
-    assert_eq!(ended, (ENDED as usize, Some(Enough::Narrow)), "{told}");
+    assert_eq!(
+        ended,
+        (ENDED as usize, Some(SufficiencyReason::Narrow)),
+        "{told}"
+    );
 }
 
 #[test]
@@ -127,7 +134,10 @@ fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
         .map(|trial| trial.spec.engine.as_str())
         .collect();
     assert_eq!(run, ["lmdb", "sqlite"]);
-    assert_eq!((end.enough, end.complete), (Some(Enough::Budget), true));
+    assert_eq!(
+        (end.enough, end.complete),
+        (Some(SufficiencyReason::Budget), true)
+    );
     let (_, manifest) = RunFolder::open(folder.path()).unwrap();
     assert_eq!(
         manifest.trials.len(),
@@ -181,7 +191,7 @@ fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
         assert_eq!((trials.len(), end.enough), (12, None), "{output:?}");
         assert!(stderr(&output).contains("fewer than 3 valid repeats"));
     } else {
-        assert_eq!(end.enough, Some(Enough::Narrow), "{output:?}");
+        assert_eq!(end.enough, Some(SufficiencyReason::Narrow), "{output:?}");
         assert!((3..12).contains(&trials.len()), "{}", trials.len());
     }
 }

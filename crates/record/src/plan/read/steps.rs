@@ -2,7 +2,7 @@
 
 use super::{Item, Reader};
 use crate::Error;
-use crate::ledger::{BASE, Step};
+use crate::ablation::{BASE, Step};
 use crate::plan::{ConditionLists, Origin, PlanFile};
 use crate::trial::Settings;
 use std::collections::BTreeMap;
@@ -166,8 +166,8 @@ fn check_step_name(name: &str) -> Result<(), String> {
 mod tests {
     use super::super::plan;
     use super::*;
+    use crate::ablation::AblationKind;
     use crate::conditions::Start;
-    use crate::ledger::LedgerKind;
     use crate::{Durability, Value};
     use std::path::Path;
 
@@ -196,7 +196,7 @@ block_cache = "64MiB"
 "#,
         )
         .unwrap();
-        assert_eq!(plan.ledger, LedgerKind::OneAtATime);
+        assert_eq!(plan.ledger, AblationKind::OneAtATime);
         let [buffered, cache] = plan.steps.as_slice() else {
             panic!("{:?}", plan.steps);
         };
@@ -215,7 +215,7 @@ block_cache = "64MiB"
     #[test]
     fn steps_are_cumulative_where_the_plan_does_not_say() {
         let plan = read("workload = \"t\"\n[[step]]\nname = \"a\"\nstart = \"cold\"\n").unwrap();
-        assert_eq!(plan.ledger, LedgerKind::Cumulative);
+        assert_eq!(plan.ledger, AblationKind::Cumulative);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! A manifest and a trial with every field filled, so that no field of the format goes untested.
 //! There is no `..Default` here: a new field does not compile until it stands here too.
 
-use trueput_record::accounting::{CacheUse, ColdStart, Device, MemoryUse, Neighbours, Pressure};
-use trueput_record::ceiling::{BlockCeiling, Ceilings, FlushCeiling, MemoryCeiling};
+use trueput_record::ablation::{AblationKind, AblationStep};
+use trueput_record::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::filesystem::MountedFileSystem;
 use trueput_record::flush_evidence::{FlushBasis, FlushEvidence, FlushVerdict};
 use trueput_record::folder::{RunEnd, RunManifest};
+use trueput_record::hardware_limits::{BlockLimit, FlushLimit, HardwareLimits, MemoryBandwidth};
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
-use trueput_record::ledger::{LedgerKind, LedgerStep};
 use trueput_record::measurement::{
     Check, Conformance, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement,
     OpenLoop, OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification,
@@ -49,8 +49,8 @@ pub fn spec() -> TrialSpec {
         seed: 1,
         conditions: conditions(),
         note: Some("a shorter range".to_owned()),
-        step: Some(LedgerStep {
-            ledger: LedgerKind::OneAtATime,
+        step: Some(AblationStep {
+            ledger: AblationKind::OneAtATime,
             base: 5,
             index: 1,
             name: "smaller map".to_owned(),
@@ -196,23 +196,23 @@ pub fn record() -> TrialRecord {
     }
 }
 
-fn ceilings() -> Ceilings {
-    Ceilings {
+fn ceilings() -> HardwareLimits {
+    HardwareLimits {
         committers: 4,
         commit_bytes: 32,
-        flush: Some(FlushCeiling {
+        flush: Some(FlushLimit {
             alone_per_s: 2_000.0,
             grouped_per_s: 7_000.0,
             grouped_flushes_per_s: 2_500.0,
         }),
-        blocks: Some(BlockCeiling {
+        blocks: Some(BlockLimit {
             direct: true,
             sequential_writes_per_s: 20_000.0,
             sequential_reads_per_s: 30_000.0,
             random_writes_per_s: 19_000.0,
             random_reads_per_s: 25_000.0,
         }),
-        memory: MemoryCeiling {
+        memory: MemoryBandwidth {
             region_bytes: 64 << 20,
             copied_bytes_per_s: 1e10,
             dependent_reads_per_s: 2e7,
@@ -378,8 +378,8 @@ fn pressure() -> Pressure {
     }
 }
 
-fn neighbours() -> Neighbours {
-    Neighbours {
+fn neighbours() -> OtherPrograms {
+    OtherPrograms {
         cpu_s: 0.75,
         kernel_s: Some(0.25),
         steal_s: 0.01,
@@ -439,7 +439,7 @@ fn resources() -> Resources {
 /// How the run ended.
 pub fn end() -> RunEnd {
     RunEnd {
-        enough: Some(trueput_record::folder::Enough::Budget),
+        enough: Some(trueput_record::folder::SufficiencyReason::Budget),
         ended_at: "2026-11-21T20:47:00Z".to_owned(),
         complete: true,
         load_at_end: [2.0, 1.5, 1.0],

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 use trueput_record::Value;
-use trueput_record::ledger::{BASE, Step};
+use trueput_record::ablation::{BASE, Step};
 use trueput_record::plan::{
     ConditionLists, PRESENT_ENGINES, PlanFile, check_rate, parse_cpus, parse_memory, parse_numa,
 };

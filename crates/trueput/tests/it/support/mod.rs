@@ -51,7 +51,7 @@ impl Bench {
     /// The program without the measurements of ceilings.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.plain_command(arguments);
-        // Ceilings take two seconds a run, and only their own tests look at them.
+        // HardwareLimits take two seconds a run, and only their own tests look at them.
         if let Some(&("run" | "threen1")) = arguments.first() {
             command.arg("--no-ceilings");
         }

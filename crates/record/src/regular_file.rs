@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum OpenMode {
     /// To be read.
     Read,
     /// To be read and appended to; made where it is not there.
@@ -25,7 +25,7 @@ pub enum Access {
     Overwrite,
 }
 
-impl Access {
+impl OpenMode {
     fn flags(self) -> OFlag {
         match self {
             Self::Read => OFlag::O_RDONLY,
@@ -40,7 +40,7 @@ impl Access {
 ///
 /// # Errors
 /// What the operating system says, or what the file is instead of a regular one.
-pub fn open(folder: &Path, within: &Path, access: Access) -> IoResult<File> {
+pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
     // Without O_NONBLOCK the opening of a FIFO waits until somebody opens its other end.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
     let mode = Mode::from_bits_truncate(0o666);
@@ -60,7 +60,7 @@ pub fn open(folder: &Path, within: &Path, access: Access) -> IoResult<File> {
         };
         return Err(IoError::other(format!("it is {what}, not a regular file")));
     }
-    if access == Access::Overwrite {
+    if access == OpenMode::Overwrite {
         // Not O_TRUNC: nothing is emptied before it is known to be a regular file.
         file.set_len(0)?;
     }
@@ -97,7 +97,7 @@ pub fn names(folder: &Path, within: &str) -> IoResult<Vec<std::ffi::OsString>> {
 pub fn read(folder: &Path, within: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let path = folder.join(within);
     let io = |source| Error::io(&path, source);
-    let file = open(folder, within, Access::Read).map_err(io)?;
+    let file = open(folder, within, OpenMode::Read).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
     let too_large = || Error::TooLarge {
         path: path.clone(),
@@ -183,7 +183,7 @@ mod tests {
             assert!(told.contains(why), "{within}: {told}");
         }
         for within in ["link", "fifo"] {
-            for access in [Access::Append, Access::Overwrite] {
+            for access in [OpenMode::Append, OpenMode::Overwrite] {
                 assert!(
                     open(&folder, Path::new(within), access).is_err(),
                     "{within}"

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 /// The ceilings of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ceilings {
+pub struct HardwareLimits {
     /// How many threads measured at once: as many as the trial has workers.
     pub committers: u32,
     /// Bytes appended by each commit.
     pub commit_bytes: u64,
     /// Durable appends; absent where the file system refuses to flush.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flush: Option<FlushCeiling>,
+    pub flush: Option<FlushLimit>,
     /// Blocks of 4 KiB; absent where the file could not be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocks: Option<BlockCeiling>,
+    pub blocks: Option<BlockLimit>,
     /// Memory.
-    pub memory: MemoryCeiling,
+    pub memory: MemoryBandwidth,
     /// Operations per second on the engine that keeps nothing, over all threads: the harness.
     pub harness_per_s: f64,
     /// How long all this took, seconds.
@@ -26,7 +26,7 @@ pub struct Ceilings {
 
 /// Commits per second that append `commit_bytes` and are acknowledged when `fdatasync` has returned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct FlushCeiling {
+pub struct FlushLimit {
     /// Each committer flushes a log of its own for each commit.
     pub alone_per_s: f64,
     /// All append to one log, and one flush serves all that have appended before it began.
@@ -37,7 +37,7 @@ pub struct FlushCeiling {
 
 /// Reads and writes of 4 KiB blocks, all threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct BlockCeiling {
+pub struct BlockLimit {
     /// Whether they passed the page cache by (`O_DIRECT`).
     pub direct: bool,
     /// Blocks written in order, per second.
@@ -52,7 +52,7 @@ pub struct BlockCeiling {
 
 /// Memory, all threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct MemoryCeiling {
+pub struct MemoryBandwidth {
     /// Bytes of the region that was read.
     pub region_bytes: u64,
     /// Bytes copied per second.

@@ -14,14 +14,14 @@ pub const BASE: &str = "base";
 /// What the steps of a ledger stand on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LedgerKind {
+pub enum AblationKind {
     /// Each on top of the one before it.
     Cumulative,
     /// Each on the base alone.
     OneAtATime,
 }
 
-impl LedgerKind {
+impl AblationKind {
     /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Cumulative, Self::OneAtATime];
 
@@ -35,7 +35,7 @@ impl LedgerKind {
     }
 }
 
-impl fmt::Display for LedgerKind {
+impl fmt::Display for AblationKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }
@@ -43,9 +43,9 @@ impl fmt::Display for LedgerKind {
 
 /// Which step of a ledger a trial is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LedgerStep {
+pub struct AblationStep {
     /// What the steps stand on.
-    pub ledger: LedgerKind,
+    pub ledger: AblationKind,
     /// The cell of the trial that no step has changed: steps with one base are one ledger.
     pub base: u32,
     /// Which step, from 1; 0 is the base.

@@ -94,7 +94,7 @@ impl Turn<'_> {
         let mut all: BTreeMap<_, _> = given
             .map(|(name, value)| (name.clone(), value.to_string()))
             .collect();
-        let conditions = cell.conditions.named();
+        let conditions = cell.conditions.named().into_iter();
         all.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
         all.insert("worker_kind".to_owned(), cell.worker_kind.to_string());
         all.insert("version".to_owned(), cell.version.clone());

@@ -1,7 +1,6 @@
 //! A ledger of knobs: what each of a list of steps changes, and which step a trial is of.
 
-use crate::conditions::Conditions;
-use crate::plan::ConditionLists;
+use crate::conditions::ConditionLists;
 use crate::trial::Settings;
 use crate::{Durability, TrialSpec};
 use serde::{Deserialize, Serialize};
@@ -105,46 +104,10 @@ impl Step {
     }
 }
 
-impl ConditionLists {
-    /// Conditions with the first value of each list that is not empty in the place of theirs.
-    #[must_use]
-    pub fn over(&self, before: &Conditions) -> Conditions {
-        let mut changed = before.clone();
-        let Some(given) = self.combinations().into_iter().next() else {
-            return changed;
-        };
-        if !self.rate_per_s.is_empty() {
-            changed.rate = given.rate;
-        }
-        if !self.start.is_empty() {
-            changed.start = given.start;
-        }
-        if !self.cpus.is_empty() {
-            changed.cpus = given.cpus;
-        }
-        if !self.numa.is_empty() {
-            changed.numa = given.numa;
-        }
-        if !self.allocator.is_empty() {
-            changed.allocator = given.allocator;
-        }
-        if !self.memory_bytes.is_empty() {
-            changed.memory_bytes = given.memory_bytes;
-        }
-        if !self.file_system.is_empty() {
-            changed.file_system = given.file_system;
-        }
-        if !self.log_file_system.is_empty() {
-            changed.log_file_system = given.log_file_system;
-        }
-        changed
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conditions::Start;
+    use crate::conditions::{Conditions, Start};
 
     #[test]
     fn conditions_that_a_step_does_not_name_stay_as_they_were() {

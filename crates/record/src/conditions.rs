@@ -1,9 +1,14 @@
 //! What surrounds a trial, whatever its engine and workload: how long it runs, at what pace, where
 //! its workers run, with how much memory.
 
+mod lists;
+mod table;
+
+pub use lists::{ConditionLists, LEAST_MEMORY_BYTES, check_rate};
+pub use table::{CONDITIONS, Condition, Form};
+
 use crate::filesystem::FileSystem;
 use crate::suggest::did_you_mean;
-use crate::value::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -55,47 +60,6 @@ pub struct Conditions {
     /// over, until each has done its share, seconds; `None`: one trial runs after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_s: Option<f64>,
-}
-
-impl Conditions {
-    /// Every condition by the name and in the words of a plan.
-    #[must_use]
-    pub fn named(&self) -> [(&'static str, String); 12] {
-        let rate = self.rate.map(|rate| match rate.arrival {
-            Arrival::Constant => format!("{}/s", rate.per_s),
-            arrival => format!("{}/s {arrival}", rate.per_s),
-        });
-        let seconds = |time_s: f64| format!("{time_s}s");
-        let placed = |on: Option<&FileSystem>| on.cloned().unwrap_or_default().to_string();
-        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
-        [
-            ("warm_up", seconds(self.warm_up_s)),
-            ("duration", or_none(self.duration_s.map(seconds))),
-            ("rate", or_none(rate)),
-            ("start", self.start.to_string()),
-            (
-                "cpus",
-                self.cpus.clone().unwrap_or_else(|| "all".to_owned()),
-            ),
-            ("numa", or_none(self.numa.as_ref().map(ToString::to_string))),
-            ("allocator", self.allocator.to_string()),
-            ("memory", or_none(self.memory_bytes.map(format_bytes))),
-            ("filesystem", placed(self.file_system.as_ref())),
-            ("log_filesystem", placed(self.log_file_system.as_ref())),
-            ("crash_and_recover", self.crash_and_recover.to_string()),
-            ("turns", or_none(self.turn_s.map(seconds))),
-        ]
-    }
-
-    /// Those that are not the default, as `allocator=jemalloc start=cold`.
-    #[must_use]
-    pub fn special(&self) -> String {
-        let usual = Self::default().named();
-        let special = self.named().into_iter().zip(usual);
-        let special = special.filter(|(this, usual)| this != usual);
-        let words = special.map(|((name, value), _)| format!("{name}={value}"));
-        words.collect::<Vec<_>>().join(" ")
-    }
 }
 
 /// The pace of an open loop.

@@ -1,7 +1,7 @@
 //! Parameters: the knobs of an engine and the settings of a workload.
 //!
-//! [`parameters!`](crate::parameters) declares them once. It yields a typed struct for the code that
-//! uses them, and a list of [`Parameter`]s for everything else: checks, defaults, help and tables.
+//! [`parameters!`](crate::parameters) declares them once. It yields a typed struct for the code
+//! that uses them, and a list of [`Parameter`]s for everything else: checks, help and tables.
 
 mod declare;
 pub mod unit;

@@ -41,11 +41,10 @@
 //! knobs = { "sqlite.cache_size" = "64MiB" }
 //! ```
 
-mod conditions;
 mod read;
 
 pub use crate::ablation::{AblationKind, Step};
-pub use conditions::{ConditionLists, check_rate, parse_cpus, parse_memory, parse_numa};
+pub use crate::conditions::{CONDITIONS, Condition, ConditionLists, check_rate};
 
 use crate::trial::Settings;
 use crate::value::format_bytes;

@@ -1,7 +1,7 @@
 //! Options that several subcommands share, and what they do to a plan.
 
+use crate::conditions::ConditionOptions;
 use crate::failure::Failure;
-use crate::surroundings::Surroundings;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use trueput_engine::credentials;
@@ -226,18 +226,18 @@ pub struct Choices {
     /// Make a separate ranking for each isolation level
     #[arg(long, value_name = "isolation", help_heading = "Ranking")]
     pub split_by: Option<SplitBy>,
-    /// What surrounds the trials.
+    /// The run conditions.
     #[command(flatten)]
-    pub surroundings: Surroundings,
+    pub conditions: ConditionOptions,
 }
 
 impl Choices {
     /// Overrides the plan's keys with what was given.
     ///
     /// # Errors
-    /// As [`Surroundings::apply`].
+    /// As [`ConditionOptions::apply`].
     pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
-        self.surroundings.apply(plan)?;
+        self.conditions.apply(plan)?;
         if !self.engine.is_empty() {
             plan.engines = self
                 .engine

@@ -24,6 +24,7 @@ mod bundle;
 mod choices;
 mod cli;
 mod cmd;
+mod conditions;
 #[cfg(test)]
 mod documented;
 mod execute;
@@ -37,7 +38,6 @@ mod screen;
 mod signals;
 mod size_limit;
 mod suggestion;
-mod surroundings;
 mod table;
 mod trust;
 

@@ -6,8 +6,7 @@ use crate::output;
 use crate::ready_plans::{self, plan_or_workload};
 use trueput_analysis::units::counted;
 use trueput_host::trial_file_system::why_unavailable;
-use trueput_record::conditions::parse_seconds;
-use trueput_record::plan::{Contender, PlanFile, Unsupported, parse_numa};
+use trueput_record::plan::{Condition, Contender, PlanFile, Unsupported};
 use trueput_record::published::{Published, Setting, named};
 use trueput_record::value::parse_bytes;
 use trueput_record::{Value, WorkerKind};
@@ -233,9 +232,11 @@ fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), String> {
             let kinds = [WorkerKind::Processes, WorkerKind::Threads];
             plan.worker_kind = kinds.into_iter().find(|kind| kind.name() == first());
         }
-        ["filesystem"] => plan.conditions.file_system = each(&texts, |text| text.parse())?,
-        ["numa"] => plan.conditions.numa = each(&texts, parse_numa)?,
-        ["duration"] => plan.conditions.duration_s = Some(parse_seconds(&first())?),
+        [name] => {
+            let condition = Condition::named(name).ok_or("no key of a plan")?;
+            let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+            condition.set(&mut plan.conditions, &texts)?;
+        }
         ["settings", name] => {
             plan.settings
                 .insert(name.to_owned(), setting.values.clone());

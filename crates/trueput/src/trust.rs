@@ -37,15 +37,12 @@ impl ForeignCode {
                 foreign.add_build(&contender.engine, contender.build.as_deref());
             }
         }
-        let surroundings = &choices.surroundings;
+        let is_plans = |name: &str| !choices.conditions.is_given(name);
         let steps = plan.steps.iter().map(|step| &step.conditions);
         for conditions in steps.chain([&plan.conditions]) {
             let lists = [
-                (&conditions.file_system, surroundings.filesystem.is_empty()),
-                (
-                    &conditions.log_file_system,
-                    surroundings.log_filesystem.is_empty(),
-                ),
+                (&conditions.file_system, is_plans("filesystem")),
+                (&conditions.log_file_system, is_plans("log_filesystem")),
             ];
             let foreign_lists = lists.into_iter().filter(|(_, is_plans)| *is_plans);
             for file_system in foreign_lists.flat_map(|(list, _)| list) {

@@ -52,7 +52,8 @@ parameters! {
             cost "more: shared memory, as they are used; fewer: a scan or a large transaction \
                 fails as full",
         /// Maximum number of open transactions, over all processes.
-        tx_max: Integer<u32> = 1000 in 20..=1_000_000, unit "transactions", cost "more: shared memory",
+        tx_max: Integer<u32> = 1000 in 20..=1_000_000, unit "transactions",
+            cost "more: shared memory",
         /// Log held in shared memory before it is written to the file.
         log_buffer: Bytes = 32 KiB in 4 KiB..=512 MiB,
             cost "larger: a wider window at 'buffered'; smaller: more writes for large \

@@ -62,8 +62,8 @@ pub fn word_of(value: &Value, words: &[&'static str]) -> Option<&'static str> {
     }
 }
 
-/// Declares an enum of the words that a parameter takes. `WORDS` lists them, `ALL` the variants, and
-/// `word` is the word of a variant. The type can stand in a `Choice<…>` of
+/// Declares an enum of the words that a parameter takes. `WORDS` lists them, `ALL` the variants,
+/// and `word` is the word of a variant. The type can stand in a `Choice<…>` of
 /// [`parameters!`](crate::parameters).
 ///
 /// ```
@@ -127,7 +127,8 @@ macro_rules! choices {
 /// `as`. A kind is one of
 ///
 /// - `Bytes = 1 GiB in 1 MiB..=1 TiB` (a `u64`)
-/// - `Integer = 5 in 0..=100`, or `in 1..` without an upper limit (a `u64`; `Integer<u32>` is a `u32`)
+/// - `Integer = 5 in 0..=100`, or `in 1..` without an upper limit (a `u64`; `Integer<u32>` is a
+///   `u32`)
 /// - `Fraction = 0.9 in 0.0..=1.0` (an `f64`), or `Option<Fraction> in 0.0..=1.0` where another
 ///   parameter stands in for the default
 /// - `Boolean = true`

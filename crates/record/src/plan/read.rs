@@ -3,15 +3,12 @@
 mod steps;
 
 use super::{
-    AblationKind, ConditionLists, Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, Origin,
-    PlanException, PlanFile, Unsupported, check_count, check_name, check_rate, parse_cpus,
-    parse_memory, parse_numa,
+    AblationKind, CONDITIONS, Condition, ConditionLists, Contender, Dimensions, Levels, MAX_REPEAT,
+    MAX_WORKERS, Origin, PlanException, PlanFile, Unsupported, check_count, check_name,
 };
-use crate::conditions::{parse_seconds, parse_turn};
-use crate::filesystem::parse_image;
+use crate::conditions::Form;
 use crate::suggest::did_you_mean;
 use crate::trial::Settings;
-use crate::value::parse_bytes;
 use crate::{Error, Value, VerifyLevel, WorkerKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +16,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 32] = [
+/// The keys of a plan that stand before the run conditions, and those behind them.
+const FIRST_KEYS: [&str; 11] = [
     "name",
     "about",
     "workload",
@@ -31,28 +29,8 @@ const KEYS: [&str; 32] = [
     "repeat",
     "verify",
     "seed",
-    "warm_up",
-    "duration",
-    "rate",
-    "arrival",
-    "start",
-    "cpus",
-    "numa",
-    "allocator",
-    "memory",
-    "cache",
-    "filesystem",
-    "log_filesystem",
-    "image",
-    "crash_and_recover",
-    "turns",
-    "unsupported",
-    "settings",
-    "knobs",
-    "when",
-    "ledger",
-    "step",
 ];
+const LAST_KEYS: [&str; 6] = ["unsupported", "settings", "knobs", "when", "ledger", "step"];
 
 const WHEN_KEYS: [&str; 4] = ["durability", "engines", "settings", "note"];
 
@@ -78,7 +56,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn plan(&self, table: &DeTable<'_>) -> Result<PlanFile, Error> {
-        self.check_keys(table, &KEYS)?;
+        let conditions = CONDITIONS.iter().map(|condition| condition.name);
+        let keys = FIRST_KEYS.into_iter().chain(conditions).chain(LAST_KEYS);
+        self.check_keys(table, &keys.collect::<Vec<_>>())?;
         let Some(workload) = table.get("workload") else {
             return Err(self.wrong(
                 0..0,
@@ -153,50 +133,20 @@ impl Reader<'_> {
         key: &str,
         item: &Item<'_>,
     ) -> Result<(), Error> {
-        match key {
-            "warm_up" => lists.warm_up_s = self.seconds(item)?,
-            "duration" => lists.duration_s = Some(self.seconds(item)?).filter(|&s| s > 0.0),
-            "rate" => lists.rate_per_s = self.some(item, |one| self.rate(one))?,
-            "arrival" => lists.arrival = self.parsed(item)?,
-            "start" => lists.start = self.some(item, |one| self.parsed(one))?,
-            "cpus" => lists.cpus = self.some(item, |one| self.read_by(one, parse_cpus))?,
-            "numa" => lists.numa = self.some(item, |one| self.read_by(one, parse_numa))?,
-            "allocator" => lists.allocator = self.some(item, |one| self.parsed(one))?,
-            "memory" => {
-                lists.memory_bytes = self.some(item, |one| self.read_by(one, parse_memory))?;
+        let Some(condition) = Condition::named(key) else {
+            return Ok(());
+        };
+        let texts = match condition.form {
+            Form::Flag => vec![self.boolean(item)?.to_string()],
+            Form::One => vec![self.value(item)?.to_string()],
+            Form::Dimension | Form::List(_) => {
+                self.some(item, |one| Ok(self.value(one)?.to_string()))?
             }
-            "cache" => lists.cache_bytes = self.some(item, |one| self.read_by(one, parse_bytes))?,
-            "filesystem" => lists.file_system = self.some(item, |one| self.parsed(one))?,
-            "log_filesystem" => lists.log_file_system = self.some(item, |one| self.parsed(one))?,
-            "image" => lists.image_bytes = Some(self.read_by(item, parse_image)?),
-            "crash_and_recover" => lists.crash_and_recover = self.boolean(item)?,
-            "turns" => lists.turn_s = self.read_by(item, parse_turn)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Reads a text or a number with a function that reads what the command line gives.
-    fn read_by<T>(
-        &self,
-        item: &Item<'_>,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<T, Error> {
-        let given = self.value(item)?.to_string();
-        read(&given).map_err(|why| self.wrong(item.span(), why))
-    }
-
-    fn seconds(&self, item: &Item<'_>) -> Result<f64, Error> {
-        self.read_by(item, parse_seconds)
-    }
-
-    fn rate(&self, item: &Item<'_>) -> Result<f64, Error> {
-        self.read_by(item, |text| {
-            let number = text
-                .parse()
-                .map_err(|_| format!("'{text}' is no rate per second"))?;
-            check_rate(number)
-        })
+        };
+        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+        condition
+            .set(lists, &texts)
+            .map_err(|why| self.wrong(item.span(), why))
     }
 
     fn check_keys(&self, table: &DeTable<'_>, known: &[&str]) -> Result<(), Error> {
@@ -567,7 +517,7 @@ note = "shorter"
         ("when = 3", "[[when]]"),
         ("duration = \"soon\"", "is no span of time"),
         ("rate = -5", "must be between 0"),
-        ("rate = \"fast\"", "is no rate"),
+        ("rate = \"fast\"", "is not a rate per second"),
         ("memory = \"1KiB\"", "16MiB or more"),
         ("numa = \"bind\"", "is no NUMA policy"),
         ("cpus = \"a-b\"", "is no list of processors"),

@@ -2,6 +2,7 @@
 
 use crate::choices::{Choices, RunDirectories};
 use crate::cli::EXIT_CODES;
+use crate::conditions;
 use crate::execute;
 use crate::failure::Failure;
 use crate::published_plan::{self, parse_scale};
@@ -42,7 +43,7 @@ const OF_A_NEW_RUN: [&str; 13] = [
     "verify",
     "seed",
     "name",
-    "Surroundings",
+    conditions::GROUP,
 ];
 
 #[derive(Debug, Args)]

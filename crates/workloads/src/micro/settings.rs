@@ -18,7 +18,8 @@ parameters! {
         size: Bytes = 0 B in 0 B..=1_048_576 TiB,
         /// Length of a key. Keys of 16 bytes or more are hexadecimal digits; shorter keys are
         /// binary.
-        key_bytes: Integer<usize> = 16 in (MIN_KEY_BYTES as i64)..=(MAX_KEY_BYTES as i64), unit "bytes",
+        key_bytes: Integer<usize> = 16 in (MIN_KEY_BYTES as i64)..=(MAX_KEY_BYTES as i64),
+            unit "bytes",
         /// Length of a value.
         value_bytes: Bytes = 100 B in 1 B..=1 GiB,
         /// Size of the values after compression, as a percentage of their size.

@@ -3,7 +3,7 @@
 use super::{Item, Reader};
 use crate::Error;
 use crate::ablation::{BASE, Step};
-use crate::plan::{ConditionLists, Origin, PlanFile};
+use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile};
 use crate::trial::Settings;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -11,33 +11,8 @@ use toml::de::DeTable;
 /// The most characters of a step's name: it is a cell of a table.
 const MOST_CHARACTERS: usize = 80;
 
-/// What a step may change of what surrounds a trial.
-const CONDITIONS: [&str; 8] = [
-    "rate",
-    "start",
-    "cpus",
-    "numa",
-    "allocator",
-    "memory",
-    "filesystem",
-    "log_filesystem",
-];
-
-const KEYS: [&str; 13] = [
-    "name",
-    "engines",
-    "durability",
-    "settings",
-    "knobs",
-    "rate",
-    "start",
-    "cpus",
-    "numa",
-    "allocator",
-    "memory",
-    "filesystem",
-    "log_filesystem",
-];
+/// The keys of a step beside the conditions that it may change.
+const KEYS: [&str; 5] = ["name", "engines", "durability", "settings", "knobs"];
 
 impl Reader<'_> {
     pub(super) fn steps(&self, item: &Item<'_>, origin: &mut Origin) -> Result<Vec<Step>, Error> {
@@ -71,7 +46,12 @@ impl Reader<'_> {
 
     fn step(&self, block: &Item<'_>) -> Result<Step, Error> {
         let table = self.table(block)?;
-        self.check_keys(table, &KEYS)?;
+        let conditions = CONDITIONS
+            .iter()
+            .filter(|condition| condition.is_changed_by_steps());
+        let conditions = conditions.map(|condition| condition.name);
+        let keys: Vec<_> = KEYS.into_iter().chain(conditions).collect();
+        self.check_keys(table, &keys)?;
         let Some(name) = table.get("name") else {
             return Err(self.wrong(block.span(), "[[step]] lacks 'name'"));
         };
@@ -86,10 +66,8 @@ impl Reader<'_> {
                 "durability" => step.durability = self.some(item, |one| self.parsed(one))?,
                 "settings" => step.settings = self.single_values(item)?,
                 "knobs" => step.knobs = self.single_knobs(item)?,
-                key if CONDITIONS.contains(&key) => {
-                    self.single_condition(&mut step.conditions, key, item)?;
-                }
-                _ => {}
+                "name" => {}
+                key => self.single_condition(&mut step.conditions, key, item)?,
             }
         }
         if step.is_empty() {

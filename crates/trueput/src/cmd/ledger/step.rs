@@ -1,11 +1,8 @@
 //! A step of a ledger as the command line gives it.
 
-use std::str::FromStr;
 use trueput_record::Value;
 use trueput_record::ablation::{BASE, Step};
-use trueput_record::plan::{
-    ConditionLists, PRESENT_ENGINES, PlanFile, check_rate, parse_cpus, parse_memory, parse_numa,
-};
+use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile};
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 
@@ -67,23 +64,12 @@ impl StepText {
     }
 }
 
-/// Sets a condition; `false` where none has that name.
+/// Sets a condition; `false` where no step can change one of that name.
 fn condition(lists: &mut ConditionLists, key: &str, value: &str) -> Result<bool, String> {
-    match key {
-        "rate" => {
-            let number = f64::from_str(value).map_err(|_| format!("'{value}' is not a rate"))?;
-            lists.rate_per_s = vec![check_rate(number)?];
-        }
-        "start" => lists.start = vec![value.parse()?],
-        "cpus" => lists.cpus = vec![parse_cpus(value)?],
-        "numa" => lists.numa = vec![parse_numa(value)?],
-        "allocator" => lists.allocator = vec![value.parse()?],
-        "memory" => lists.memory_bytes = vec![parse_memory(value)?],
-        "filesystem" => lists.file_system = vec![value.parse()?],
-        "log_filesystem" => lists.log_file_system = vec![value.parse()?],
-        _ => return Ok(false),
-    }
-    Ok(true)
+    let known = Condition::named(key).filter(|condition| condition.is_changed_by_steps());
+    known.map_or(Ok(false), |condition| {
+        condition.set(lists, &[value]).map(|()| true)
+    })
 }
 
 /// Sets a knob or a setting.

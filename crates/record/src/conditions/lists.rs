@@ -1,8 +1,8 @@
-//! What a plan says of the conditions of its trials. A condition with several values is a dimension.
+//! The conditions of a plan. A condition with several values is a dimension.
 
-use crate::conditions::{Allocator, Arrival, Conditions, NumaPolicy, Rate, Start, parse_list};
+use super::{Allocator, Arrival, NumaPolicy, Start, parse_list};
 use crate::filesystem::FileSystem;
-use crate::value::parse_bytes;
+use crate::value::{count_hint, parse_bytes};
 
 /// The least memory that a trial may be limited to, bytes: below it no engine can open.
 pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
@@ -10,79 +10,41 @@ pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
 /// The values that each condition is to take; an empty list stands for the default alone.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConditionLists {
-    /// As [`Conditions::warm_up_s`]; the same for all trials.
+    /// As [`super::Conditions::warm_up_s`]; the same for all trials.
     pub warm_up_s: f64,
-    /// As [`Conditions::duration_s`]; the same for all trials.
+    /// As [`super::Conditions::duration_s`]; the same for all trials.
     pub duration_s: Option<f64>,
     /// Operations per second of an open loop; 0 stands for a closed loop.
     pub rate_per_s: Vec<f64>,
     /// When the operations of an open loop become due; the same for all trials.
     pub arrival: Arrival,
-    /// As [`Conditions::start`].
+    /// As [`super::Conditions::start`].
     pub start: Vec<Start>,
-    /// As [`Conditions::cpus`]; `None` stands for all.
+    /// As [`super::Conditions::cpus`]; `None` stands for all.
     pub cpus: Vec<Option<String>>,
-    /// As [`Conditions::numa`]; `None` stands for none.
+    /// As [`super::Conditions::numa`]; `None` stands for none.
     pub numa: Vec<Option<NumaPolicy>>,
-    /// As [`Conditions::allocator`].
+    /// As [`super::Conditions::allocator`].
     pub allocator: Vec<Allocator>,
-    /// As [`Conditions::memory_bytes`]; `None` stands for no limit.
+    /// As [`super::Conditions::memory_bytes`]; `None` stands for no limit.
     pub memory_bytes: Vec<Option<u64>>,
     /// Sizes of every engine's own cache, bytes. No condition of a trial: it becomes the value of
     /// each engine's knob for it.
     pub cache_bytes: Vec<u64>,
-    /// As [`Conditions::file_system`].
+    /// As [`super::Conditions::file_system`].
     pub file_system: Vec<FileSystem>,
-    /// As [`Conditions::log_file_system`].
+    /// As [`super::Conditions::log_file_system`].
     pub log_file_system: Vec<FileSystem>,
     /// The size of every image that is made and whose file system names none, bytes; `None`: as
     /// large as the trial needs.
     pub image_bytes: Option<u64>,
-    /// As [`Conditions::crash_and_recover`]; the same for all trials.
+    /// As [`super::Conditions::crash_and_recover`]; the same for all trials.
     pub crash_and_recover: bool,
-    /// As [`Conditions::turn_s`]; the same for all trials.
+    /// As [`super::Conditions::turn_s`]; the same for all trials.
     pub turn_s: Option<f64>,
 }
 
 impl ConditionLists {
-    /// Every combination of one value of each list.
-    #[must_use]
-    pub fn combinations(&self) -> Vec<Conditions> {
-        let mut all = vec![Conditions {
-            warm_up_s: self.warm_up_s,
-            duration_s: self.duration_s,
-            crash_and_recover: self.crash_and_recover,
-            turn_s: self.turn_s,
-            ..Conditions::default()
-        }];
-        let rates: Vec<_> = self
-            .rate_per_s
-            .iter()
-            .map(|&per_s| self.rate(per_s))
-            .collect();
-        let placed = |wanted: &FileSystem| {
-            let apart = (!wanted.is_here()).then_some(wanted);
-            apart.map(|wanted| wanted.with_image(self.image_bytes))
-        };
-        vary(&mut all, &self.file_system, |of, wanted| {
-            of.file_system = placed(wanted);
-        });
-        vary(&mut all, &self.log_file_system, |of, wanted| {
-            of.log_file_system = placed(wanted);
-        });
-        vary(&mut all, &self.memory_bytes, |of, memory| {
-            of.memory_bytes = *memory;
-        });
-        vary(&mut all, &self.allocator, |of, allocator| {
-            of.allocator = *allocator;
-        });
-        vary(&mut all, &self.numa, |of, numa| of.numa.clone_from(numa));
-        vary(&mut all, &self.cpus, |of, cpus| of.cpus.clone_from(cpus));
-        vary(&mut all, &self.start, |of, start| of.start = *start);
-        vary(&mut all, &rates, |of, rate| of.rate = *rate);
-        all
-    }
-
     /// The size for images, where one is given and no file system takes it.
     #[must_use]
     pub fn unused_image(&self) -> Option<u64> {
@@ -90,30 +52,9 @@ impl ConditionLists {
         let mut wanted = self.file_system.iter().chain(&self.log_file_system);
         self.image_bytes.filter(|_| !wanted.any(takes_it))
     }
-
-    fn rate(&self, per_s: f64) -> Option<Rate> {
-        let arrival = self.arrival;
-        (per_s > 0.0).then_some(Rate { per_s, arrival })
-    }
 }
 
-fn vary<T>(all: &mut Vec<Conditions>, values: &[T], set: impl Fn(&mut Conditions, &T)) {
-    if values.is_empty() {
-        return;
-    }
-    *all = all
-        .iter()
-        .flat_map(|one| {
-            values.iter().map(|value| {
-                let mut varied = one.clone();
-                set(&mut varied, value);
-                varied
-            })
-        })
-        .collect();
-}
-
-/// Reads a rate: operations per second, 0 for a closed loop.
+/// Refuses what is no rate.
 ///
 /// # Errors
 /// One sentence.
@@ -121,6 +62,18 @@ pub fn check_rate(per_s: f64) -> Result<f64, String> {
     let fits = per_s.is_finite() && (0.0..=1e9).contains(&per_s);
     fits.then_some(per_s)
         .ok_or_else(|| format!("the rate is {per_s}; it must be between 0 and 1e9 per second"))
+}
+
+/// Reads a rate: operations per second, 0 for a closed loop.
+///
+/// # Errors
+/// One sentence.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    let number = text.replace('_', "").parse().map_err(|_| {
+        let hint = count_hint(text);
+        format!("'{text}' is not a rate per second{hint}")
+    })?;
+    check_rate(number)
 }
 
 /// Reads a list of processors, or `all`.
@@ -164,6 +117,7 @@ pub fn parse_memory(text: &str) -> Result<Option<u64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Conditions;
 
     #[test]
     fn a_plan_without_conditions_has_the_default_alone() {

@@ -1,0 +1,128 @@
+//! The options that set the run conditions: one for each condition that is declared.
+
+use crate::failure::Failure;
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, Id};
+use trueput_record::conditions::{CONDITIONS, Condition, Form};
+use trueput_record::plan::PlanFile;
+
+/// The group of these options, for other options that exclude them.
+pub const GROUP: &str = "run conditions";
+
+/// The conditions that options give, with the texts of their values.
+#[derive(Debug, Clone, Default)]
+pub struct ConditionOptions(Vec<(&'static Condition, Vec<String>)>);
+
+impl ConditionOptions {
+    /// Whether an option gives the condition of that name.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.0.iter().any(|(condition, _)| condition.name == name)
+    }
+
+    /// Puts what was given in the place of the plan's own conditions.
+    ///
+    /// # Errors
+    /// One sentence for a value that is none.
+    pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
+        for (condition, texts) in &self.0 {
+            let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+            condition
+                .set(&mut plan.conditions, &texts)
+                .map_err(|why| Failure::usage(format!("--{}: {why}", option(condition))))?;
+            plan.origin.forget(condition.name);
+        }
+        Ok(())
+    }
+}
+
+/// The name of a condition's option.
+fn option(condition: &Condition) -> String {
+    condition.name.replace('_', "-")
+}
+
+fn argument(condition: &'static Condition) -> Arg {
+    let values = move |text: &str| -> Result<Vec<String>, String> {
+        let texts = condition.split(text)?;
+        Ok(texts.into_iter().map(str::to_owned).collect())
+    };
+    let argument = Arg::new(condition.name)
+        .long(option(condition))
+        .help(condition.help)
+        .help_heading("Run conditions (override the plan)");
+    let action = match condition.form {
+        Form::Flag => return argument.action(ArgAction::SetTrue),
+        Form::One | Form::Dimension => ArgAction::Set,
+        Form::List(_) => ArgAction::Append,
+    };
+    argument
+        .action(action)
+        .value_name(condition.value_name)
+        .value_parser(ValueParser::new(values))
+        .allow_negative_numbers(true)
+}
+
+impl Args for ConditionOptions {
+    fn group_id() -> Option<Id> {
+        Some(Id::from(GROUP))
+    }
+
+    fn augment_args(command: Command) -> Command {
+        let names = CONDITIONS.iter().map(|condition| condition.name);
+        let group = ArgGroup::new(GROUP).multiple(true).args(names);
+        command.args(CONDITIONS.iter().map(argument)).group(group)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ConditionOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = CONDITIONS.iter().filter_map(|condition| {
+            let texts = match condition.form {
+                Form::Flag if matches.get_flag(condition.name) => vec!["true".to_owned()],
+                Form::Flag => return None,
+                Form::One | Form::Dimension | Form::List(_) => {
+                    let each = matches.get_many::<Vec<String>>(condition.name)?;
+                    each.flatten().cloned().collect()
+                }
+            };
+            Some((condition, texts))
+        });
+        Ok(Self(given.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_an_option_gives_is_no_longer_the_plan_s_line() {
+        let text =
+            "workload = \"threen1\"\nimage = \"1GiB\"\ncrash_and_recover = true\nturns = 1\n";
+        let mut plan = PlanFile::parse(Path::new("x.toml"), text).unwrap();
+        let command = ConditionOptions::augment_args(Command::new("trueput"));
+        let words = ["trueput", "--image", "2GiB", "--crash-and-recover"];
+        let matches = command.try_get_matches_from(words).unwrap();
+        let options = ConditionOptions::from_arg_matches(&matches).unwrap();
+        options.apply(&mut plan).unwrap();
+        assert_eq!(plan.conditions.image_bytes, Some(2 << 30));
+        for (key, line) in [
+            ("image", None),
+            ("crash_and_recover", None),
+            ("turns", Some(4)),
+        ] {
+            let place = plan.origin.of(key);
+            assert_eq!(place.map(|place| place.line), line, "{key}");
+        }
+        assert!(options.is_given("image") && !options.is_given("turns"));
+    }
+}

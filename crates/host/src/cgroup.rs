@@ -10,13 +10,13 @@ use trueput_record::value::format_bytes;
 /// Groups are named `trueput-PID-NUMBER` after the runner that made them.
 const PREFIX: &str = "trueput-";
 
-/// A group cannot be removed while processes in it are being buried: how often it is tried.
+/// Attempts to remove a group, which fails while its processes are still exiting.
 const REMOVALS: u32 = 100;
 
-/// How long is waited before the next attempt.
+/// The pause between two attempts.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
-/// The interfaces differ in their files.
+/// The version of the control group interface; their files differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CgroupVersion {
     /// Documentation/admin-guide/cgroup-v1/memory.rst.
@@ -25,7 +25,7 @@ enum CgroupVersion {
     Two,
 }
 
-/// Where groups with a memory limit can be made.
+/// A place in the hierarchy where groups with a memory limit can be made.
 #[derive(Debug)]
 pub struct MemoryController {
     version: CgroupVersion,
@@ -72,7 +72,7 @@ pub fn remove_leftovers() {
 }
 
 impl MemoryController {
-    /// Looks where this process may make groups.
+    /// Finds where this process may make groups.
     ///
     /// # Errors
     /// One sentence: what is missing and what would be right.
@@ -81,7 +81,7 @@ impl MemoryController {
         Self::find_in(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
     }
 
-    /// Below this process's own group where that is possible, so that limits around it still hold.
+    /// Searches from this process's own group upwards, so that limits around it still hold.
     fn find_in(mounts: &str, own: &str) -> Result<Self, String> {
         if let Some(mount) = mount_of(mounts, |kind, options| {
             kind == "cgroup" && options.split(',').any(|option| option == "memory")
@@ -189,12 +189,12 @@ impl MemoryGroup {
         Ok(())
     }
 
-    /// The file that takes the number of a process that is to enter.
+    /// Returns the file to which a process writes its number to enter the group.
     pub fn entry(&self) -> PathBuf {
         self.path.join("cgroup.procs")
     }
 
-    /// How its processes got along until now.
+    /// Returns the memory that the group has used and how often it met its limit.
     pub fn usage(&self) -> MemoryUse {
         let read = |file: &str| read_to_string(self.path.join(file)).unwrap_or_default();
         let number = |file: &str| read(file).trim().parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! Facts about the machine and this program.
+//! Facts about the machine.
 
 use super::file_system::file_system;
 use std::fs::read_to_string;
@@ -6,10 +6,8 @@ use std::path::Path;
 use trueput_record::HostFacts;
 use trueput_record::host::ProgramFacts;
 
-/// Collects what a figure means nothing without: of the machine, of the file system that
-/// `directory` is or would be on; those of `program` are taken as they are.
-///
-/// A fact that cannot be read is empty or `None`.
+/// Collects facts about the machine and the file system on which `directory` is or would be made. A
+/// fact that cannot be read is empty or `None`.
 #[must_use]
 pub fn facts(directory: &Path, program: ProgramFacts) -> HostFacts {
     let cpu_information = text("/proc/cpuinfo");
@@ -34,26 +32,27 @@ pub fn facts(directory: &Path, program: ProgramFacts) -> HostFacts {
     }
 }
 
-/// The kernel's release and version.
+/// Returns the kernel's release and version.
 pub fn kernel() -> String {
     let release = line("/proc/sys/kernel/osrelease");
     let version = line("/proc/sys/kernel/version");
     format!("{release} {version}").trim().to_owned()
 }
 
-/// Load averages over 1, 5 and 15 minutes; zeros where the kernel does not say.
+/// Returns the load averages over 1, 5 and 15 minutes; zeros where the kernel does not say.
 #[must_use]
 pub fn load_average() -> [f64; 3] {
     parse_load(&text("/proc/loadavg")).unwrap_or_default()
 }
 
-/// Processors that this program may run on: its affinity mask and its control group's quota.
+/// Returns the number of processors that this program may run on: its affinity mask and its control
+/// group's quota.
 pub fn cores() -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from(cores).unwrap_or(u32::MAX)
 }
 
-/// Processors that the machine may bring online, at least 1.
+/// Returns the number of processors that the machine may bring online, at least 1.
 #[must_use]
 pub fn configured_processors() -> u64 {
     // SAFETY: sysconf(3) has no precondition.

@@ -1,9 +1,9 @@
-//! The file system that a folder is on.
+//! Mounted file systems: the one that holds a folder, its free space, the mount table.
 
 use std::path::{Path, PathBuf};
 use trueput_record::host::FileSystemFacts;
 
-/// What is mounted under `directory`, or under its nearest ancestor that exists.
+/// Returns the file system that holds `directory` or its nearest existing ancestor.
 pub fn file_system(directory: &Path) -> FileSystemFacts {
     let directory = nearest_existing(directory);
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -15,19 +15,19 @@ pub fn file_system(directory: &Path) -> FileSystemFacts {
     facts
 }
 
-/// Every mount of this process's namespace, in the order in which they were made.
+/// Lists the mounts of this process's namespace in the order in which they were made.
 pub(crate) fn mounts() -> Vec<FileSystemFacts> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     text.lines().filter_map(parse_mount).collect()
 }
 
-/// Bytes free for this user where `directory` is or would be made; `None` where the kernel does not
-/// say.
+/// Returns the bytes free for this user where `directory` is or would be made; `None` where the
+/// kernel does not say.
 pub fn free_bytes(directory: &Path) -> Option<u64> {
     size_and_free(&nearest_existing(directory)).map(|(_, free)| free)
 }
 
-/// `directory`, its links followed, or the nearest ancestor of it that exists.
+/// Returns `directory`, with its links resolved, or its nearest existing ancestor.
 pub fn nearest_existing(directory: &Path) -> PathBuf {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let found = absolute

@@ -36,14 +36,14 @@ const PROBES: u64 = 5;
 /// Written and removed in a trial's folder before its database is made.
 const PROBE: &str = ".flush-probe";
 
-/// The devices below a trial's folders.
+/// Counters of writes and flushes of the devices below a trial's folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlushCounts {
     disks: Vec<Disk>,
     basis: FlushBasis,
 }
 
-/// What they have completed.
+/// Requests that devices have completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompletedRequests {
     /// Writes.
@@ -55,7 +55,7 @@ pub struct CompletedRequests {
 }
 
 impl CompletedRequests {
-    /// What was completed between `before` and this moment.
+    /// Returns the requests completed since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let flushes = self.flushes.zip(before.flushes);
         Self {
@@ -65,7 +65,7 @@ impl CompletedRequests {
         }
     }
 
-    /// The two together.
+    /// Adds two counts.
     pub fn plus(&self, other: &Self) -> Self {
         let flushes = self.flushes.zip(other.flushes);
         Self {
@@ -77,8 +77,8 @@ impl CompletedRequests {
 }
 
 impl FlushCounts {
-    /// What can be counted below these folders: the database's, and the log's where that is
-    /// another. Each is written to for a moment.
+    /// Finds the devices below these folders: the database's, and the log's if it lies apart.
+    /// Writes to each folder for a moment.
     ///
     /// # Errors
     /// Why it cannot, as the end of "flushes are not counted: …".
@@ -130,17 +130,18 @@ impl FlushCounts {
         Ok(one)
     }
 
-    /// The devices, as named in `/sys/block`.
+    /// Returns the names of the devices, as in `/sys/block`.
     pub fn names(&self) -> Vec<String> {
         self.disks.iter().map(Disk::name).collect()
     }
 
-    /// What a commit needs of them.
+    /// Returns the requests that a commit needs of these devices.
     pub fn basis(&self) -> FlushBasis {
         self.basis
     }
 
-    /// What they have completed since the machine started; `None` where one cannot be read.
+    /// Returns the requests completed since the machine started; `None` where a counter cannot be
+    /// read.
     pub fn completed(&self) -> Option<CompletedRequests> {
         let none = CompletedRequests {
             writes: 0,

@@ -1,4 +1,4 @@
-//! Whether any thread of some processes waits for I/O at this moment, as `/proc` shows it.
+//! Samples of whether any thread of some processes waits for I/O, read from `/proc`.
 
 use nix::libc::{SYS_io_getevents, SYS_io_uring_enter, c_long};
 use std::collections::BTreeMap;
@@ -6,23 +6,23 @@ use std::fs::{File, read_dir, read_to_string};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Threads beyond so many are not looked at: a look must stay cheap.
+/// Threads sampled at most: a sample must stay cheap.
 const MOST_THREADS: usize = 64;
 
 /// More than a thread's name and state take in its `stat`.
 const STAT_PREFIX_BYTES: usize = 128;
 
-/// How often was looked, and what was found.
+/// The number of samples and of those in which a thread waited for I/O.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoWaitSamples {
-    /// How often.
+    /// All samples.
     pub total: u64,
-    /// How often at least one thread waited for I/O.
+    /// Samples in which at least one thread waited for I/O.
     pub waiting: u64,
 }
 
 impl IoWaitSamples {
-    /// The looks since `before`.
+    /// Returns the samples taken since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             total: self.total.saturating_sub(before.total),
@@ -30,7 +30,7 @@ impl IoWaitSamples {
         }
     }
 
-    /// The part of the looks in which a thread waited for I/O; `None` without any look.
+    /// Returns the part of the samples in which a thread waited for I/O; `None` without any sample.
     pub fn share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.waiting as f64 / self.total as f64)
     }
@@ -44,7 +44,7 @@ impl IoWaitSamples {
 #[derive(Debug, Default)]
 pub struct IoWaitSampler {
     threads: BTreeMap<PathBuf, File>,
-    /// What was found so far.
+    /// The samples taken so far.
     pub samples: IoWaitSamples,
 }
 

@@ -11,7 +11,7 @@ const PARENT: u32 = 2;
 /// at: a sample must stay cheap.
 const MAX_THREADS: usize = 4_096;
 
-/// What the kernel's threads have used since this was made.
+/// The CPU time that the kernel's threads have used since this was made.
 #[derive(Debug, Default)]
 pub struct KernelThreads {
     /// Clock ticks by thread, when last looked at.
@@ -20,8 +20,8 @@ pub struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Begins to count; `None` where they cannot be seen: in a container, where process 2 is
-    /// another, or without `/proc/PID/task/TID/children`.
+    /// Starts to count; `None` where the threads are hidden: in a container, where process 2 is
+    /// another one.
     pub fn start(cpus: &CpuSet) -> Option<Self> {
         let mut threads = Self::default();
         threads.used_s(cpus)?;

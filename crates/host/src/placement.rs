@@ -1,5 +1,5 @@
-//! Where workers run: their processors, their memory's nodes, their allocator. Set before a
-//! worker's first instruction, so that nothing of it lies elsewhere; then read back.
+//! Placement of workers: processors, NUMA nodes, memory allocator. It is set before a worker's
+//! first instruction, so that no memory of it lies elsewhere, and then read back.
 
 use super::allocator;
 use super::numa::{BitMask, MemoryPolicy, NumaMaps};
@@ -13,7 +13,7 @@ use trueput_record::Conditions;
 use trueput_record::conditions::{Allocator, NumaPolicy, parse_list};
 use trueput_record::placement::{AllocatorReport, Placement};
 
-/// A condition that cannot be met here.
+/// A placement condition that this machine cannot meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacementError {
     /// The plan's key for it.
@@ -90,7 +90,7 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
     }
 }
 
-/// Does something that concerns the calling thread alone, in a thread that ends with it.
+/// Runs `work` in a thread of its own, because it changes the calling thread.
 fn run_in_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -100,7 +100,7 @@ fn run_in_thread<T: Send + 'static>(
         .unwrap_or_else(|_| Err(Error::other("its thread panicked")))
 }
 
-/// Has the process that `command` starts, and all that come from it, placed as the conditions say.
+/// Places the process that `command` starts, and its descendants, as the conditions say.
 ///
 /// # Errors
 /// Where it cannot be; [`check`] says so earlier and better.
@@ -123,7 +123,7 @@ pub fn apply(command: &mut Command, conditions: &Conditions) -> Result<(), Error
     Ok(())
 }
 
-/// Confirms, before a database is opened, that this process is placed as the conditions say.
+/// Checks, before a database is opened, that this process is placed as the conditions say.
 ///
 /// # Errors
 /// A sentence that says how it is placed instead.
@@ -140,7 +140,7 @@ pub fn verify_own(conditions: &Conditions) -> Result<(), String> {
     }
 }
 
-/// Confirms the same of another process, which this one has started.
+/// Checks the placement of a child process.
 ///
 /// # Errors
 /// As [`confirm`].
@@ -162,7 +162,7 @@ pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
     }
 }
 
-/// Where a process runs and where its memory lies now.
+/// Reads where a process runs and where its memory lies now.
 pub fn read_placement(pid: u32) -> Placement {
     let maps = NumaMaps::read(pid);
     let policies: Vec<_> = maps.policies.into_iter().collect();
@@ -174,7 +174,7 @@ pub fn read_placement(pid: u32) -> Placement {
     }
 }
 
-/// The placement of several processes together.
+/// Merges the placements of several processes.
 pub fn merge<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
     let mut sum = Placement::default();
     let (mut cpus, mut policies) = (BTreeSet::new(), BTreeSet::new());
@@ -193,7 +193,7 @@ pub fn merge<'a>(all: impl IntoIterator<Item = &'a Placement>) -> Placement {
     sum
 }
 
-/// Where a placement is not as the conditions say, a sentence each.
+/// Lists where a placement differs from the conditions, one sentence each.
 pub fn doubts(
     conditions: &Conditions,
     found: &Placement,
@@ -240,7 +240,7 @@ pub fn doubts(
     doubts
 }
 
-/// The processors that any thread of these processes may use.
+/// Returns the processors that any thread of these processes may use.
 pub fn cpus_of_all(pids: &[u32]) -> Vec<u32> {
     let mut cpus = BTreeSet::new();
     for pid in pids {

@@ -1,9 +1,10 @@
-//! What the whole machine does meanwhile: waits (PSI), processors, runnable tasks.
+//! Activity of the whole machine: pressure stall information, processor times, runnable tasks.
 
 use std::fs::read_to_string;
 use trueput_record::accounting::Pressure;
 
-/// What the machine has waited since it started; `None` where the kernel has no PSI.
+/// Reads how long tasks of the machine have waited since it started; `None` where the kernel has no
+/// PSI.
 pub fn read_pressure() -> Option<Pressure> {
     let read = |what| read_to_string(format!("/proc/pressure/{what}")).ok();
     let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
@@ -24,22 +25,22 @@ fn total_s(text: &str, kind: &str) -> Option<f64> {
     Some(total_us.trim().parse::<u64>().ok()? as f64 / 1e6)
 }
 
-/// Some of the machine's processors.
+/// A set of the machine's processors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuSet(Option<Vec<u32>>);
 
 impl CpuSet {
-    /// All of them.
+    /// Returns the set of all processors.
     pub fn all() -> Self {
         Self(None)
     }
 
-    /// Those of these numbers.
+    /// Returns the set of these processors.
     pub fn of(numbers: &[u32]) -> Self {
         Self(Some(numbers.to_vec()))
     }
 
-    /// Whether that one is among them.
+    /// Whether the set contains that processor.
     pub fn contains(&self, number: u32) -> bool {
         self.0
             .as_ref()
@@ -47,18 +48,18 @@ impl CpuSet {
     }
 }
 
-/// What processors have done.
+/// Processor time by use, and runnable tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ProcessorTimes {
-    /// Time in which they did something since the machine started, seconds over all of them.
+    /// Busy time of all processors since the machine started, seconds.
     pub busy_s: f64,
-    /// Time that the hypervisor gave to others, likewise.
+    /// Time that the hypervisor gave to other machines, seconds.
     pub steal_s: f64,
-    /// Tasks that run or could run at this moment.
+    /// Tasks that run or could run now.
     pub runnable_tasks: Option<u32>,
 }
 
-/// What these processors did; `None` where the kernel does not say.
+/// Reads the times of these processors; `None` where the kernel does not say.
 pub fn read_processor_times(cpus: &CpuSet) -> Option<ProcessorTimes> {
     let ticks_per_s = super::process::clock_ticks_per_s();
     parse_processors(&read_to_string("/proc/stat").ok()?, cpus, ticks_per_s)

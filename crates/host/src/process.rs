@@ -1,4 +1,4 @@
-//! What `/proc` says of a process: memory, CPU, page faults, context switches and I/O.
+//! Processes as `/proc` shows them: memory, CPU, page faults, context switches, I/O.
 
 use std::collections::HashMap;
 use std::fs::read_to_string;
@@ -6,16 +6,16 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// CPU seconds of a process, all its threads, ended ones included.
+/// CPU seconds of a process, ended threads included.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuTime {
-    /// Outside the kernel.
+    /// User mode.
     pub user_s: f64,
-    /// Inside the kernel.
+    /// Kernel mode.
     pub system_s: f64,
 }
 
-/// Page faults of a process, all its threads, ended ones included.
+/// Page faults of a process, ended threads included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageFaults {
     /// Without I/O.
@@ -24,29 +24,30 @@ pub struct PageFaults {
     pub major: u64,
 }
 
-/// Context switches.
+/// Context switches and time spent runnable but not running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ContextSwitches {
-    /// A thread gave up the processor to wait.
+    /// Switches by which a thread began to wait.
     pub voluntary: u64,
-    /// A thread was made to give it up.
+    /// Switches by which the kernel took the processor from a thread.
     pub involuntary: u64,
-    /// Time that threads could have run and had to wait for a processor, nanoseconds; 0 where the
-    /// kernel does not account for it.
+    /// Time that threads were runnable and waited for a processor, nanoseconds; 0 where the kernel
+    /// does not account for it.
     pub run_delay_ns: u64,
 }
 
-/// The context switches of a process by thread. The kernel forgets those of a thread that has
-/// ended; this remembers what was last seen.
+/// The context switches of a process by thread. The kernel forgets those of an ended thread; this
+/// keeps the last value read.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadContextSwitches {
     by_thread: HashMap<String, ContextSwitches>,
-    /// Of threads whose number another one has taken.
+    /// Switches of threads whose number another thread has taken.
     replaced: ContextSwitches,
 }
 
 impl ThreadContextSwitches {
-    /// Looks at every thread of `pid` that lives, and sums up with those that do not.
+    /// Reads the switches of every live thread of `pid`, and returns the sum over all threads,
+    /// ended ones included.
     pub fn read(&mut self, pid: u32) -> ContextSwitches {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
         for thread in threads.into_iter().flatten().flatten() {
@@ -70,7 +71,7 @@ impl ThreadContextSwitches {
         }
     }
 
-    /// What was seen of all of them.
+    /// Returns the sum over all threads, ended ones included.
     pub fn total(&self) -> ContextSwitches {
         let mut total = self.replaced;
         for switches in self.by_thread.values() {
@@ -82,7 +83,7 @@ impl ThreadContextSwitches {
     }
 }
 
-/// Bytes that a process moved (proc(5), `/proc/PID/io`).
+/// Bytes and calls of I/O of a process (proc(5), `/proc/PID/io`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct IoBytes {
     /// Through read-like calls.
@@ -100,7 +101,7 @@ pub struct IoBytes {
 }
 
 impl IoBytes {
-    /// What was moved since `before`.
+    /// Returns the I/O since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let less = u64::saturating_sub;
         Self {
@@ -113,7 +114,7 @@ impl IoBytes {
         }
     }
 
-    /// Both together.
+    /// Adds two counts.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             read_call_bytes: self.read_call_bytes + other.read_call_bytes,
@@ -137,7 +138,7 @@ pub struct MemoryUsage {
     pub max_rss_bytes: u64,
 }
 
-/// CPU and page faults of `pid` so far; `None` once it is gone.
+/// Reads the CPU time and page faults of `pid`; `None` once it is gone.
 pub fn cpu_and_faults(pid: u32) -> Option<(CpuTime, PageFaults)> {
     parse_stat(
         &read_to_string(format!("/proc/{pid}/stat")).ok()?,
@@ -145,7 +146,7 @@ pub fn cpu_and_faults(pid: u32) -> Option<(CpuTime, PageFaults)> {
     )
 }
 
-/// As [`cpu_and_faults`], with what children that it has waited for had used.
+/// As [`cpu_and_faults`], children that it has waited for included.
 pub fn cpu_and_faults_with_ended(pid: u32) -> Option<(CpuTime, PageFaults)> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (cpu, faults) = parse_stat(&text, clock_ticks_per_s())?;
@@ -161,20 +162,20 @@ pub fn cpu_and_faults_with_ended(pid: u32) -> Option<(CpuTime, PageFaults)> {
     Some((cpu, faults))
 }
 
-/// The parent of `pid`; `None` once that is gone.
+/// Returns the parent of `pid`; `None` once it is gone.
 pub(crate) fn parent(pid: u32) -> Option<u32> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     StatFields::of(&text)?.number(4)?.try_into().ok()
 }
 
-/// When `pid` began, clock ticks after the machine did: with its number, that names a process for
-/// good. `None` once it is gone.
+/// Returns when `pid` started, in clock ticks since boot; `None` once it is gone. Number and start
+/// time together identify a process for good.
 pub(crate) fn start_time_ticks(pid: u32) -> Option<u64> {
     let text = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     StatFields::of(&text)?.number(22)
 }
 
-/// Whether a process has not ended. One that nobody has waited for yet has.
+/// Whether a process has not ended. A zombie has ended.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let text = read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = StatFields::of(&text);
@@ -182,7 +183,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     state.is_some_and(|state| !matches!(state, "Z" | "X"))
 }
 
-/// Bytes moved by `pid` so far; `None` once it is gone or where the kernel does not account.
+/// Reads the I/O of `pid`; `None` once it is gone, or where the kernel does not account for it.
 pub fn io(pid: u32) -> Option<IoBytes> {
     parse_io(&read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
@@ -195,7 +196,7 @@ pub fn memory(pid: u32) -> Option<MemoryUsage> {
     parse_memory(&rollup, &status)
 }
 
-/// Resident set size of `pid` now, as the kernel keeps it; `None` once it is gone.
+/// Returns the resident set size of `pid` as the kernel keeps it; `None` once it is gone.
 pub fn rss_bytes(pid: u32) -> Option<u64> {
     use nix::unistd::{SysconfVar, sysconf};
     let pages = read_to_string(format!("/proc/{pid}/statm")).ok()?;
@@ -205,7 +206,7 @@ pub fn rss_bytes(pid: u32) -> Option<u64> {
     (pages > 0).then(|| pages * page_bytes.unsigned_abs())
 }
 
-/// Ticks in which `/proc` counts processor time, per second.
+/// Clock ticks per second of the times in `/proc`.
 pub(super) fn clock_ticks_per_s() -> f64 {
     use nix::unistd::{SysconfVar, sysconf};
     sysconf(SysconfVar::CLK_TCK)
@@ -248,12 +249,12 @@ impl<'a> StatFields<'a> {
     }
 }
 
-/// What a process has used itself.
+/// Parses the CPU time and page faults of a process itself.
 fn parse_stat(text: &str, ticks_per_s: f64) -> Option<(CpuTime, PageFaults)> {
     StatFields::of(text)?.cpu_and_faults([14, 15], [10, 12], ticks_per_s)
 }
 
-/// What those of its children had used that it has waited for.
+/// Parses those of the children that it has waited for.
 fn parse_ended(text: &str, ticks_per_s: f64) -> Option<(CpuTime, PageFaults)> {
     StatFields::of(text)?.cpu_and_faults([16, 17], [11, 13], ticks_per_s)
 }
@@ -302,7 +303,7 @@ fn named_number(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// How a process ended: `was killed by SIGKILL`, `exited with code 1`.
+/// Describes how a process ended: `was killed by SIGKILL`, `exited with code 1`.
 #[must_use]
 pub fn describe_exit_status(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
@@ -315,8 +316,8 @@ pub fn describe_exit_status(status: ExitStatus) -> String {
     }
 }
 
-/// The files with machine code that a process has mapped, but for this program; `None` where that
-/// cannot be told.
+/// Lists the files with machine code that a process has mapped, except this program; `None` where
+/// that cannot be read.
 #[must_use]
 pub fn loaded_files(process: &str) -> Option<Vec<PathBuf>> {
     let maps = read_to_string(format!("/proc/{process}/maps")).ok()?;

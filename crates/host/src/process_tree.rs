@@ -1,4 +1,4 @@
-//! What a process and all that descends from it use: a server whose processes come and go.
+//! The resources that a process and its descendants use: a server whose processes come and go.
 
 use super::process::{self, CpuTime, IoBytes, MemoryUsage, PageFaults, ThreadContextSwitches};
 use super::usage::ResourceUsage;
@@ -50,10 +50,9 @@ fn children_by_parent(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// What a process and its descendants have used, followed over time.
-///
-/// CPU, page faults and I/O of one that has ended are the kernel's own figures, for its parent has
-/// waited for it. Its context switches are those that were last seen.
+/// A process and its descendants, and the resources that they have used. CPU, page faults and I/O
+/// of an ended process are the kernel's own figures, because its parent has waited for it; its
+/// context switches are the last ones read.
 pub struct ProcessTree {
     root: u32,
     switches: HashMap<u32, ThreadContextSwitches>,
@@ -61,7 +60,7 @@ pub struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Begins to follow `root`.
+    /// Starts to follow `root`.
     pub fn new(root: u32) -> Self {
         let mut tree = Self {
             root,
@@ -72,7 +71,7 @@ impl ProcessTree {
         tree
     }
 
-    /// What they have used since `root` began. Once it has gone, what was last seen.
+    /// Returns the resources used since `root` started; the last ones read once it is gone.
     pub fn poll(&mut self) -> ResourceUsage {
         let pids = members(self.root);
         let (mut cpu, mut faults, mut io) = (
@@ -107,12 +106,12 @@ impl ProcessTree {
         self.last
     }
 
-    /// The processes that were there when last looked at, and ended ones.
+    /// Returns the processes seen so far, ended ones included.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
         self.switches.keys().copied()
     }
 
-    /// Their memory now: the kernel walks all that they map for it.
+    /// Reads their memory now. The kernel walks all their mappings for it.
     pub fn memory(&self) -> MemoryUsage {
         let all = members(self.root);
         all.into_iter()
@@ -124,7 +123,7 @@ impl ProcessTree {
             })
     }
 
-    /// Sum of their resident set sizes now: shared pages count in each.
+    /// Returns the sum of their resident set sizes: shared pages count in each.
     pub fn rss_bytes(&self) -> u64 {
         let all = members(self.root).into_iter();
         all.filter_map(process::rss_bytes).sum()

@@ -1,4 +1,4 @@
-//! Servers of engines: a private instance is made, started, waited for and stopped.
+//! Servers of engines: a private instance is created, started, awaited and stopped.
 
 mod processes;
 
@@ -21,57 +21,56 @@ use trueput_engine::service::Signal;
 use trueput_engine::{OpenSpec, Service};
 use trueput_record::Conditions;
 
-/// How long a server may take until it answers for the first time, and until it has stopped when
-/// the user would not wait any longer.
+/// The time that a new server may take until it answers, and that a server may take to stop once
+/// the user has interrupted the run.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a server may take to recover what a crash left to its log, or to write all that it
-/// holds in memory to its files.
+/// The time that a server may take to recover after a crash, or to write its memory to its files
+/// when it stops.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// How long making an instance may take.
+/// The time that creating an instance may take.
 const SETUP_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long a server that nobody needs any more may take to stop.
+/// The time that a server may take to stop when it is dropped.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
-/// Between two looks at whether something has happened.
+/// The interval at which the end of a process is checked.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Between two attempts to reach a server that is starting.
+/// The interval between attempts to reach a starting server.
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The same in the first [`SHORT_ATTEMPTS_FOR`] of one that starts again: how long that takes is
-/// measured after a crash.
+/// The interval in the first [`SHORT_ATTEMPTS_FOR`] of a restart: its time is measured after a
+/// crash.
 const SHORT_ATTEMPT: Duration = Duration::from_millis(2);
 const SHORT_ATTEMPTS_FOR: Duration = Duration::from_secs(5);
 
-/// How much of the end of a log is read for its last line, bytes.
+/// Bytes read from the end of a log to find its last line.
 const LOG_TAIL: u64 = 8 << 10;
 
-/// How much of a line is told.
+/// Characters of a line that are quoted.
 const LINE_CHARACTERS: usize = 300;
 
-/// What a server is started with.
+/// What to start: a service, its database, its placement.
 pub struct ServerSpec<'a> {
-    /// How it is done.
+    /// The service of the engine.
     pub service: &'a dyn Service,
-    /// Its folder, level and knobs.
+    /// The folder, level and knobs.
     pub database: &'a OpenSpec<'a>,
-    /// On which processors and nodes, and with which allocator.
+    /// The conditions that place its processes.
     pub conditions: &'a Conditions,
-    /// The file that takes the numbers of processes that enter the trial's control group; `None`
-    /// where there is none.
+    /// The file by which processes enter the trial's control group; `None` where there is no group.
     pub group_entry: Option<&'a Path>,
 }
 
-/// Why there is no server.
+/// Why a server did not start or stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerError {
-    /// The caller would not wait any longer.
+    /// The caller stopped waiting.
     #[error("it was not waited for")]
     Canceled,
-    /// It cannot be made or started; one sentence.
+    /// It could not be created, started or stopped; one sentence.
     #[error("{0}")]
     Failed(String),
 }
@@ -82,7 +81,7 @@ impl From<String> for ServerError {
     }
 }
 
-/// A server that runs. One that still runs when it is dropped is stopped, at the end by force.
+/// A running server. Dropping it stops it, by force in the end.
 pub struct Server {
     child: Child,
     log: PathBuf,
@@ -91,7 +90,7 @@ pub struct Server {
     processes: ServerProcesses,
 }
 
-/// Says of a folder for databases whether the user who would run a server can reach it.
+/// Checks that the user who would run a server can reach the folder for databases.
 ///
 /// # Errors
 /// One sentence: which folder is in the way and what would be right.
@@ -138,13 +137,13 @@ impl Server {
         Ok(server)
     }
 
-    /// Its process.
+    /// Returns its process number.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it has ended by itself, and then how, with the last line of its log.
+    /// Describes how the server ended, with the last line of its log; `None` while it runs.
     pub fn exit_reason(&mut self) -> Option<String> {
         let status = self.status()?;
         let pid = self.pid();
@@ -280,7 +279,7 @@ impl Server {
         }
     }
 
-    /// Kills it and what descends from it. Processes of a server may have groups of their own.
+    /// Kills the server and its descendants, which may be in process groups of their own.
     fn kill(&mut self) {
         self.processes.refresh();
         let _ = self.child.kill();
@@ -302,7 +301,7 @@ impl Drop for Server {
     }
 }
 
-/// Runs one of the commands that make an instance to its end.
+/// Runs one of the commands that create an instance.
 fn run_setup_command(
     spec: &ServerSpec<'_>,
     user: Option<&ServerUser>,
@@ -422,7 +421,7 @@ fn with_last_log_line(text: String, log: &Path) -> String {
     }
 }
 
-/// The last line of a log that says something.
+/// Returns the last line of a log that is not empty.
 fn last_line(log: &Path) -> Option<String> {
     let mut file = File::open(log).ok()?;
     let bytes = file.metadata().ok()?.len();

@@ -1,11 +1,11 @@
-//! Who runs a server where the runner is root, and whether that user can reach a folder.
+//! The user who runs a server if the runner is root, and whether that user can reach a folder.
 
 use nix::unistd::{Gid, Uid, User, geteuid};
 use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 
-/// The user whom every system has that owns nothing.
+/// The unprivileged user that every system has.
 const NOBODY: &str = "nobody";
 
 /// A user who runs servers.
@@ -46,7 +46,8 @@ pub(crate) fn server_user(users: &[&str]) -> Result<Option<ServerUser>, String> 
 }
 
 impl ServerUser {
-    /// The topmost folder on the way to `directory`, itself included, that this user may not pass.
+    /// Returns the topmost folder on the way to `directory`, itself included, that this user may
+    /// not enter.
     pub fn first_impassable(&self, directory: &Path) -> Option<PathBuf> {
         let mut way: Vec<&Path> = directory.ancestors().collect();
         way.reverse();
@@ -66,7 +67,7 @@ impl ServerUser {
             .map(Path::to_owned)
     }
 
-    /// Checks that this user may pass every folder down to `directory`.
+    /// Checks that this user may enter every folder down to `directory`.
     ///
     /// # Errors
     /// One sentence that names the folder in the way.
@@ -82,7 +83,7 @@ impl ServerUser {
         ))
     }
 
-    /// Makes a folder and all that is in it this user's. Links are not followed.
+    /// Gives a folder and its contents to this user. Links are not followed.
     ///
     /// # Errors
     /// One sentence with the file that cannot be given.
@@ -112,7 +113,7 @@ impl ServerUser {
     }
 }
 
-/// Whether a folder of that mode and owner may be passed by a user, as the mode's bits say.
+/// Whether the mode of a folder lets a user enter it.
 fn may_pass(mode: u32, owner: (u32, u32), user: (u32, u32)) -> bool {
     let bit = match (owner.0 == user.0, owner.1 == user.1) {
         (true, _) => 0o100,

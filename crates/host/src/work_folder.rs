@@ -1,4 +1,4 @@
-//! The folder that databases are made in: claimed, marked as ours, and left as it was found.
+//! The folder in which databases are made: claimed, marked as ours, and left as it was found.
 //!
 //! ```text
 //! WORK/
@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 const MARKER: &str = ".trueput-work";
 const MARKER_FIRST_LINE: &str =
     "This is a work directory of trueput: it creates databases here and removes them.";
-/// What earlier versions wrote: their folders are still ours.
+/// The first line that earlier versions wrote.
 const FORMER_MARKER_FIRST_LINE: &str =
     "This is a work folder of trueput: it makes databases here and removes them.";
 const CREATED: &str = "created: ";
 const RUN_MARKER: &str = ".trueput-run";
 const RUN_MAGIC: &str = "The trueput run of this name creates databases here and removes them";
-/// What earlier versions wrote.
+/// The text that earlier versions wrote.
 const FORMER_RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
 
 /// Why a work folder cannot be used.
@@ -45,7 +45,7 @@ pub struct WorkFolder {
 }
 
 impl WorkFolder {
-    /// Makes the folder if it is not there, and marks it.
+    /// Creates the folder if necessary, and marks it.
     ///
     /// # Errors
     /// A [`WorkFolderError`] where it is somebody else's (neither empty nor marked), no folder, or
@@ -88,12 +88,12 @@ impl WorkFolder {
         Ok(folder)
     }
 
-    /// The folder's real path.
+    /// Returns the folder's real path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder at that path, if it is there and marked.
+    /// Opens the folder at that path; `None` unless it exists and is marked.
     pub fn open_marked(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let folder = Self { path };
@@ -139,7 +139,7 @@ impl WorkFolder {
         file.write_all(text.as_bytes())
     }
 
-    /// Whether something can be made in it, by making it.
+    /// Checks that files can be made in it.
     fn probe(&self) -> std::io::Result<()> {
         let probe = self.path.join(format!(".probe-{}", std::process::id()));
         fs::create_dir(&probe)?;
@@ -180,12 +180,13 @@ impl RunWorkFolder {
         }
     }
 
-    /// The type of the file system that it is on, such as `ext4`.
+    /// Returns the type of its file system, such as `ext4`.
     pub fn file_system(&self) -> String {
         crate::file_system(&self.path).kind
     }
 
-    /// The folder of a trial's database, and whether something is left in it of an earlier attempt.
+    /// Creates the folder of a trial's database, and says whether an earlier attempt left something
+    /// in it.
     ///
     /// # Errors
     /// A sentence, where it cannot be made.
@@ -196,7 +197,7 @@ impl RunWorkFolder {
         Ok((path, !empty))
     }
 
-    /// Removes a trial's folder, the file systems that were made in it, and all that is in it.
+    /// Removes a trial's folder and the file systems made in it.
     ///
     /// # Errors
     /// A sentence, where something cannot be removed.
@@ -211,7 +212,7 @@ impl RunWorkFolder {
         }
     }
 
-    /// Unmounts what was made for a trial whose database is kept; its image stays.
+    /// Unmounts the file systems of a trial whose database is kept; the images stay.
     ///
     /// # Errors
     /// A sentence, where something cannot be unmounted.
@@ -219,7 +220,7 @@ impl RunWorkFolder {
         trial_file_system::unmount_all(&self.path.join(id))
     }
 
-    /// Leaves the work folder as it was found, but for databases that are kept.
+    /// Leaves the work folder as it was found, except for databases that are kept.
     pub fn close(self) {
         let _ = fs::remove_file(self.path.join(RUN_MARKER));
         // Fails where a database is kept, as it should.
@@ -228,7 +229,7 @@ impl RunWorkFolder {
     }
 }
 
-/// The mark of a run that is at work, or was killed: one that ends removes it.
+/// The marker of a run that is active or was killed. A run that ends removes its marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunMarker {
     magic: String,
@@ -249,7 +250,7 @@ impl RunMarker {
         fs::write(folder.join(RUN_MARKER), text).map_err(|error| format!("cannot be used: {error}"))
     }
 
-    /// The mark of a run's folder; `None` where it has none.
+    /// Reads the marker of a run's folder; `None` where it has none.
     pub fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(RUN_MARKER);
         let plain = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
@@ -259,12 +260,12 @@ impl RunMarker {
         (is_ours && mark.folder == folder).then_some(mark)
     }
 
-    /// Whether the run is still at work in its folder.
+    /// Whether the run is still active in its folder.
     pub fn is_active(&self, folder: &Path) -> bool {
         self.lock(folder).is_err()
     }
 
-    /// Locks the folder of a run that is gone.
+    /// Locks the folder of a run that has ended.
     ///
     /// # Errors
     /// A sentence, where the run is at work.
@@ -288,7 +289,7 @@ impl RunMarker {
         }
     }
 
-    /// Removes the mark.
+    /// Removes the marker.
     ///
     /// # Errors
     /// A sentence.

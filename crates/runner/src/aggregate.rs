@@ -1,4 +1,4 @@
-//! Puts a trial's measurement together from what its workers handed back.
+//! Aggregates a trial's measurement from the results of its worker processes.
 
 use crate::execution::ExecutionResult;
 use crate::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
@@ -23,7 +23,7 @@ use trueput_workloads::{Job, OperationBytes};
 /// Histograms by name: service times by kind of operation, then response times by kind of unit.
 pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 
-/// Sums up what the workers did. Results and the database's size are still to be filled in.
+/// Aggregates the workers' results. The workload's results and the database's size are added later.
 ///
 /// # Errors
 /// A sentence, where a histogram did not survive the pipe.
@@ -94,8 +94,7 @@ pub(crate) fn measurement(
     Ok((measurement, named))
 }
 
-/// What the engine's cache was asked: where each process tells what all of them asked, by the first
-/// that tells; where each tells its own, together.
+/// Sums the cache counters of the processes, or takes the first report of a cache that they share.
 fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
     let told = || executions.iter().filter_map(|part| part.cache);
     match told().find(|worker| worker.is_shared) {
@@ -106,7 +105,7 @@ fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
     }
 }
 
-/// What was done of each kind.
+/// Summarizes the operations by kind.
 fn operations(
     kinds: &[&str],
     histograms: &[Histogram<u64>],
@@ -127,8 +126,8 @@ fn operations(
     summed.collect()
 }
 
-/// Bytes of keys and values that operations of these counts have read and written; `None` where a
-/// volume is not known.
+/// Returns the bytes of keys and values that these operations read and wrote; `None` where a volume
+/// is unknown.
 fn user_bytes(volumes: &[OperationBytes], counts: &[u64]) -> Option<(u64, u64)> {
     let known = !counts.is_empty() && volumes.len() == counts.len();
     let sum = |of: fn(&OperationBytes) -> f64| {
@@ -140,12 +139,12 @@ fn user_bytes(volumes: &[OperationBytes], counts: &[u64]) -> Option<(u64, u64)> 
     known.then(|| (sum(|one| one.read_bytes), sum(|one| one.written_bytes)))
 }
 
-/// Where all processes ran, and where their memory lay at the end.
+/// Returns the placement of all worker processes together.
 fn placement_of(result: &ExecutionResult) -> Placement {
     placement::merge(result.executions.iter().map(|part| &part.placement))
 }
 
-/// How the open loop of the trial kept its rate, and its response times by name.
+/// Returns the open loop and its response times by name; `None` for a closed loop.
 fn open_loop(
     job: &dyn Job,
     conditions: &Conditions,
@@ -185,7 +184,7 @@ fn open_loop(
     Ok(Some((open_loop, names.zip(histograms).collect())))
 }
 
-/// What a process loaded and what that used, of its engine's server too where there is one.
+/// Returns the report of a load with the resources of its process and of the engine's server.
 pub(crate) fn load(
     loaded: &LoadResult,
     server: Option<ResourceUsage>,
@@ -201,7 +200,7 @@ pub(crate) fn load(
     }
 }
 
-/// Size of the files in a folder and its subfolders; links are not followed.
+/// Returns the size of the files in a folder and its subfolders; links are not followed.
 ///
 /// # Errors
 /// What the operating system says; a file that goes meanwhile is no error.
@@ -209,7 +208,7 @@ pub(crate) fn database_size(directory: &Path) -> std::io::Result<DatabaseSize> {
     Ok(database_size_within(directory, u64::MAX)?.unwrap_or_default())
 }
 
-/// As [`database_size`], but gives up with `None` at more than `files` files.
+/// As [`database_size`], but `None` for more than `files` files.
 ///
 /// # Errors
 /// Likewise.
@@ -263,7 +262,7 @@ fn report(pid: u32, worker: &WorkerResult) -> WorkerReport {
     }
 }
 
-/// From the first start to the last end, seconds.
+/// Returns the seconds from the first start to the last end.
 fn elapsed_s<'a>(workers: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64 {
     let first = workers
         .clone()
@@ -277,7 +276,7 @@ fn elapsed_s<'a>(workers: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64
     last.saturating_sub(first) as f64 / 1e9
 }
 
-/// What the workers of a process have done in all.
+/// Sums the operations of a process's workers.
 fn operation_counts(kinds: usize, execution: &ProcessResult) -> OperationCounts {
     let sum = |of: fn(&WorkerResult) -> &Vec<u64>| {
         let workers = execution.workers.iter().map(of);
@@ -305,7 +304,7 @@ fn merge<'a>(
     Ok(merged)
 }
 
-/// What all processes used between release and end, and their memory at the end.
+/// Returns the resources of all processes between release and end, and their memory at the end.
 fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
     let mut total = Sample::default();
     let workers = executions.iter().map(|one| (&one.usage, &one.memory));
@@ -360,7 +359,7 @@ fn resources(result: &ExecutionResult, total: &Sample) -> Resources {
     total_resources(&usages, peak)
 }
 
-/// What processes used together, with the highest memory that was seen of them.
+/// Sums the resources of processes; `peak` is their highest memory.
 fn total_resources(usages: &[ResourceUsage], peak: MemoryUsage) -> Resources {
     let seconds = |of: fn(&ResourceUsage) -> f64| usages.iter().map(of).sum();
     let count = |of: fn(&ResourceUsage) -> u64| usages.iter().map(of).sum();

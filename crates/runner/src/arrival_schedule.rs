@@ -1,4 +1,4 @@
-//! The pace of an open loop: when each unit of work is due, whatever became of the others.
+//! The arrival schedule of an open loop: when each unit of work is due.
 //!
 //! Times are nanoseconds since the worker began to keep the pace. They are computed from the count
 //! alone and never from when work ended, so that a stall delays answers and no arrival: what comes
@@ -7,20 +7,20 @@
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_workloads::generate::random::{mix, splitmix64};
 
-/// One worker's arrivals.
+/// The arrivals of one worker.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrivalSchedule {
     arrival: Arrival,
-    /// Mean distance of two arrivals of this worker, nanoseconds.
+    /// The mean interval between two arrivals of this worker, nanoseconds.
     gap_ns: f64,
-    /// When the next one is due.
+    /// When the next unit is due.
     next_ns: f64,
     random: u64,
 }
 
 impl ArrivalSchedule {
-    /// The arrivals of worker `worker` of `workers`, which keep the rate together. At a constant
-    /// rate they take turns.
+    /// Creates the arrivals of worker `worker` of `workers`, who keep the rate together. At a
+    /// constant rate their arrivals alternate.
     pub fn new(rate: Rate, worker: u32, workers: u32, seed: u64) -> Self {
         let workers = f64::from(workers.max(1));
         let gap_ns = 1e9 * workers / rate.per_s;
@@ -38,12 +38,12 @@ impl ArrivalSchedule {
         schedule
     }
 
-    /// When the next unit is due.
+    /// Returns when the next unit is due.
     pub fn next_ns(&self) -> u64 {
         self.next_ns as u64
     }
 
-    /// Goes on to the unit after it.
+    /// Moves on to the next unit.
     pub fn advance(&mut self) {
         self.next_ns += self.distance();
     }

@@ -16,17 +16,17 @@ use trueput_host::process::loaded_files;
 use trueput_record::measurement::{Check, Conformance};
 use trueput_record::{TrialSpec, Value};
 
-/// No trial has such an id.
+/// The name of the folder; no trial has this id.
 const FOLDER: &str = ".conformance";
 
 /// The suite takes a second or two. An engine that hangs in one call cannot be cut short from
 /// inside its process, so the process is.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What the failure of a trial begins with whose own input was the reason.
+/// The prefix of a failure whose cause is the trial's own input.
 const BAD_INPUT: &str = "bad input: ";
 
-/// What is known of a contender's conformance.
+/// The result of a contender's conformance suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConformanceResult {
     /// It passed every check; `None` where there is nothing to check.
@@ -79,12 +79,12 @@ pub(crate) fn check(
             find_refused_knob(context, spec, found)?
         }
     };
-    tell(context, spec, &found);
+    report_result(context, spec, &found);
     context.conformance.insert(key, found.clone());
     Ok(found)
 }
 
-fn tell(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResult) {
+fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResult) {
     let (passed, failures, remembered_from) = match found {
         ConformanceResult::Passed(Some(passed)) => {
             let from = passed.remembered.then(|| passed.passed_at.clone());
@@ -104,7 +104,8 @@ fn tell(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResul
     });
 }
 
-/// What the suite's result depends on; `None` where it cannot be told, as of a server elsewhere.
+/// Returns the key under which the suite's result is remembered; `None` where that is unknown, as
+/// for a remote server.
 fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
     context.options.conformance_cache.as_ref()?;
     let resolved = resolve_trial(context.registry, spec).ok()?;
@@ -140,7 +141,7 @@ fn run_suite(
 ) -> Result<ConformanceResult, TrialError> {
     context.area.remove_trial(FOLDER)?;
     let (directory, _) = context.area.trial_folder(FOLDER)?;
-    let answer = examine(context, spec, &directory);
+    let answer = run_checks(context, spec, &directory);
     context.area.remove_trial(FOLDER)?;
     let (report, loaded) = match answer {
         Ok(answer) => answer,
@@ -216,7 +217,7 @@ fn find_refused_knob(
     Ok(found)
 }
 
-/// The knobs of a trial that do not stand at their defaults, with these.
+/// Returns the knobs of a trial that differ from their defaults, with their values.
 fn changed_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
     let Ok(resolved) = resolve_trial(context.registry, spec) else {
         return Vec::new();
@@ -241,7 +242,7 @@ fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
 
 /// Runs the suite in that folder, on a server where the engine needs one, and tells the files that
 /// the engine had loaded, as far as that is known of all of them.
-fn examine(
+fn run_checks(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
     directory: &Path,
@@ -272,7 +273,7 @@ fn examine(
     Ok((answer, states))
 }
 
-/// What the checks say against an engine, one sentence each.
+/// Returns the failed checks, one sentence each.
 fn failures(checks: &[Check]) -> Vec<String> {
     if checks.is_empty() {
         return vec!["the conformance suite checked nothing".to_owned()];

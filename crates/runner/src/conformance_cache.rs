@@ -1,5 +1,5 @@
-//! Conformance that an engine has passed before, remembered for this user. A suite that was passed
-//! by the same program on the same files, with the same level and knobs, need not be run again.
+//! A cache of passed conformance suites, for this user. A suite that the same program passed on the
+//! same files, level and knobs need not run again.
 
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
@@ -16,16 +16,16 @@ use trueput_record::trial::Settings;
 /// The version of an entry's layout.
 const FORMAT: u32 = 2;
 
-/// The most entries that are kept. The oldest go first.
+/// The maximum number of entries; the oldest are removed first.
 const MOST_ENTRIES: usize = 1_000;
 
-/// An entry is a few kilobytes. What is longer is none of ours.
+/// The maximum size of an entry; a longer file is not ours.
 const LONGEST_BYTES: u64 = 256 << 10;
 
-/// In the user's folder for caches.
+/// The cache's name in the user's folder for caches.
 const FOLDER: &str = "trueput/conformance";
 
-/// What conformance depends on, but for the files that an engine loads besides its library.
+/// All that conformance depends on, except the libraries that the engine loads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConformanceKey {
     /// SHA-256 of this program.
@@ -59,7 +59,7 @@ impl ConformanceKey {
     }
 }
 
-/// A file as it was. One that was written or replaced differs.
+/// The identity of a file at some moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileState {
     path: PathBuf,
@@ -73,7 +73,7 @@ pub(crate) struct FileState {
 }
 
 impl FileState {
-    /// The state of a file now; `None` where it is not there.
+    /// Returns the state of a file now; `None` where it does not exist.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = path.metadata().ok().filter(Metadata::is_file)?;
         Some(Self {
@@ -98,15 +98,15 @@ struct Entry {
     key: ConformanceKey,
     passed_at: String,
     checks: usize,
-    /// What the engine had loaded when it passed.
+    /// The files that the engine had loaded.
     files: Vec<FileState>,
 }
 
-/// The entries of a user, a file each.
+/// The cache of a user: one file per entry.
 #[derive(Debug, Clone)]
 pub struct ConformanceCache {
     folder: PathBuf,
-    /// Whether entries count. They are written either way.
+    /// Whether entries are used. They are written in any case.
     reuse: bool,
 }
 
@@ -135,13 +135,13 @@ impl ConformanceCache {
         (existing.is_dir() && is_of_this_user(&existing)).then_some(cache)
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn count(&self) -> usize {
         self.entries().len()
@@ -158,7 +158,7 @@ impl ConformanceCache {
         }
     }
 
-    /// When the suite was passed with that key and the same files; `None` where it is to be run.
+    /// Returns the entry of a suite that passed with that key and the same files.
     pub(crate) fn find(&self, key: &ConformanceKey) -> Option<Conformance> {
         if !self.reuse || !is_of_this_user(&self.folder.metadata().ok()?) {
             return None;
@@ -190,8 +190,7 @@ impl ConformanceCache {
         serde_json::from_str(&text).ok()
     }
 
-    /// Remembers that the suite was passed. A cache that cannot be written is no reason to
-    /// complain.
+    /// Stores a passed suite. A cache that cannot be written is ignored.
     pub(crate) fn store(&self, key: ConformanceKey, passed: &Conformance, files: Vec<FileState>) {
         let Some(name) = key.file_name() else {
             return;
@@ -226,7 +225,7 @@ impl ConformanceCache {
         })
     }
 
-    /// Every entry, the newest first.
+    /// Lists the entries, the newest first.
     fn entries(&self) -> Vec<(std::time::SystemTime, PathBuf)> {
         let read = read_dir(&self.folder).into_iter().flatten().flatten();
         let mut entries: Vec<_> = read
@@ -237,7 +236,7 @@ impl ConformanceCache {
     }
 }
 
-/// Whether nobody else can have written a file or folder.
+/// Whether only this user can have written a file or folder.
 fn is_of_this_user(metadata: &Metadata) -> bool {
     metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0
 }

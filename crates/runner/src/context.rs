@@ -1,4 +1,4 @@
-//! What the parts of a run share.
+//! The state of a run.
 
 use crate::conformance::ConformanceResult;
 use crate::{Event, Options, Registry};
@@ -8,32 +8,32 @@ use std::sync::atomic::Ordering::Relaxed;
 use trueput_host::work_folder::RunWorkFolder;
 use trueput_record::hardware_limits::HardwareLimits;
 
-/// What the parts of a run share.
+/// The state that the parts of a run share.
 pub(crate) struct RunContext<'a> {
     /// The engines and workloads.
     pub registry: &'a Registry,
-    /// How the run works.
+    /// The options of the run.
     pub options: &'a Options,
-    /// Who is told.
+    /// The receiver of events.
     pub observer: &'a mut dyn FnMut(&Event),
-    /// Where databases are made.
+    /// The run's folder in the work folder.
     pub area: RunWorkFolder,
-    /// SHA-256 of the engines' files, each read once per run.
+    /// SHA-256 of the engines' files, each computed once per run.
     pub hashes: HashMap<PathBuf, String>,
     /// Libraries that a trial of the run has used.
     pub used_libraries: HashSet<PathBuf>,
-    /// What the conformance suite found, by engine, build, level and knobs.
+    /// Results of the conformance suite by engine, build, level and knobs.
     pub conformance: HashMap<String, ConformanceResult>,
-    /// What the machine could do at most, by file system, committers and bytes per commit.
+    /// Hardware limits by file system, number of committers and bytes per commit.
     pub ceilings: HashMap<String, HardwareLimits>,
     /// The database that the last trial left for the next one.
     pub reusable: Option<ReusableDatabase>,
 }
 
-/// A loaded database that is kept for the next trial.
+/// A loaded database that the next trial may use.
 #[derive(Debug, Clone)]
 pub(crate) struct ReusableDatabase {
-    /// What it is good for: engine, knobs, level, and what was loaded.
+    /// The load that it holds: engine, knobs, level, and data.
     pub key: String,
     /// The trial whose folder it lies in.
     pub id: String,
@@ -47,13 +47,12 @@ impl RunContext<'_> {
         self.options.stop.load(Relaxed)
     }
 
-    /// Tells the observer.
+    /// Sends an event to the observer.
     pub fn tell(&mut self, event: &Event) {
         (self.observer)(event);
     }
 
-    /// Removes the database that was held for a next trial, where no trial took it, unless it is to
-    /// be kept.
+    /// Removes the database that no next trial has taken, unless databases are kept.
     pub fn drop_reusable(&mut self) {
         let Some(reusable) = self.reusable.take() else {
             return;
@@ -67,12 +66,12 @@ impl RunContext<'_> {
         }
     }
 
-    /// Tells the observer something that stops nothing.
+    /// Sends a warning to the observer.
     pub fn warn(&mut self, message: String) {
         self.tell(&Event::Warning { message });
     }
 
-    /// Whether no earlier trial of the run used that library.
+    /// Whether this is the first trial of the run that uses the library.
     pub fn is_first_use(&mut self, library: Option<&Path>) -> bool {
         library.is_none_or(|path| self.used_libraries.insert(path.to_owned()))
     }
@@ -125,7 +124,7 @@ fn sha256_of(file: &Path) -> std::io::Result<String> {
 pub(crate) enum TrialError {
     /// The user stopped the run.
     Interrupted,
-    /// Which part failed and why.
+    /// A part of the trial failed; one sentence.
     Failed(String),
 }
 

@@ -1,5 +1,5 @@
-//! A crash on purpose: every process that has the database open is killed, and what it takes until
-//! the database serves again is timed.
+//! Recovery from a deliberate crash: all processes that have the database open are killed, and the
+//! time until the database serves again is measured.
 
 use crate::Phase;
 use crate::aggregate;
@@ -13,12 +13,12 @@ use trueput_record::TrialSpec;
 use trueput_record::measurement::DatabaseSize;
 use trueput_record::recovery::Recovery;
 
-/// What became of a database whose processes were killed.
+/// A database's recovery after its processes were killed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecoveryReport {
-    /// How it came back.
+    /// The times of the recovery.
     pub recovery: Recovery,
-    /// Its size as the dead left it.
+    /// The database's size after the crash.
     pub database: DatabaseSize,
 }
 

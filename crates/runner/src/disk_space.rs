@@ -1,5 +1,4 @@
-//! How much room on disk trials need: the one estimate by which plans are shown and runs are
-//! refused.
+//! The disk space that trials need: one estimate by which plans are shown and runs are refused.
 
 use crate::Registry;
 use crate::time_slicing::group_key;
@@ -36,12 +35,12 @@ pub fn parse_factor(text: &str) -> Result<f64, String> {
         })
 }
 
-/// The room that a trial or a run needs.
+/// The disk space that a trial or a run needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// What the databases of a frugal engine take.
+    /// The expected size of the databases of a frugal engine.
     pub expected_bytes: u64,
-    /// What must be free before they are made.
+    /// The bytes that must be free before the databases are made.
     pub needed_bytes: u64,
 }
 
@@ -64,8 +63,8 @@ impl DiskSpace {
         }
     }
 
-    /// What a trial of a plan takes; nothing for one that cannot be run, which is refused
-    /// elsewhere.
+    /// Returns the space that a trial of a plan needs; nothing for one that cannot run, which is
+    /// refused elsewhere.
     #[must_use]
     pub fn of_trial(spec: &TrialSpec, registry: &Registry, factor: f64) -> Self {
         let Ok(workload) = registry.workload(&spec.workload) else {
@@ -81,7 +80,7 @@ impl DiskSpace {
         )
     }
 
-    /// What all trials of a plan need at a time, by the rule of [`RunSpace`].
+    /// Returns the space that all trials of a plan need at a time, by the rule of [`RunSpace`].
     #[must_use]
     pub fn of_plan(trials: &[TrialSpec], registry: &Registry, factor: f64) -> Self {
         let mut run = RunSpace::new(false);
@@ -120,12 +119,12 @@ impl DiskSpace {
     }
 }
 
-/// Adds up what the trials of a run need at a time: the largest of them, all where their databases
-/// are kept, and those together that take turns.
+/// The space that the trials of a run need at a time: that of the largest trial, of all trials if
+/// their databases are kept, and of all contenders that share time slices.
 pub(crate) struct RunSpace {
     keep_databases: bool,
     of_rounds: HashMap<String, DiskSpace>,
-    /// What all that were added need.
+    /// The space needed by the trials added so far.
     pub total: DiskSpace,
 }
 

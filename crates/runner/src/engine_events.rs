@@ -1,4 +1,4 @@
-//! What an engine did by itself while its workers were measured.
+//! Events of an engine while its workers were measured: checkpoints, compactions, stalls.
 
 use crate::resolution::ResolvedTrial;
 use std::path::Path;
@@ -7,20 +7,20 @@ use trueput_engine::{EngineEvent, EventWatcher, OpenSpec};
 use trueput_record::TrialSpec;
 use trueput_record::recovery::EventRecord;
 
-/// The most events that a trial keeps: an engine that compacts without end fills no record.
+/// The maximum number of events in a trial record.
 const MAX_EVENTS: usize = 10_000;
 
-/// The most characters that are kept of an engine's words.
+/// The maximum length of an event's detail.
 const MAX_DETAIL_CHARACTERS: usize = 160;
 
-/// What was seen of an engine's doings while its workers were measured.
+/// Collects the events that an engine reports while its workers are measured.
 pub(crate) struct EventCollector {
     observer: Option<Box<dyn EventWatcher>>,
     collected: Vec<EngineEvent>,
 }
 
 impl EventCollector {
-    /// Notes where an engine's doings stand in the database of that folder.
+    /// Notes the current position of the engine's event source.
     pub fn start(resolved: &ResolvedTrial, spec: &TrialSpec, directory: &Path) -> Self {
         Self {
             observer: resolved
@@ -30,7 +30,7 @@ impl EventCollector {
         }
     }
 
-    /// Looks once more.
+    /// Collects the new events.
     pub fn poll(&mut self) {
         if let Some(observer) = self
             .observer
@@ -41,7 +41,7 @@ impl EventCollector {
         }
     }
 
-    /// What was seen; `None` where there is nothing to look at.
+    /// Returns the events; `None` where the engine has no event source.
     pub fn finish(self) -> Option<Vec<EngineEvent>> {
         self.observer.map(|_| self.collected)
     }
@@ -82,7 +82,7 @@ pub(crate) fn events(
     Some(events_in_interval(all, start, elapsed_s))
 }
 
-/// Those of the interval, in their order.
+/// Returns the events of the interval in order.
 fn events_in_interval(
     reported: Vec<EngineEvent>,
     start: SystemTime,

@@ -1,5 +1,4 @@
-//! How the workers of a trial begin: on a cold database where the plan says so, and within the
-//! memory that they may have.
+//! The environment of a trial's workers: a cold database if the plan says so, and a memory limit.
 
 use crate::Phase;
 use crate::context::{RunContext, TrialError};
@@ -18,27 +17,26 @@ use trueput_record::conditions::Start;
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};
 
-/// How the workers began and got along.
+/// How the workers started, and what became of their memory limit and their database.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EnvironmentReport {
-    /// How cold; `None` where they began warm.
+    /// How cold the page cache was; `None` for a warm start.
     pub cold_start: Option<ColdStart>,
-    /// What they made of their memory limit; `None` where they had none.
+    /// Use of the memory limit; `None` without one.
     pub memory: Option<MemoryUse>,
-    /// What became of the database after they were killed; `None` where they were not.
+    /// The database's recovery after the processes were killed; `None` where they were not.
     pub recovery: Option<RecoveryReport>,
 }
 
-/// How the workers of a trial began, and what limits them.
+/// The start and the limits of running workers.
 #[derive(Debug)]
 pub(crate) struct Environment {
     cold_start: Option<ColdStart>,
     group: Option<MemoryGroup>,
 }
 
-/// Starts the workers of a trial, whose database no process but its server has open, within its
-/// limits. A server is started again for a cold start, and for a limit, which it falls under with
-/// the workers.
+/// Starts a trial's workers within its limits. Only the server may have the database open. It is
+/// restarted for a cold start, and for a memory limit, which it shares with the workers.
 ///
 /// # Errors
 /// As [`WorkerGroup::start`]; where the memory limit killed a process the reason says so.
@@ -73,7 +71,7 @@ pub(crate) fn start_workers<'a>(
     Ok((workers, Environment { cold_start, group }))
 }
 
-/// What became of workers that began so, with a database that was crashed where the plan says so.
+/// Reports on the workers' environment, and recovers the database if the plan crashed it.
 ///
 /// # Errors
 /// The workers' own, with the memory limit as its reason where that was it; the crash's.
@@ -114,7 +112,7 @@ pub(crate) fn finish_workers(
     Ok((result?, report))
 }
 
-/// Runs the workers of a trial within its limits, alone.
+/// Runs the workers of a trial within its limits.
 ///
 /// # Errors
 /// As [`start_workers`] and [`finish_workers`].
@@ -130,7 +128,7 @@ pub(crate) fn run_workers(
     finish_workers(context, spec, plan, server, result, environment)
 }
 
-/// Has a process do its part alone, within the memory that the trial's workers may have.
+/// Runs a task in a process of its own within the trial's memory limit.
 ///
 /// # Errors
 /// As [`run_task_in`]; where the memory limit killed it the reason says so.
@@ -147,20 +145,20 @@ pub(crate) fn run_limited_task(
     done.map_err(|error| explain_failure(error, memory, || cache_advice(context, &spec)))
 }
 
-/// The control group that limits a trial's memory; `None` where there is no limit.
+/// Creates the control group that limits a trial's memory; `None` where there is no limit.
 fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
     let limit = conditions.memory_bytes;
     let group = limit.map(|bytes| MemoryController::find()?.make(bytes));
     group.transpose()
 }
 
-/// Pages that the load left in the page cache are charged to the group that the load ran in: with a
-/// memory limit they would come on top of it.
+/// Whether the workers start cold. A memory limit implies it: pages that the load left in the page
+/// cache are charged to another group.
 fn starts_cold(conditions: &Conditions) -> bool {
     conditions.start == Start::Cold || conditions.memory_bytes.is_some()
 }
 
-/// Says of a failure that the memory limit was its reason, where it was, and what sizes the cache.
+/// Adds to a failure that the memory limit was its cause, with advice on the cache size.
 fn explain_failure(
     error: TrialError,
     memory: Option<MemoryUse>,
@@ -183,7 +181,7 @@ fn explain_failure(
     }
 }
 
-/// What sizes the cache of a trial's engine, in words that follow a failure.
+/// Returns advice on the cache size of a trial's engine, to follow a failure.
 fn cache_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
     let limit = spec.conditions.memory_bytes.unwrap_or_default();
     match resolve_trial(context.registry, spec) {
@@ -195,7 +193,7 @@ fn cache_advice(context: &RunContext<'_>, spec: &TrialSpec) -> String {
     }
 }
 
-/// Why the figures of workers that began so must not be believed.
+/// Returns why the figures of a start that stayed warm are invalid.
 pub(crate) fn start_warnings(cold_start: Option<ColdStart>) -> Option<String> {
     let warm = cold_start.filter(|start| !start.is_cold())?;
     let ColdStart { pages, pages_left } = warm;

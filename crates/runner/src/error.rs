@@ -1,14 +1,15 @@
-//! Why a run cannot begin or go on. A trial that fails is no error: it is recorded.
+//! Errors that prevent a run from starting or continuing. The failure of a trial is no error: it is
+//! recorded.
 
 use crate::disk_space::DiskSpace;
 use std::path::PathBuf;
 use trueput_host::work_folder::WorkFolderError;
 use trueput_record::value::format_bytes;
 
-/// Why a run cannot begin or go on.
+/// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The plan comes to no trial at all.
+    /// The plan has no trials.
     #[error("no trial to run")]
     NoTrials,
     /// A trial asks for what its engine or workload has not.

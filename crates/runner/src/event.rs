@@ -1,4 +1,4 @@
-//! What the runner tells while it runs: for a progress bar, plain lines, or another program.
+//! Events of a run, for a progress bar, plain lines, or another program.
 
 use serde::Serialize;
 use std::path::PathBuf;
@@ -35,27 +35,27 @@ pub enum Event {
     },
     /// A trial began.
     TrialStarted {
-        /// Its place in this run, from 1.
+        /// Its number in this run, from 1.
         number: usize,
-        /// How many there are.
+        /// The number of trials.
         of: usize,
-        /// What is to be done.
+        /// The specification.
         spec: Box<TrialSpec>,
     },
     /// About a second has passed in a trial.
     TrialProgress {
         /// The trial.
         id: String,
-        /// What it is at.
+        /// The current phase.
         phase: Phase,
-        /// Which part of this phase is done, 0 to 1.
+        /// The part of the phase that is done, 0 to 1.
         fraction: f64,
         /// Operations per second over the last second, all kinds and workers; 0 outside `run`.
         rate_per_s: f64,
     },
     /// A trial ended; its line is in the run folder.
     TrialEnded {
-        /// The line.
+        /// The trial record.
         record: Box<TrialRecord>,
     },
     /// Something that the user should know and that stops nothing.
@@ -72,7 +72,7 @@ pub enum Event {
     },
 }
 
-/// What a trial is at.
+/// A phase of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {

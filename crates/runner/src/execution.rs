@@ -1,5 +1,5 @@
-//! The measured part of a trial, from the runner's side: start the workers, release them together,
-//! watch them, and gather what they measured.
+//! The measured part of a trial, in the runner: starts the workers, releases them together,
+//! monitors them, and collects their results.
 
 use crate::context::{RunContext, TrialError};
 use crate::engine_events::EventCollector;
@@ -21,69 +21,67 @@ use trueput_host::flush_counts::CompletedRequests;
 use trueput_host::service::kill_server;
 use trueput_record::{TrialSpec, WorkerKind};
 
-/// A worker that says nothing for this long is worth a warning. It is not killed: storage does
-/// stall.
+/// Silence of a worker after which a warning is shown. It is not killed: storage does stall.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Workers that are to rest do so within microseconds, once their unit of work is done; storage may
-/// stall that. After this long they wait for each other.
+/// The time that workers may take to pause. They pause within microseconds once their unit of work
+/// is done, unless storage stalls; after this long they wait for each other.
 const PAUSE_LIMIT: Duration = Duration::from_secs(60);
 
-/// What the workers of a trial did.
+/// The results of a trial's workers.
 pub(crate) struct ExecutionResult {
     /// When they were released, RFC 3339 in UTC.
     pub started_at: String,
-    /// Per process, what it measured.
+    /// The results by process.
     pub executions: Vec<ProcessResult>,
-    /// Per process, its id.
+    /// The process numbers.
     pub pids: Vec<u32>,
-    /// Per process, what it had done at the end of each second.
+    /// The operation counts by process at the end of each second.
     pub seconds: Vec<Vec<OperationCounts>>,
-    /// What they used, per second.
+    /// The samples by second.
     pub samples: Vec<Sample>,
-    /// What the machine did between release and end.
+    /// Activity of the machine between release and end.
     pub host_activity: HostActivity,
-    /// What the engine's server used meanwhile; `None` where there is none.
+    /// Resources of the engine's server; `None` where there is none.
     pub server: Option<ServerUsage>,
-    /// What was seen of the engine's own doings meanwhile; `None` where there is nothing to look
-    /// at.
+    /// Events that the engine reported; `None` where it has no event source.
     pub engine_events: Option<Vec<EngineEvent>>,
-    /// What the storage below had completed while they worked; `None` where that was not counted.
+    /// Requests that the storage below completed; `None` where that was not counted.
     pub completed_requests: Option<CompletedRequests>,
-    /// Whether the user stopped them.
+    /// Whether the user interrupted them.
     pub interrupted: bool,
-    /// Processes that were killed with the database open, as the plan says; 0 where it does not.
+    /// The number of processes killed with the database open, as the plan says; 0 otherwise.
     pub killed: u32,
 }
 
-/// What the workers of a trial are to do.
+/// The work of a trial's workers.
 pub(crate) struct ExecutionPlan<'a> {
     /// The database's folder.
     pub directory: &'a Path,
-    /// How many trials ran on its load before.
+    /// How many trials ran on this load before.
     pub generation: u32,
-    /// How many workers there are in all.
+    /// The number of workers.
     pub sessions: u32,
-    /// How many units of work make the whole; 0 where it ends by its duration.
+    /// The units of work; 0 if a duration ends the trial.
     pub total_units: u64,
-    /// What the trial is bound to.
+    /// The resolved trial.
     pub resolved: &'a ResolvedTrial,
-    /// What can be counted of the storage below; `None` where that says nothing.
+    /// The counters of the storage below; `None` where they prove nothing.
     pub flush_counting: Option<&'a FlushCounting>,
 }
 
-/// The workers of a trial, from when they have the database open.
+/// A trial's workers that have the database open.
 pub(crate) struct WorkerGroup<'a> {
     monitor: WorkerMonitor<'a>,
     directory: &'a Path,
     resolved: &'a ResolvedTrial,
     server: Option<u32>,
     flushes: FlushCounter<'a>,
-    /// From the release on.
+    /// The measurement, from the release on.
     measurement: Option<ActiveMeasurement>,
 }
 
-/// What watches the released workers.
+/// The observers of released workers.
 struct ActiveMeasurement {
     started_at: String,
     sampler: Sampler,
@@ -160,8 +158,7 @@ impl<'a> WorkerGroup<'a> {
         self.monitor.follow(context, sampler, events, until)
     }
 
-    /// Gives the workers a turn, the first time with their warm-up before it, and has them rest
-    /// after it.
+    /// Runs the workers for a time slice, the first time after their warm-up, and pauses them.
     ///
     /// # Errors
     /// As [`WorkerGroup::follow`]; where they do not come to rest.
@@ -185,18 +182,17 @@ impl<'a> WorkerGroup<'a> {
         Ok(())
     }
 
-    /// Whether there is nothing left to do for the workers.
+    /// Whether the workers have finished.
     pub fn is_done(&self) -> bool {
         self.monitor.has_executed() || self.monitor.pool.all_closed()
     }
 
-    /// Lets the processes of workers that took turns close the database and end.
+    /// Lets time-sliced workers close the database and end.
     pub fn close_database(&mut self) {
         self.monitor.pool.send_all(&Instruction::CloseDatabase);
     }
 
-    /// What the workers did, which were followed to their end; where the plan says so they are
-    /// killed now.
+    /// Returns the results of workers that have finished; kills them first if the plan says so.
     ///
     /// # Errors
     /// [`TrialError::Interrupted`] where the user stopped them and they handed nothing back.
@@ -253,7 +249,7 @@ impl<'a> WorkerGroup<'a> {
     }
 }
 
-/// Starts the workers' processes.
+/// Starts the worker processes.
 fn start_pool(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -277,36 +273,36 @@ fn start_pool(
     Ok(pool)
 }
 
-/// What has been heard of one process.
+/// The progress of one worker process.
 struct ProcessProgress {
     ready: bool,
     seconds: Vec<OperationCounts>,
     execution: Option<ProcessResult>,
-    /// Whether it has said that it rests, since it was last made to.
+    /// Whether it has confirmed the current pause.
     paused: bool,
     last_event_at: Instant,
     warned: bool,
 }
 
-/// Watches the worker processes.
+/// Monitors the worker processes.
 struct WorkerMonitor<'a> {
     spec: &'a TrialSpec,
     pool: WorkerPool,
-    /// Processes of native programs, which the workers have started.
+    /// Native programs that the workers have started.
     native_pids: Vec<u32>,
     parts: Vec<ProcessProgress>,
     total_units: u64,
-    /// Why the trial fails, once it does.
+    /// Why the trial fails.
     failure: Option<String>,
-    /// Whether the user stopped it.
+    /// Whether the user interrupted the trial.
     interrupted: bool,
-    /// When those that were asked to stop are killed.
+    /// When workers that were asked to stop are killed.
     deadline: Option<Instant>,
-    /// Operations when progress was last told, and when.
+    /// Operations at the last progress report, and its time.
     reported: (u64, Instant),
-    /// When the measured part began; later by as much as the workers have rested since.
+    /// When the measured part began, plus the time that the workers have been paused since.
     measured_from: Instant,
-    /// When all had come to rest, while they do.
+    /// When all workers had paused.
     paused_since: Option<Instant>,
 }
 
@@ -351,7 +347,7 @@ impl<'a> WorkerMonitor<'a> {
         Ok(())
     }
 
-    /// Lets the released workers warm up, and notes when the measured part began.
+    /// Waits for the end of the warm-up, and notes when the measured part begins.
     fn wait_for_warm_up(&mut self, context: &RunContext<'_>) {
         let released = Instant::now();
         let measured = released + Duration::from_secs_f64(self.spec.conditions.warm_up_s);
@@ -377,7 +373,7 @@ impl<'a> WorkerMonitor<'a> {
         self.parts.iter().all(|part| part.execution.is_some())
     }
 
-    /// Follows the released workers until all their processes have ended, or their turn has.
+    /// Follows the released workers until all their processes have ended, or their time slice has.
     fn follow(
         &mut self,
         context: &mut RunContext<'_>,
@@ -429,7 +425,7 @@ impl<'a> WorkerMonitor<'a> {
         }
     }
 
-    /// Has the workers rest, and waits until all do or have ended.
+    /// Pauses the workers, and waits until all have paused or ended.
     fn pause(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
         self.parts.iter_mut().for_each(|part| part.paused = false);
         self.pool.send_all(&Instruction::Pause);
@@ -453,7 +449,7 @@ impl<'a> WorkerMonitor<'a> {
         Ok(())
     }
 
-    /// Has the workers go on. The time that they have rested is not the trial's.
+    /// Resumes the workers. The time that they were paused does not count.
     fn resume(&mut self) {
         let Some(since) = self.paused_since.take() else {
             return;
@@ -540,7 +536,7 @@ impl<'a> WorkerMonitor<'a> {
         });
     }
 
-    /// Which part of the trial is done: of its units, or of its time.
+    /// Returns the part of the trial that is done: of its units, or of its time.
     fn fraction(&self, units: u64, elapsed: Duration) -> f64 {
         let done = match self.spec.conditions.duration_s {
             Some(duration_s) => elapsed.as_secs_f64() / duration_s.max(1e-3),

@@ -12,7 +12,7 @@ use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
 
-/// What can be counted below a trial; why not, where it cannot be.
+/// The counters of writes and flushes below a trial; why there are none otherwise.
 pub(crate) type FlushCounting = Result<FlushCounts, String>;
 
 /// Finds what can be counted below a trial whose database is to be made in `directory`, or lies
@@ -38,18 +38,18 @@ pub(crate) fn flush_counting(
     Some(FlushCounts::below(&folders))
 }
 
-/// Counts while a trial's workers commit.
+/// Counts the storage's requests while a trial's workers run.
 #[derive(Debug)]
 pub(crate) struct FlushCounter<'a> {
     counts: Option<&'a FlushCounts>,
-    /// What had been completed when they were last let go.
+    /// The counters when the workers were last released.
     before: Option<CompletedRequests>,
-    /// What was completed meanwhile; `None` where a counter could not be read.
+    /// The requests so far; `None` where a counter could not be read.
     total: Option<CompletedRequests>,
 }
 
 impl<'a> FlushCounter<'a> {
-    /// Has counted nothing yet.
+    /// Creates a counter that has counted nothing.
     pub fn new(flush_counting: Option<&'a FlushCounting>) -> Self {
         Self {
             counts: flush_counting.and_then(|flush_counting| flush_counting.as_ref().ok()),
@@ -62,7 +62,7 @@ impl<'a> FlushCounter<'a> {
         }
     }
 
-    /// To be called before any worker is let go.
+    /// Starts an interval: call it before any worker is released.
     pub fn begin(&mut self) {
         if let (Some(counts), None) = (self.counts, self.before) {
             self.before = counts.completed();
@@ -72,7 +72,7 @@ impl<'a> FlushCounter<'a> {
         }
     }
 
-    /// To be called when every worker has ended or rests.
+    /// Ends an interval: call it when every worker has ended or paused.
     pub fn pause(&mut self) {
         if let (Some(counts), Some(before)) = (self.counts, self.before.take()) {
             let now = counts.completed();
@@ -81,15 +81,14 @@ impl<'a> FlushCounter<'a> {
         }
     }
 
-    /// What was completed while they worked; `None` where that was not counted.
+    /// Returns the requests completed while the workers ran; `None` where they were not counted.
     pub fn end(mut self) -> Option<CompletedRequests> {
         self.pause();
         self.counts.and(self.total)
     }
 }
 
-/// What follows for a trial whose results are in its measurement; `None` where nothing is said of
-/// its commits.
+/// Compares the requests with the commits of a trial; `None` where its commits prove nothing.
 pub(crate) fn evidence(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,

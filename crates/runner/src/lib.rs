@@ -1,4 +1,4 @@
-//! Runs trials: worker processes, barrier, clock, sampler, host facts, events.
+//! Runs trials: worker processes, barrier, clock, sampler, events.
 //!
 //! The runner is given engines and workloads as trait objects and names none of them.
 
@@ -52,7 +52,7 @@ use trueput_record::folder::SplitBy;
 use trueput_record::suggest::did_you_mean;
 use trueput_workloads::Workload;
 
-/// The engines and workloads that a program offers.
+/// The engines and workloads of a program.
 #[derive(Clone, Copy)]
 pub struct Registry {
     /// The engines.
@@ -62,7 +62,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The engine of that name.
+    /// Finds an engine by its name.
     ///
     /// # Errors
     /// One sentence with the nearest name and all names.
@@ -95,7 +95,7 @@ impl Registry {
         })
     }
 
-    /// The workload of that name.
+    /// Finds a workload by its name.
     ///
     /// # Errors
     /// One sentence with the nearest name and all names.
@@ -116,7 +116,7 @@ impl Registry {
     }
 }
 
-/// Where a run works and how it starts its workers.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The program that workers are: this one. It is started as `PROGRAM worker` and calls
@@ -135,17 +135,16 @@ pub struct Options {
     /// How many times a database's expected size must be free before it is made; see
     /// [`disk_space::DISK_FACTOR`].
     pub disk_factor: f64,
-    /// Measure what the machine could do at most, once for each file system, number of workers and
-    /// size of a commit; it takes about two seconds each time.
+    /// Measure the hardware limits, once for each file system, number of workers and commit size;
+    /// it takes about two seconds each time.
     pub ceilings: bool,
-    /// Where conformance that was passed before is remembered; `None`: nowhere, each run checks
-    /// anew.
+    /// The cache of passed conformance suites; `None`: every run checks again.
     pub conformance_cache: Option<ConformanceCache>,
-    /// When repeats are enough, so that the trials that are left are spared; `None`: all are run.
+    /// When repeats suffice, so that the remaining trials are skipped; `None`: all are run.
     pub until: Option<RepeatRule>,
     /// Rank builds with assertions with the others: the run's reports do so.
     pub include_assertions: bool,
-    /// What else the contenders of one ranking must have in common, in the run's reports.
+    /// The parameter by which the run's reports split their rankings.
     pub split_by: Option<SplitBy>,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, what
     /// was measured is kept.

@@ -1,4 +1,4 @@
-//! Where an engine's log lies.
+//! The folder of an engine's log.
 
 use std::path::{Path, PathBuf};
 use trueput_record::trial::Settings;
@@ -6,11 +6,10 @@ use trueput_record::trial::Settings;
 /// The knob by which an engine places its log in its folder's subfolder [`LOG`].
 pub(crate) const LOG_DIRECTORY: &str = "log_directory";
 
-/// That subfolder, and what the knob is set to then.
+/// The name of the subfolder, and the value of the knob.
 pub(crate) const LOG: &str = "log";
 
-/// The folder of the log of a database in `directory` with these knobs; `None` where it lies with
-/// the data.
+/// Returns the folder of a database's log; `None` where it lies with the data.
 pub(crate) fn log_folder(knobs: &Settings, directory: &Path) -> Option<PathBuf> {
     let knob = knobs.get(LOG_DIRECTORY)?;
     (*knob == LOG.into()).then(|| directory.join(LOG))

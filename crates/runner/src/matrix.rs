@@ -1,4 +1,4 @@
-//! From a plan to its trials. Whatever is wrong with a plan is found here, before anything runs.
+//! Expands a plan into its trials. Every mistake in a plan is found here, before anything runs.
 
 pub(crate) mod cache;
 mod conditions;
@@ -27,19 +27,19 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Workload, WorkloadSubject};
 
-/// A plan, expanded.
+/// An expanded plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     /// Every trial, in the order in which they run: all cells once, then all again, so that drift
     /// of the machine falls on every cell alike.
     pub trials: Vec<TrialSpec>,
-    /// What the plan asked for and does not run, one sentence each.
+    /// Parts of the plan that are skipped, one sentence each.
     pub left_out: Vec<String>,
-    /// With [`BuildAccess::Unopened`]: what could not be told, one sentence each.
+    /// With [`BuildAccess::Unopened`]: facts that are unknown, one sentence each.
     pub not_opened: Vec<String>,
 }
 
-/// Whether an expansion looks into the builds of a plan's engines.
+/// Whether an expansion opens the builds of a plan's engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuildAccess {
     /// Libraries are loaded, programs asked for their versions, servers connected to.
@@ -49,7 +49,8 @@ pub enum BuildAccess {
 }
 
 impl BuildAccess {
-    /// Why the default build of an engine is not there; `None` where it is, as far as is looked.
+    /// Returns why the default build of an engine is not available; `None` where it is, as far as
+    /// it was opened.
     #[must_use]
     pub fn missing(self, engine: &dyn Engine) -> Option<trueput_engine::Error> {
         match self {
@@ -59,13 +60,13 @@ impl BuildAccess {
     }
 }
 
-/// What is wrong with a plan.
+/// A mistake in a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct Error {
-    /// Where in the plan's file; `None` where the command line said it.
+    /// Where in the plan's file; `None` for a command-line option.
     pub place: Option<PlanLine>,
-    /// What is wrong and what would be right.
+    /// What was given and what would be right.
     pub message: String,
 }
 
@@ -133,7 +134,7 @@ pub fn expand_with(
     })
 }
 
-/// How to have the rest run where something is refused.
+/// The hint that names the option to skip what is not supported.
 const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"leave-out\") skips what \
     is not supported";
 
@@ -144,7 +145,7 @@ fn nothing_left(left_out: &[String]) -> String {
     }
 }
 
-/// One of those who compete.
+/// A contender and its engine.
 struct EngineCandidate {
     contender: Contender,
     build: EngineBuild,
@@ -170,7 +171,7 @@ struct Expansion<'a> {
     registry: &'a Registry,
     builds: BuildAccess,
     workload: &'static dyn Workload,
-    /// The combinations of conditions that can be had here.
+    /// The combinations of conditions that this machine supports.
     conditions: Vec<Conditions>,
 }
 
@@ -204,7 +205,7 @@ impl<'a> Expansion<'a> {
         Ok(expansion)
     }
 
-    /// Knobs and exceptions name engines, settings and knobs that there are.
+    /// Checks that the names of engines, settings and knobs exist.
     fn check_names(&self) -> Result<(), Error> {
         let owner = self.plan.workload.as_str();
         self.check_each(
@@ -239,7 +240,7 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    /// Checks every value of every dimension by itself, so that a refusal names its line.
+    /// Checks each value of each dimension, so that a refusal names its line.
     fn check_each(
         &self,
         at: &str,
@@ -279,7 +280,7 @@ impl<'a> Expansion<'a> {
         Ok(candidates)
     }
 
-    /// What stands in an engine's place under a workload that needs none.
+    /// Returns the storage itself as the contender of a workload that needs no engine.
     fn storage(&self) -> Result<EngineCandidate, Error> {
         let workload = &self.plan.workload;
         let named = self.plan.engines.iter();
@@ -373,7 +374,7 @@ impl<'a> Expansion<'a> {
         })
     }
 
-    /// Every cell of one contender. Levels are the outer dimension, settings the inner one.
+    /// Adds the cells of one contender. Levels are the outer dimension, settings the inner one.
     fn cells(
         &self,
         contender: &Contender,
@@ -480,7 +481,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Fills in defaults, and asks the workload whether its settings go together.
+    /// Fills in defaults, and checks that the settings fit together.
     fn resolve_settings(
         &self,
         given: &Settings,
@@ -494,7 +495,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// The plan's settings with the exceptions that apply, and their notes.
+    /// Returns the plan's settings with the exceptions that apply, and their notes.
     fn settings_of(
         &self,
         engine: &dyn Engine,
@@ -571,7 +572,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// What an engine has not is left out or refused, as the plan says.
+    /// Skips or refuses what an engine does not support, as the plan says.
     fn leave_out_or_refuse(
         &self,
         key: &str,
@@ -642,7 +643,7 @@ fn missing_level(engine: &dyn Engine, level: Durability) -> String {
     )
 }
 
-/// Every combination of one value per name; the last name varies fastest.
+/// Returns every combination of one value per name; the last name varies fastest.
 fn combinations(dimensions: &Dimensions) -> Vec<Settings> {
     let mut combined = vec![BTreeMap::new()];
     for (name, values) in dimensions {

@@ -12,23 +12,23 @@ use trueput_record::conditions::Rate;
 use trueput_record::histogram;
 use trueput_workloads::Meter;
 
-/// A unit that is due later than this is slept for; what is left of it is spun for, since the
-/// kernel wakes a thread some 50 microseconds late.
+/// A worker sleeps until this long before a unit is due and spins for the rest, because the kernel
+/// wakes a thread some 50 microseconds late.
 const SPIN_NS: u64 = 60_000;
 
-/// A sleep lasts no longer than this, so that a worker hears of the end.
+/// The longest sleep, so that a worker notices the end.
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
 
-/// A user who keys in or thinks sleeps no longer than this at once: there may be a thousand.
+/// The longest sleep of a user who keys in or thinks: there may be a thousand.
 const LONGEST_THINK_NS: u64 = 250_000_000;
 
-/// What a process's workers are at. Its main thread says so; they read it once per operation.
+/// The stage of a process's workers. Its main thread sets it; they read it once per operation.
 #[derive(Debug)]
 pub struct Stage {
-    /// The stage; with [`Stage::PAUSED`] added while the workers are to rest, so that one read
-    /// tells whether there is nothing to heed.
+    /// The stage; [`Stage::PAUSED`] is added while the workers are to pause, so that one read tells
+    /// whether there is anything to do.
     at: AtomicU8,
-    /// How many rests have begun; held while one begins or ends.
+    /// The number of pauses so far; locked while one begins or ends.
     pauses: Mutex<u64>,
     pause_ended: Condvar,
 }
@@ -48,29 +48,29 @@ impl Stage {
         }
     }
 
-    /// What is done does not count yet.
+    /// Creates the stage in which operations do not count yet.
     #[must_use]
     pub const fn warming() -> Self {
         Self::new(Self::WARMING)
     }
 
-    /// What is done counts.
+    /// Creates the stage in which operations count.
     #[must_use]
     pub const fn measured() -> Self {
         Self::new(Self::MEASURED)
     }
 
-    /// From now on, what is done counts.
+    /// Starts the measured stage.
     pub fn measure(&self) {
         self.raise(Self::MEASURED);
     }
 
-    /// The time is up.
+    /// Ends the measured stage.
     pub fn end(&self) {
         self.raise(Self::OVER);
     }
 
-    /// The user stops the run.
+    /// Stops the workers at the user's request.
     pub fn stop(&self) {
         self.raise(Self::STOPPED);
     }
@@ -81,7 +81,7 @@ impl Stage {
         self.get() == Self::STOPPED
     }
 
-    /// The workers are to rest at the next place where they may, until [`Stage::end_pause`].
+    /// Asks the workers to pause at the next point where they may, until [`Stage::end_pause`].
     pub fn begin_pause(&self) {
         *self.pauses() += 1;
         self.at.fetch_or(Self::PAUSED, Relaxed);
@@ -89,7 +89,7 @@ impl Stage {
         self.pause_ended.notify_all();
     }
 
-    /// The workers go on.
+    /// Lets the workers resume.
     pub fn end_pause(&self) {
         let _held = self.pauses();
         self.at.fetch_and(!Self::PAUSED, Relaxed);
@@ -104,13 +104,13 @@ impl Stage {
         self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which rest it is that a worker is to begin; `None` where it is to go on.
+    /// Returns the number of the pause that a worker is to begin; `None` where it is to go on.
     fn pending_pause(&self) -> Option<u64> {
         let pauses = self.pauses();
         (self.is_paused() && !self.is_stopped()).then_some(*pauses)
     }
 
-    /// Waits until that rest ends, or the user stops the run.
+    /// Waits until that pause ends, or the user stops the run.
     fn wait_out_pause(&self, which: u64) {
         let mut held = self.pauses();
         while *held == which && self.is_paused() && !self.is_stopped() {
@@ -119,7 +119,7 @@ impl Stage {
         }
     }
 
-    /// Waits for so long, or until something is asked of the workers.
+    /// Sleeps, until the workers are asked for something.
     fn sleep(&self, time: Duration) {
         let pauses = self.pauses();
         if self.is_running() {
@@ -127,7 +127,7 @@ impl Stage {
         }
     }
 
-    /// Whether the time is not up and nobody is to rest.
+    /// Whether the time is not up and no pause is asked for.
     fn is_running(&self) -> bool {
         self.at.load(Relaxed) < Self::OVER
     }
@@ -145,10 +145,10 @@ impl Stage {
     }
 }
 
-/// The most kinds of operation that a workload may have: a lane fills two cache lines then.
+/// The maximum number of kinds of operation: a worker's counters then fill two cache lines.
 pub const MAX_KINDS: usize = 14;
 
-/// One worker's counts. Aligned to two cache lines, which processors fetch as a pair, so that no
+/// One worker's counters. Aligned to two cache lines, which processors fetch as a pair, so that no
 /// two workers write to one.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -161,7 +161,7 @@ pub struct WorkerCounters {
 }
 
 impl WorkerCounters {
-    /// Operations of the first `kinds` kinds so far.
+    /// Returns the operations of the first `kinds` kinds so far.
     pub fn counts(&self, kinds: usize) -> Vec<u64> {
         self.counts
             .iter()
@@ -170,7 +170,7 @@ impl WorkerCounters {
             .collect()
     }
 
-    /// How long those took together, by kind, nanoseconds; of operations that were taken back too.
+    /// Returns the total time by kind, nanoseconds; operations that were rolled back included.
     pub fn times_ns(&self, kinds: usize) -> Vec<u64> {
         self.times_ns
             .iter()
@@ -179,12 +179,12 @@ impl WorkerCounters {
             .collect()
     }
 
-    /// Units of work so far.
+    /// Returns the units of work so far.
     pub fn units(&self) -> u64 {
         self.units.load(Relaxed)
     }
 
-    /// Takes over what another program has counted so far.
+    /// Sets the counts that another program reports.
     pub fn set(&self, counts: &[u64], units: u64) {
         for (count, counted) in self.counts.iter().zip(counts) {
             count.store(*counted, Relaxed);
@@ -192,19 +192,19 @@ impl WorkerCounters {
         self.units.store(units, Relaxed);
     }
 
-    /// Nothing has been done yet.
+    /// Resets all counters.
     fn clear(&self) {
         let all = self.counts.iter().chain(&self.times_ns);
         let all = all.chain([&self.units, &self.conflicts, &self.deadlocks]);
         all.for_each(|count| count.store(0, Relaxed));
     }
 
-    /// Conflicts so far, deadlocks among them.
+    /// Returns the conflicts so far, deadlocks included.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Relaxed)
     }
 
-    /// Deadlocks among the conflicts so far.
+    /// Returns the deadlocks so far.
     pub fn deadlocks(&self) -> u64 {
         self.deadlocks.load(Relaxed)
     }
@@ -215,24 +215,24 @@ fn add(count: &AtomicU64, amount: u64) {
     count.store(count.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
-/// What a worker's pace is made of.
+/// The parameters of a worker's arrival schedule.
 #[derive(Debug, Clone, Copy)]
 pub struct ArrivalSpec {
-    /// That of all workers together.
+    /// The rate of all workers together.
     pub rate: Rate,
-    /// This worker, from 0.
+    /// This worker's index, from 0.
     pub worker: u32,
-    /// How many keep the rate together.
+    /// The number of workers that share the rate.
     pub workers: u32,
-    /// Seed of the arrivals.
+    /// The seed of the arrivals.
     pub seed: u64,
 }
 
-/// An open loop of one worker.
+/// The open loop of one worker.
 struct OpenLoop {
     pace: ArrivalSpec,
     schedule: ArrivalSchedule,
-    /// The clock when the pace began.
+    /// The clock when the schedule began.
     began: u64,
     /// When the current unit was due, nanoseconds since then.
     due_ns: u64,
@@ -267,17 +267,17 @@ impl OpenLoop {
     }
 }
 
-/// What an open loop came to.
+/// The response times and the backlog of an open loop.
 #[derive(Debug)]
 pub struct ResponseTimes {
     /// From when a unit was due to its end, by kind of unit, nanoseconds. The first has the units
     /// of the backlog with the time that they had waited at the end: it was at least so long.
     pub histograms: Vec<Histogram<u64>>,
-    /// Units begun.
+    /// Units started.
     pub issued: u64,
-    /// Units that were due and not begun when the time was up.
+    /// Units that were due and not started when the time was up.
     pub backlog: u64,
-    /// How long the oldest of them had waited, nanoseconds.
+    /// The longest wait among them, nanoseconds.
     pub oldest_wait_ns: u64,
 }
 
@@ -286,15 +286,15 @@ pub struct ClockMeter<'a> {
     clock: quanta::Clock,
     last: u64,
     warming: bool,
-    /// The clock when the measured part began, where that was not at the release.
+    /// The clock when the measured part began, if that was after the release.
     measured_from: Option<u64>,
     histograms: Vec<Histogram<u64>>,
     open: Option<OpenLoop>,
     counters: &'a WorkerCounters,
     stage: &'a Stage,
-    /// Ticks of the clock for which the worker has rested: they are taken out of its time.
+    /// Clock ticks of the worker's pauses, which do not count.
     paused_ticks: u64,
-    /// Who is told that the worker rests.
+    /// Called when the worker pauses.
     on_pause: Option<Box<dyn FnMut() + 'a>>,
 }
 
@@ -327,25 +327,25 @@ impl<'a> ClockMeter<'a> {
         }
     }
 
-    /// Has somebody told whenever the worker begins to rest.
+    /// Calls `tell` whenever the worker pauses.
     #[must_use]
     pub fn with_pause_callback(mut self, tell: impl FnMut() + 'a) -> Self {
         self.on_pause = Some(Box::new(tell));
         self
     }
 
-    /// This worker's clock, which stands still while it rests.
+    /// Returns the worker's clock, which stands still while it pauses.
     #[inline]
     fn now(&self) -> u64 {
         self.clock.raw().wrapping_sub(self.paused_ticks)
     }
 
-    /// How long the worker has rested, nanoseconds.
+    /// Returns the total time of the pauses, nanoseconds.
     pub fn paused_ns(&self) -> u64 {
         self.clock.delta_as_nanos(0, self.paused_ticks)
     }
 
-    /// Sleeps; where the worker takes turns it is woken when it is to rest.
+    /// Sleeps; a time-sliced worker wakes when it is to pause.
     fn sleep(&self, time: Duration) {
         match self.on_pause {
             Some(_) => self.stage.sleep(time),
@@ -353,7 +353,7 @@ impl<'a> ClockMeter<'a> {
         }
     }
 
-    /// Rests, where the worker is to.
+    /// Pauses if the worker is asked to.
     #[cold]
     fn pause_if_requested(&mut self) {
         if !self.stage.is_paused() {
@@ -370,14 +370,15 @@ impl<'a> ClockMeter<'a> {
         self.paused_ticks += self.clock.raw().saturating_sub(began);
     }
 
-    /// Keeps a pace from [`ClockMeter::begin`] on; `units` is how many kinds of unit there are.
+    /// Keeps an arrival schedule from [`ClockMeter::begin`] on; `units` is the number of kinds of
+    /// unit.
     #[must_use]
     pub fn with_arrivals(mut self, pace: ArrivalSpec, units: usize) -> Self {
         self.open = Some(OpenLoop::new(pace, units));
         self
     }
 
-    /// The worker has been released: the pace begins.
+    /// Starts the schedule: the worker has been released.
     pub fn begin(&mut self) {
         self.last = self.now();
         if let Some(open) = &mut self.open {
@@ -385,13 +386,14 @@ impl<'a> ClockMeter<'a> {
         }
     }
 
-    /// How long ago the measured part began, nanoseconds; `None` where it began at the release.
+    /// Returns how long ago the measured part began, nanoseconds; `None` where it began at the
+    /// release.
     pub fn measured_ns(&self) -> Option<u64> {
         let from = self.measured_from?;
         Some(self.clock.delta_as_nanos(from, self.now()))
     }
 
-    /// Closes the books on an open loop, now. `None` for a closed one.
+    /// Ends the open loop now, and returns its response times; `None` for a closed loop.
     pub fn finish_open_loop(&mut self) -> Option<ResponseTimes> {
         let open = self.open.take()?;
         let end_ns = self.clock.delta_as_nanos(open.began, self.now());
@@ -414,7 +416,7 @@ impl<'a> ClockMeter<'a> {
         })
     }
 
-    /// The latencies by kind, nanoseconds.
+    /// Returns the latencies by kind, nanoseconds.
     pub fn into_histograms(self) -> Vec<Histogram<u64>> {
         self.histograms
     }
@@ -428,7 +430,7 @@ impl<'a> ClockMeter<'a> {
         }
     }
 
-    /// What was done so far was to warm up: it is forgotten, and the pace begins anew.
+    /// Resets all counts and restarts the schedule at the end of the warm-up.
     #[cold]
     fn forget_warm_up(&mut self) {
         self.warming = false;
@@ -441,7 +443,7 @@ impl<'a> ClockMeter<'a> {
         }
     }
 
-    /// Waits until the next unit is due; `false` where the end comes first.
+    /// Waits until the next unit is due; `false` if the end comes first.
     fn await_arrival(&mut self, may_pause: bool) -> bool {
         loop {
             // The warm-up may end meanwhile, and what is due begins anew.

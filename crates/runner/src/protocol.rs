@@ -1,4 +1,4 @@
-//! What runner and workers say to each other: a JSON object per line, orders on the worker's
+//! The protocol between runner and workers: one JSON object per line, instructions on the worker's
 //! standard input, reports on its standard output.
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::{TrialSpec, Value};
 use trueput_workloads::{ExistingDatabase, WorkerFindings};
 
-/// What the runner says to a worker. It cannot be shown: there may be passwords in it.
+/// An instruction of the runner to a worker. It has no `Debug`: it may hold passwords.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub(crate) enum Instruction {
@@ -22,38 +22,38 @@ pub(crate) enum Instruction {
         /// As [`trueput_engine::credentials::for_workers`] gives them.
         handed: String,
     },
-    /// The first line otherwise: what this process is for.
+    /// The first line otherwise: the assignment.
     Assign(Box<Assignment>),
-    /// Every worker is ready: begin.
+    /// Start: every worker is ready.
     Start,
-    /// Rest as soon as no worker holds a transaction: it is another contender's turn.
+    /// Pause as soon as no worker holds a transaction: another contender's time slice begins.
     Pause,
-    /// Go on.
+    /// Resume after a pause.
     Resume,
-    /// All contenders have done their share: close the database and end.
+    /// Close the database and end: all contenders have finished.
     CloseDatabase,
-    /// Return at the next convenience. The end of the pipe means the same.
+    /// Return as soon as possible. The end of the pipe means the same.
     Stop,
 }
 
-/// What a worker process is for.
+/// The assignment of a worker process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
     /// The trial.
     pub spec: TrialSpec,
-    /// The database's folder. It exists.
+    /// The database's folder, which exists.
     pub directory: PathBuf,
     /// How many trials ran on this load before.
     pub generation: u32,
-    /// Its part.
+    /// Its task.
     pub task: WorkerTask,
 }
 
-/// One worker process's part of a trial.
+/// The task of a worker process in a trial.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub(crate) enum WorkerTask {
-    /// Put the engine through the conformance suite.
+    /// Run the conformance suite on the engine.
     Conformance,
     /// Measure what this machine could do at most.
     HardwareLimits {
@@ -68,7 +68,7 @@ pub(crate) enum WorkerTask {
     },
     /// Make and fill the database.
     Prepare {
-        /// What the database holds already.
+        /// The database that exists already.
         existing: ExistingDatabase,
     },
     /// Open the database, say that you are ready, and run when told.
@@ -80,11 +80,11 @@ pub(crate) enum WorkerTask {
     },
     /// Open the database after a crash, and commit a first transaction.
     Recover,
-    /// Draw and check the results.
+    /// Compute and check the results.
     Verify(ExecutionTotals),
 }
 
-/// What was loaded, and what that used.
+/// The result of loading a database.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct LoadResult {
     /// Records put.
@@ -93,43 +93,43 @@ pub(crate) struct LoadResult {
     pub user_bytes: u64,
     /// How long it took, the database's closing included, seconds.
     pub elapsed_s: f64,
-    /// What the process used meanwhile.
+    /// Resources of the process.
     pub usage: ResourceUsage,
     /// Its memory when the load was done, the database still open.
     pub memory: MemoryUsage,
 }
 
-/// What the workers have done, for the conclusion.
+/// The totals of all workers, for the verification.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ExecutionTotals {
     /// Operations by kind.
     pub counts: Vec<u64>,
     /// Conflicts.
     pub conflicts: u64,
-    /// What each worker found.
+    /// The findings of each worker.
     pub findings: Vec<WorkerFindings>,
     /// Whether an interrupted trial was continued.
     pub resumed: bool,
-    /// Whether the processes were killed before they had closed the database.
+    /// Whether the processes were killed with the database open.
     pub crashed: bool,
 }
 
-/// What a worker says to the runner.
+/// A report of a worker to the runner.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub(crate) enum Report {
     /// Preparing or concluding, that much is done, 0 to 1.
     Progress {
-        /// That much.
+        /// The part that is done.
         fraction: f64,
     },
     /// The database is open and every session of this process is made.
     Ready {
-        /// The processes of the native programs that it has started, where it has.
+        /// The native programs that it has started.
         #[serde(default)]
         native_pids: Vec<u32>,
     },
-    /// Every worker of this process that has not ended rests.
+    /// Every worker of this process that has not ended has paused.
     Paused,
     /// A second of the run has ended.
     Second(OperationCounts),
@@ -137,11 +137,10 @@ pub(crate) enum Report {
     Conformed {
         /// Every check.
         checks: Vec<Check>,
-        /// The files with machine code that the process had mapped; `None` where that cannot be
-        /// told.
+        /// The files with machine code that the process had mapped; `None` where that is unknown.
         loaded: Option<Vec<PathBuf>>,
     },
-    /// The ceilings.
+    /// The measured hardware limits.
     HardwareLimits(Box<HardwareLimits>),
     /// The database is ready for the workers.
     Prepared {
@@ -153,7 +152,7 @@ pub(crate) enum Report {
         assertions: Option<bool>,
         /// Settings and counters as the engine reports them.
         engine: EngineState,
-        /// What was loaded; `None` where nothing was, or it is not worth a figure.
+        /// The load; `None` where nothing was loaded, or it is not worth a figure.
         load: Option<Box<LoadResult>>,
     },
     /// Every worker of this process has ended.
@@ -174,7 +173,7 @@ pub(crate) enum Report {
     },
 }
 
-/// What a process has done since the release.
+/// The operations of a process since the release.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperationCounts {
     /// Operations by kind.
@@ -185,7 +184,7 @@ pub(crate) struct OperationCounts {
     pub units: u64,
 }
 
-/// What an engine says of itself.
+/// Settings and counters as the engine reports them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct EngineState {
     /// Its settings.
@@ -194,16 +193,16 @@ pub(crate) struct EngineState {
     pub counters: BTreeMap<String, Value>,
 }
 
-/// One process's part of the run.
+/// The result of one worker process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ProcessResult {
-    /// Whether it returned early because it was told to.
+    /// Whether it returned early because it was stopped.
     pub stopped: bool,
     /// Its workers.
     pub workers: Vec<WorkerResult>,
     /// Latencies by kind, over its workers, as [`trueput_record::histogram::encode`] writes them.
     pub histograms: Vec<String>,
-    /// What its open loop came to; `None` for a closed one.
+    /// Its open loop; `None` for a closed loop.
     pub open_loop: Option<OpenLoopResult>,
     /// What it used between release and end.
     pub usage: ResourceUsage,
@@ -215,37 +214,37 @@ pub(crate) struct ProcessResult {
     pub allocator: AllocatorReport,
     /// What the engine says then.
     pub engine: EngineState,
-    /// What its own cache was asked between release and end; `None` where it does not tell.
+    /// Counters of the engine's own cache between release and end; `None` where it has none.
     #[serde(default)]
     pub cache: Option<CacheReport>,
 }
 
-/// What an engine's cache was asked, as one process sees it.
+/// An engine's cache counters, as one process sees them.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct CacheReport {
-    /// What it was asked.
+    /// The counters.
     pub used: CacheUse,
-    /// Whether that holds what other processes asked too.
+    /// Whether they include other processes.
     pub is_shared: bool,
 }
 
-/// What the open loops of a process's workers came to.
+/// The open loops of a process's workers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct OpenLoopResult {
     /// Response times by kind of unit, encoded likewise.
     pub histograms: Vec<String>,
-    /// Units begun.
+    /// Units started.
     pub issued: u64,
-    /// Units that were due and not begun at the end.
+    /// Units that were due and not started at the end.
     pub backlog: u64,
-    /// How long the oldest of them had waited, nanoseconds.
+    /// The longest wait among them, nanoseconds.
     pub oldest_wait_ns: u64,
 }
 
-/// One worker's part of the run.
+/// The result of one worker.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct WorkerResult {
-    /// From 0.
+    /// Its index, from 0.
     pub index: u32,
     /// When it began, on `CLOCK_MONOTONIC`, which all processes share, nanoseconds.
     pub start_ns: u64,
@@ -263,15 +262,15 @@ pub(crate) struct WorkerResult {
     pub findings: WorkerFindings,
 }
 
-/// What a trial came to.
+/// The results of a trial and their verification.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct VerificationResult {
     /// The results by name.
     pub results: BTreeMap<String, Value>,
-    /// What was checked.
+    /// The checks.
     pub checks: Vec<Check>,
-    /// How long the conclusion took, seconds.
+    /// How long the verification took, seconds.
     pub elapsed_s: f64,
-    /// What the engine says at the very end.
+    /// The state of the engine at the end.
     pub engine: EngineState,
 }

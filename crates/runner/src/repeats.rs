@@ -1,4 +1,4 @@
-//! Repeats until what is known is enough, or the time is spent.
+//! Repeats until the result is precise enough, or the time is up.
 
 use crate::Error;
 use std::fmt;
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use trueput_record::folder::{SufficiencyReason, Until};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 
-/// Repeats of each cell before its interval is looked at: with fewer it means nothing.
+/// The repeats of each cell before its interval is considered: with fewer it means nothing.
 const FEWEST_REPEATS: u32 = 3;
 
 /// The greatest half-width of any contender's interval, over its rate; `None` where that of one is
 /// not known yet.
 pub type WidestInterval = dyn Fn(&RunManifest, &[TrialRecord]) -> Option<f64> + Send + Sync;
 
-/// When repeats are enough. What an interval is, the caller says: this crate computes no statistic.
+/// When repeats suffice. The caller defines the interval: this crate computes no statistics.
 #[derive(Clone)]
 pub struct RepeatRule {
-    /// Every interval is this narrow.
+    /// The half-width that every interval must reach.
     pub half_width: Option<f64>,
-    /// So much time has passed.
+    /// The time budget.
     pub budget: Option<Duration>,
-    /// Looks at the trials that have ended.
+    /// Computes the widest interval of the trials that have ended.
     pub widest: Arc<WidestInterval>,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Debug for RepeatRule {
 }
 
 impl RepeatRule {
-    /// As the manifest states it.
+    /// Returns the rule as the manifest states it.
     pub(crate) fn as_stated(&self) -> Until {
         Until {
             half_width: self.half_width,
@@ -51,7 +51,7 @@ impl RepeatRule {
     }
 }
 
-/// How far a run has come under a rule.
+/// The progress of a run under a rule.
 pub(crate) struct RepeatProgress {
     rule: RepeatRule,
     began: Instant,

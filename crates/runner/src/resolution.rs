@@ -1,4 +1,4 @@
-//! A trial's names and settings, bound to the engine and the workload that they mean.
+//! Resolves a trial's names and settings to an engine and a workload.
 
 use crate::Registry;
 use crate::disk_space::DiskSpace;
@@ -11,11 +11,11 @@ use trueput_workloads::{Job, WorkloadSubject};
 
 static STORAGE: Storage = Storage;
 
-/// An engine under test.
+/// The engine of a trial.
 pub(crate) enum SelectedEngine {
-    /// As the program offers it.
+    /// A built-in engine.
     Offered(&'static dyn Engine),
-    /// As a library that was named has it.
+    /// An engine loaded from the library that the trial names.
     Loaded(Box<dyn Engine>),
 }
 
@@ -30,27 +30,27 @@ impl std::ops::Deref for SelectedEngine {
     }
 }
 
-/// What a trial's specification means.
+/// A trial's specification, resolved and checked.
 pub(crate) struct ResolvedTrial {
-    /// The engine, as the library that the trial names has it, where it names one.
+    /// The engine, in the library that the trial names if it names one.
     pub engine: SelectedEngine,
-    /// How it keeps the trial's level.
+    /// The driver's promise at the trial's level.
     pub promise: Promise,
-    /// Its knobs, every one.
+    /// All knobs with their values.
     pub knobs: ParameterValues,
-    /// The workload, bound to its settings.
+    /// The workload with its settings.
     pub job: Box<dyn Job>,
-    /// The engine's own program that does the workers' shares, where the knobs ask for it.
+    /// The engine's native program that does the workers' work, if the knobs ask for it.
     pub native: Option<Box<dyn Native>>,
 }
 
 impl ResolvedTrial {
-    /// The room on disk that the trial needs.
+    /// Returns the disk space that the trial needs.
     pub fn disk_space(&self, spec: &TrialSpec, factor: f64) -> DiskSpace {
         DiskSpace::of_job(&*self.job, &*self.engine, spec.workers, factor)
     }
 
-    /// What the trial's transactions never show each other, as the driver states it.
+    /// Returns the isolation of the trial's transactions, as the driver states it.
     pub fn isolation(&self) -> Option<Isolation> {
         match self.job.uses_sql() {
             true => self.engine.isolation_in_sql(&self.knobs),
@@ -59,7 +59,7 @@ impl ResolvedTrial {
     }
 }
 
-/// Binds a trial to what the program offers.
+/// Resolves a trial against the engines and workloads of the program, and checks it.
 ///
 /// # Errors
 /// One sentence: what was given and what would be right.
@@ -125,7 +125,7 @@ pub(crate) fn resolve_trial(
     })
 }
 
-/// Whether conditions differ from the default in what a process inherits, and in nothing else.
+/// Whether the conditions differ from the default only in what a process inherits.
 fn suits_native_program(conditions: &Conditions) -> bool {
     let inherited = Conditions {
         cpus: conditions.cpus.clone(),
@@ -138,7 +138,7 @@ fn suits_native_program(conditions: &Conditions) -> bool {
     *conditions == inherited
 }
 
-/// What stands in the place of an engine under a workload that needs none.
+/// Returns the storage itself as the engine of a workload that needs none.
 ///
 /// # Errors
 /// One sentence, where the plan names an engine for it.
@@ -210,7 +210,7 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
         .map_err(|why| format!("crash_and_recover: {}: {why}", spec.workload))
 }
 
-/// The engine's own sentence names it already.
+/// Returns the text of an engine's error, which may name the engine already.
 pub(crate) fn error_text(name: &str, error: trueput_engine::Error) -> String {
     match error {
         trueput_engine::Error::Unsupported(why) => why,

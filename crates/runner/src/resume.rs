@@ -1,4 +1,4 @@
-//! What is checked of a run folder before a run goes on in it: it may have come from somebody else.
+//! Checks of a run folder before a run continues in it: it may come from somebody else.
 
 use crate::Error;
 use std::fs;

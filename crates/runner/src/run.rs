@@ -1,4 +1,4 @@
-//! A run: checks, the run folder, then one trial after the other.
+//! A run: checks, the run folder, then the trials.
 
 use crate::conformance::ConformanceResult;
 use crate::context::{ReusableDatabase, RunContext};
@@ -24,18 +24,18 @@ use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialS
 /// The name of the default work folder, in the run folder.
 const WORK: &str = "work";
 
-/// How the trials of a run ended, those of earlier parts of a resumed run included.
+/// Counts of trials by outcome, those of earlier parts of a resumed run included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunSummary {
-    /// Trials that ran to their end and passed.
+    /// Trials that passed.
     pub valid: usize,
-    /// Trials that ran to their end and must not be believed.
+    /// Trials that ran to their end with invalid results.
     pub invalid: usize,
     /// Trials that did not run to their end.
     pub failed: usize,
-    /// Those of them whose knobs the engine cannot have: the plan's mistake.
+    /// Failed trials whose knobs the engine refuses: the plan's mistake.
     pub refused: usize,
-    /// Whether the user stopped the run.
+    /// Whether the user interrupted the run.
     pub interrupted: bool,
 }
 
@@ -244,9 +244,6 @@ fn settings_give_up(
 
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
-/// An interrupted trial has not ended, and is run again; with [`Options::resume_databases`] a
-/// failed one is too. Workers die with the thread that calls this, should it end early.
-///
 /// # Errors
 /// Where the work folder or the run folder cannot be used. A trial that fails is recorded, and the
 /// next one runs.
@@ -314,7 +311,7 @@ pub fn run(
     Ok(summary(&ended, interrupted))
 }
 
-/// How the trials ended that are not to be run again, by their ids.
+/// Returns the outcomes of trials that are not run again, by id.
 fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, Outcome> {
     let has_ended = |record: &TrialRecord| {
         // One that took turns cannot take them alone.
@@ -366,12 +363,12 @@ fn summary(ended: &HashMap<String, Outcome>, interrupted: bool) -> RunSummary {
     summary
 }
 
-/// Why not every trial was run.
+/// Why the remaining trials were not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopReason {
     /// The user stopped the run.
     ByUser,
-    /// The repeats were enough.
+    /// The repeats suffice.
     Spared(SufficiencyReason),
 }
 
@@ -384,7 +381,7 @@ impl StopReason {
     }
 }
 
-/// Runs the trials in order and says why not all of them.
+/// Runs the trials in order; returns why it stopped early.
 fn run_trials(
     context: &mut RunContext<'_>,
     folder: &RunFolder,
@@ -414,11 +411,11 @@ fn run_trials(
         }
         let next = group_trials.get(index + 1).and_then(|round| round.first());
         let mut trials = run_checked_group(context, round);
-        settle(&mut trials, round, manifest);
+        settle_group_outcomes(&mut trials, round, manifest);
         let interrupted = trials.iter().any(is_interrupted);
         for trial in trials {
             let stored = store(folder, &trial);
-            hold_or_clear(context, &trial, next.copied());
+            keep_or_remove_database(context, &trial, next.copied());
             stored?;
             let TrialResult { record, .. } = trial;
             if record.outcome != Outcome::Interrupted {
@@ -439,9 +436,9 @@ fn is_interrupted(trial: &TrialResult) -> bool {
     trial.record.outcome == Outcome::Interrupted
 }
 
-/// Trials that took turns count together: where one was interrupted all were, and are run again;
-/// and one whose rivals had ended in an earlier part of the run took turns with nobody.
-fn settle(trials: &mut [TrialResult], round: &[&TrialSpec], manifest: &RunManifest) {
+/// Makes the outcomes of trials that shared time slices consistent: if one was interrupted, all are
+/// run again.
+fn settle_group_outcomes(trials: &mut [TrialResult], round: &[&TrialSpec], manifest: &RunManifest) {
     let Some(key) = round.first().and_then(|spec| group_key(spec)) else {
         return;
     };
@@ -463,7 +460,7 @@ fn settle(trials: &mut [TrialResult], round: &[&TrialSpec], manifest: &RunManife
     }
 }
 
-/// Runs those trials of a round whose engine passes the conformance suite.
+/// Runs the trials of a group whose engines pass the conformance suite.
 fn run_checked_group(context: &mut RunContext<'_>, round: &[&TrialSpec]) -> Vec<TrialResult> {
     let mut trials = Vec::new();
     let mut fit = Vec::new();
@@ -498,11 +495,12 @@ fn run_checked_group(context: &mut RunContext<'_>, round: &[&TrialSpec]) -> Vec<
     trials
 }
 
-/// Writes what a trial left: its histograms, then its line.
+/// Writes a trial's histograms, then its record.
 fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
     if let Some(measurement) = &trial.record.measurement {
         let path = folder.histogram_path(&trial.record.spec.id);
-        set_aside(&path).map_err(|source| trueput_record::Error::io(&path, source))?;
+        rename_earlier_histograms(&path)
+            .map_err(|source| trueput_record::Error::io(&path, source))?;
         let kinds: Vec<_> = trial
             .histograms
             .iter()
@@ -518,7 +516,7 @@ fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
 }
 
 /// Renames the histograms of an earlier attempt at the same trial: nothing measured is overwritten.
-fn set_aside(path: &Path) -> std::io::Result<()> {
+fn rename_earlier_histograms(path: &Path) -> std::io::Result<()> {
     // A link is there too, wherever it leads.
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     if !is_there(path) {
@@ -529,8 +527,12 @@ fn set_aside(path: &Path) -> std::io::Result<()> {
     free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
 }
 
-/// Keeps a trial's database for the next one where both load the same; otherwise clears it away.
-fn hold_or_clear(context: &mut RunContext<'_>, trial: &TrialResult, next: Option<&TrialSpec>) {
+/// Keeps a trial's database if the next trial has the same load; removes it otherwise.
+fn keep_or_remove_database(
+    context: &mut RunContext<'_>,
+    trial: &TrialResult,
+    next: Option<&TrialSpec>,
+) {
     // Contenders that take turns have each a database of their own.
     let spec = Some(&trial.record.spec).filter(|spec| group_key(spec).is_none());
     let key = spec.and_then(|spec| load_key(context.registry, spec));
@@ -543,12 +545,12 @@ fn hold_or_clear(context: &mut RunContext<'_>, trial: &TrialResult, next: Option
                 generation: trial.generation + 1,
             });
         }
-        _ => clear(context, trial),
+        _ => remove_database(context, trial),
     }
 }
 
-/// Removes a trial's database, unless it is to be kept.
-fn clear(context: &mut RunContext<'_>, trial: &TrialResult) {
+/// Removes a trial's database, unless databases are kept.
+fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
     let Options {
         keep_databases,
         keep_unfinished,

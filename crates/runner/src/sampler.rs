@@ -1,4 +1,4 @@
-//! Once a second, what the worker processes use, and what the machine does meanwhile.
+//! Samples the worker processes and the machine once a second.
 //!
 //! A sample must stay cheap: the sampler competes with the workers for the processors.
 
@@ -17,17 +17,17 @@ use trueput_host::process_tree::ProcessTree;
 use trueput_host::usage::ResourceUsage;
 use trueput_record::accounting::{Device, OtherPrograms, Pressure};
 
-/// How many files of a database are looked at every second.
+/// The maximum number of files of a database that are counted every second.
 const MAX_FILES: u64 = 10_000;
 
-/// Adding up the proportional set sizes of large maps takes long, and so does looking at many
-/// threads: each may take this part of the time.
-const COSTLY_SHARE: u32 = 50;
+/// Adding up the proportional set sizes of large maps and listing many threads are slow: each may
+/// take one part in this many of the time.
+const COST_DIVISOR: u32 = 50;
 
-/// How long after one look at what the workers wait for the next one is due.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
+/// The interval between samples of I/O waits.
+const IO_WAIT_INTERVAL: Duration = Duration::from_millis(40);
 
-/// What the worker processes of a trial used since the release, and what there was at one moment.
+/// The resources of a trial's workers since the release, and the gauges of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sample {
     /// CPU seconds.
@@ -38,42 +38,42 @@ pub(crate) struct Sample {
     pub switches: ContextSwitches,
     /// Bytes moved.
     pub io: IoBytes,
-    /// What the machine did meanwhile.
+    /// The machine's activity.
     pub host_activity: HostActivity,
-    /// What there was then.
+    /// The values of this moment.
     pub gauges: Gauges,
 }
 
-/// What the machine did since the release, as far as the kernel says.
+/// The machine's activity since the release, as far as the kernel reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct HostActivity {
     /// The database's device.
     pub device: Option<Device>,
-    /// The log's, where that is another.
+    /// The log's device, if it is another.
     pub log_device: Option<Device>,
-    /// What tasks waited for.
+    /// How long tasks waited.
     pub pressure: Option<Pressure>,
-    /// What others used of the processors that the trial may use.
+    /// Processor time that other programs used.
     pub neighbours: Option<OtherPrograms>,
-    /// How often the workers were seen to wait for I/O.
+    /// Samples in which workers waited for I/O.
     pub io_waits: IoWaitSamples,
     /// Time that the workers' threads waited for a processor, seconds; `None` where a server works
     /// for them.
     pub run_delay_s: Option<f64>,
 }
 
-/// What there was at one moment.
+/// Values of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gauges {
     /// Memory of the processes that live.
     pub memory: MemoryUsage,
     /// Blocks of the database's files, bytes.
     pub database_allocated_bytes: Option<u64>,
-    /// Tasks of the machine that could run.
+    /// Runnable tasks of the machine.
     pub runnable_tasks: Option<u32>,
 }
 
-/// What is known of one process.
+/// The resources of one process.
 #[derive(Debug, Clone, Copy, Default)]
 struct ProcessUsage {
     cpu: CpuTime,
@@ -127,7 +127,7 @@ impl SampledProcess {
         last.run_delay_ns.saturating_sub(first.run_delay_ns) as f64 / 1e9
     }
 
-    /// Adds to `sample` what it has used since the release.
+    /// Adds the resources used since the release to `sample`.
     fn add_to(&self, sample: &mut Sample, lives: bool) {
         let (first, last) = (&self.first, &self.last);
         sample.cpu.user_s += last.cpu.user_s - first.cpu.user_s;
@@ -142,18 +142,18 @@ impl SampledProcess {
     }
 }
 
-/// What a server's processes used since the release, and the most memory that was seen of them.
+/// The resources of a server's processes since the release, and their highest memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerUsage {
-    /// What they used.
+    /// The resources.
     pub usage: ResourceUsage,
-    /// The highest sums that were seen.
+    /// The highest sums.
     pub peak: MemoryUsage,
-    /// Their memory when it was last looked at.
+    /// The memory when it was last read.
     pub memory: MemoryUsage,
 }
 
-/// A server's processes, followed since the release.
+/// Samples a server's processes.
 struct ServerSampler {
     tree: ProcessTree,
     first: ResourceUsage,
@@ -196,7 +196,7 @@ impl ServerSampler {
     }
 }
 
-/// Counters of the machine as they stood.
+/// The machine's counters at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 struct HostCounters {
     device: Option<Device>,
@@ -207,11 +207,11 @@ struct HostCounters {
     kernel_threads_s: Option<f64>,
     /// CPU of the runner itself, seconds.
     runner_cpu_s: f64,
-    /// CPU of its children that have ended and are buried, from their beginning, seconds.
+    /// CPU of its ended children, seconds.
     buried_cpu_s: f64,
 }
 
-/// What of the machine is looked at.
+/// The sources of the counters of the machine.
 struct HostProbes {
     /// The processors that the trial may use.
     cpus: CpuSet,
@@ -222,9 +222,9 @@ struct HostProbes {
 
 /// The disk of the log.
 enum LogDisk {
-    /// The database's.
+    /// The database's disk.
     Same,
-    /// Another one, or none: a log on a tmpfs.
+    /// Another disk, or none: a log on a tmpfs.
     Apart(Option<Disk>),
 }
 
@@ -283,13 +283,14 @@ pub(crate) struct Sampler {
     first: HostCounters,
     samples: Vec<Sample>,
     io_wait_sampler: IoWaitSampler,
-    /// Before this the workers are not looked at again.
-    look_due: Instant,
-    /// Whether what the machine did is told: not where others work in turn with these.
+    /// When the next sample of I/O waits is due.
+    io_wait_due: Instant,
+    /// Whether the machine's activity is reported: not with time slices, which other contenders
+    /// share.
     reports_host_activity: bool,
-    /// What the machine did until the last worker had ended.
+    /// The machine's activity until the last worker ended.
     total: Option<HostActivity>,
-    /// Before this the memory is not added up again.
+    /// When the memory is added up again.
     memory_due: Instant,
 }
 
@@ -314,51 +315,51 @@ impl Sampler {
             probes,
             samples: Vec::new(),
             io_wait_sampler: IoWaitSampler::default(),
-            look_due: Instant::now(),
+            io_wait_due: Instant::now(),
             reports_host_activity: true,
             total: None,
             memory_due: Instant::now(),
         }
     }
 
-    /// Tells nothing of disks, pressure and neighbours: other contenders work in turn with these
-    /// workers, and what the machine counts is everybody's.
+    /// Omits disks, pressure and neighbors: other contenders share the time, and the machine counts
+    /// for all.
     pub fn omit_host_activity(&mut self) {
         self.reports_host_activity = false;
     }
 
-    /// Counts in the server whose main process that is, from now on.
+    /// Includes the server with that main process.
     pub fn follow_server(&mut self, pid: Option<u32>) {
         self.server = pid.map(ServerSampler::new);
     }
 
-    /// What the server used between release and end; `None` where there is none.
+    /// Returns the resources of the server between release and end; `None` where there is none.
     pub fn server(&mut self) -> Option<ServerUsage> {
         self.finish();
         self.server.as_ref().map(|server| server.server_usage)
     }
 
-    /// How many whole seconds were sampled.
+    /// Returns the number of samples.
     pub fn seconds(&self) -> usize {
         self.samples.len()
     }
 
-    /// Looks whether any worker waits for I/O, unless that was looked at a moment ago.
+    /// Samples whether any worker waits for I/O, if that is due.
     pub fn poll(&mut self) {
         let began = Instant::now();
-        if began < self.look_due || self.total.is_some() {
+        if began < self.io_wait_due || self.total.is_some() {
             return;
         }
         let workers = self.processes.iter().map(|process| process.pid);
         let server = self.server.iter().flat_map(|server| server.tree.pids());
         self.io_wait_sampler.sample(workers.chain(server));
-        self.look_due = began + BETWEEN_LOOKS.max(pause_after(began.elapsed()));
+        self.io_wait_due = began + IO_WAIT_INTERVAL.max(pause_after(began.elapsed()));
     }
 
-    /// Takes the sample of the next whole second. A process that has ended counts with what it had
-    /// used when last seen, and without memory.
+    /// Takes the sample of the next whole second. An ended process counts with its last values, and
+    /// without memory.
     pub fn sample(&mut self) {
-        let mut sample = self.used();
+        let mut sample = self.sample_processes();
         let now = self.probes.counters();
         sample.host_activity = self.host_activity(&now, &sample.cpu);
         sample.gauges.runnable_tasks = now.processors.and_then(|all| all.runnable_tasks);
@@ -370,23 +371,24 @@ impl Sampler {
         self.samples.push(sample);
     }
 
-    /// Notes what the machine did until now: the last worker has ended.
+    /// Notes the machine's activity at the end of the last worker.
     pub fn finish(&mut self) {
         if self.total.is_none() {
-            let used = self.used();
+            let sample_processes = self.sample_processes();
             self.server.as_mut().map(ServerSampler::memory);
             let now = self.probes.counters();
-            self.total = Some(self.host_activity(&now, &used.cpu));
+            self.total = Some(self.host_activity(&now, &sample_processes.cpu));
         }
     }
 
-    /// The samples, one per whole second, and what the machine did between release and end.
+    /// Returns the samples, one per whole second, and the machine's activity between release and
+    /// end.
     pub fn into_samples(mut self) -> (Vec<Sample>, HostActivity) {
         self.finish();
         (self.samples, self.total.unwrap_or_default())
     }
 
-    fn used(&mut self) -> Sample {
+    fn sample_processes(&mut self) -> Sample {
         let mut sample = Sample::default();
         for process in &mut self.processes {
             process.poll();
@@ -459,9 +461,9 @@ impl Sampler {
     }
 }
 
-/// From the beginning of something costly to the next time, where it took that long.
+/// Returns the interval after which a task that took that long may run again.
 fn pause_after(took: Duration) -> Duration {
-    took * COSTLY_SHARE
+    took * COST_DIVISOR
 }
 
 #[cfg(test)]
@@ -506,7 +508,7 @@ mod tests {
         let first = sampler.first;
         drop(child.stdin.take());
         child.wait().unwrap();
-        sampler.used();
+        sampler.sample_processes();
         let now = sampler.probes.counters();
         let buried_s = now.buried_cpu_s - first.buried_cpu_s;
         // Other tests of this process may bury children meanwhile: never less than this one's.

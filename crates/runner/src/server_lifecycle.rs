@@ -1,5 +1,5 @@
-//! The server of a trial's engine, from the trial's side. An engine that is a library has none, and
-//! nothing happens here.
+//! The lifecycle of the server of a trial's engine. An engine that is a library has none; all of
+//! this then does nothing.
 
 use crate::context::{RunContext, TrialError};
 use crate::resolution::ResolvedTrial;
@@ -18,10 +18,10 @@ use trueput_record::TrialSpec;
 /// whether it is ready, and of databases' own connections.
 const SPARE_SESSIONS: u32 = 8;
 
-/// How often progress is told while a server is waited for.
+/// The interval of progress reports while a server is awaited.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The server of a trial. It is stopped when this is dropped.
+/// The server of a trial, stopped when dropped.
 pub(crate) struct ServerLifecycle<'a> {
     service: Option<Box<dyn Service>>,
     resolved: &'a ResolvedTrial,
@@ -31,7 +31,7 @@ pub(crate) struct ServerLifecycle<'a> {
 }
 
 impl<'a> ServerLifecycle<'a> {
-    /// No server yet. The database is in `directory`.
+    /// Creates the lifecycle of a server that is not started yet. The database is in `directory`.
     pub fn new(resolved: &'a ResolvedTrial, spec: &'a TrialSpec, directory: &'a Path) -> Self {
         Self {
             service: resolved.engine.service(),
@@ -42,8 +42,8 @@ impl<'a> ServerLifecycle<'a> {
         }
     }
 
-    /// Starts the server, in that control group where there is one, having made its instance where
-    /// there is none. `phase` is what progress says meanwhile.
+    /// Starts the server, in that control group if there is one, and creates its instance first
+    /// where necessary. `phase` is reported meanwhile.
     ///
     /// # Errors
     /// [`TrialError`] as it says itself.
@@ -75,7 +75,7 @@ impl<'a> ServerLifecycle<'a> {
         Ok(())
     }
 
-    /// Stops the server in good order. `phase` is what progress says meanwhile.
+    /// Stops the server in good order. `phase` is reported meanwhile.
     ///
     /// # Errors
     /// [`TrialError::Failed`] where it does not, or had ended before; [`TrialError::Interrupted`]
@@ -88,8 +88,8 @@ impl<'a> ServerLifecycle<'a> {
         stopped.map_err(|error| self.trial_error(error))
     }
 
-    /// What is to be called while the server is waited for: tells progress, and says whether the
-    /// user lets it go on.
+    /// Returns a function that reports progress while the server is awaited, and says whether to go
+    /// on.
     fn progress_callback<'b>(
         &'b self,
         context: &'b mut RunContext<'_>,
@@ -122,17 +122,17 @@ impl<'a> ServerLifecycle<'a> {
         self.server = None;
     }
 
-    /// Its main process, where it runs.
+    /// Returns its main process, if it runs.
     pub fn pid(&self) -> Option<u32> {
         self.server.as_ref().map(Server::pid)
     }
 
-    /// What its processes have used until now; `None` where there is none.
+    /// Returns the resources of its processes so far; `None` where there is none.
     pub fn usage(&self) -> Option<ResourceUsage> {
         self.pid().map(|pid| ProcessTree::new(pid).poll())
     }
 
-    /// Says of a failure that the server had ended, where it had.
+    /// Adds to a failure that the server had ended, if it had.
     pub fn explain_failure(&mut self, error: TrialError) -> TrialError {
         let end = self.server.as_mut().and_then(Server::exit_reason);
         match (error, end) {

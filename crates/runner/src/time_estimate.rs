@@ -1,41 +1,40 @@
-//! How long a run will take, as far as that is known before it: from durations, and from how long
-//! the same trials took in earlier runs.
+//! Estimates how long a run takes, from durations and from the same trials in earlier runs.
 
 use crate::program::profile;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use trueput_record::{Outcome, RunFolder, TrialRecord, TrialSpec};
 
-/// So many earlier runs are looked at, the newest first.
+/// The number of earlier runs considered, the newest first.
 const MOST_RUNS: usize = 20;
 
 /// A longer file of trials is not read for an estimate.
 const LONGEST_BYTES: u64 = 16 << 20;
 
-/// More time than this between the end of a trial and the start of the next is a pause.
+/// A longer time between two trials is a pause of the run.
 const LONGEST_GAP_S: f64 = 60.0;
 
-/// A run of less than this is not announced.
+/// A shorter run is not announced.
 const SHORTEST_S: f64 = 60.0;
 
 /// So many trials of unknown length may take long.
 const MANY_TRIALS: usize = 10;
 
-/// How long trials will take.
+/// The estimated time of trials.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TimeEstimate {
-    /// How many trials there are.
+    /// The number of trials.
     pub trials: usize,
-    /// How many of them say nothing of their length, and were not run before.
+    /// Trials without a duration or an earlier run.
     pub unknown: usize,
-    /// How many have a duration, and were not run before: what surrounds it is not known.
+    /// Trials known by their duration alone: their preparation is unknown.
     pub by_duration: usize,
-    /// How long all but the unknown take together, seconds.
+    /// The time of all known trials, seconds.
     pub known_s: f64,
 }
 
 impl TimeEstimate {
-    /// The estimate of some trials, with what earlier runs in that folder for results took.
+    /// Estimates some trials, with the earlier runs in that results folder.
     #[must_use]
     pub fn of<'a>(trials: impl IntoIterator<Item = &'a TrialSpec>, results: &Path) -> Self {
         let trials: Vec<_> = trials.into_iter().collect();
@@ -65,7 +64,7 @@ impl TimeEstimate {
         self.known_s > SHORTEST_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
     }
 
-    /// In words: `about 3 min for 125 trials`.
+    /// Returns the estimate as text: `about 3 min for 125 trials`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Self {
@@ -101,7 +100,7 @@ fn to_text(time_s: f64) -> String {
     }
 }
 
-/// All that decides how long a trial takes.
+/// Returns all that decides how long a trial takes.
 fn key(spec: &TrialSpec) -> String {
     let alike = TrialSpec {
         id: String::new(),

@@ -1,10 +1,10 @@
-//! A round: the trials of one repeat that differ in their contender only, side by side. Each has
-//! its database, its server and its workers ready, and while those of one work, all others rest. A
-//! turn is short beside what neighbours of the machine do, so that their noise falls on all
-//! contenders alike and leaves the ratios alone.
+//! Time slicing: the trials of one repeat that differ only in their contender run side by side.
+//! Each has its database, its server and its workers ready, and while the workers of one run, all
+//! others pause. A time slice is short compared with disturbances by other programs, so that these
+//! fall on all contenders alike and leave the ratios alone.
 //!
 //! It is the idea of duet benchmarking (Bulej et al., "Duet Benchmarking: Improving Measurement
-//! Accuracy in the Cloud", ICPE 2020), with turns instead of two processors.
+//! Accuracy in the Cloud", ICPE 2020), with time slices instead of two processors.
 
 use crate::Phase;
 use crate::context::{RunContext, TrialError};
@@ -19,7 +19,8 @@ use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::generate::random::{mix, splitmix64};
 
-/// What the trials of a round have in common; `None` for a trial that runs by itself.
+/// Returns the key that the trials of a group have in common; `None` for a trial without time
+/// slices.
 pub(crate) fn group_key(spec: &TrialSpec) -> Option<String> {
     spec.conditions.turn_s?;
     let TrialSpec {
@@ -36,8 +37,8 @@ pub(crate) fn group_key(spec: &TrialSpec) -> Option<String> {
     ))
 }
 
-/// The trials in rounds, each at the place of its first one; those that run by themselves are
-/// rounds of their own.
+/// Groups the trials, each group at the position of its first trial; a trial without time slices is
+/// a group of its own.
 pub(crate) fn group_trials<'a>(trials: &[&'a TrialSpec]) -> Vec<Vec<&'a TrialSpec>> {
     let mut groups: Vec<(Option<String>, Vec<&TrialSpec>)> = Vec::new();
     for &spec in trials {
@@ -53,7 +54,7 @@ pub(crate) fn group_trials<'a>(trials: &[&'a TrialSpec]) -> Vec<Vec<&'a TrialSpe
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// Runs the trials of a round in turns. Whatever goes wrong with one is its own outcome, and the
+/// Runs the trials of a group in time slices. A failure is the outcome of its own trial, and the
 /// others go on.
 pub(crate) fn run_in_time_slices(
     context: &mut RunContext<'_>,
@@ -96,7 +97,7 @@ pub(crate) fn run_in_time_slices(
     ended.collect()
 }
 
-/// The databases of a round are there at once.
+/// Checks the disk space for all databases of a group, which exist at once.
 fn check_total_disk_space(
     specs: &[&TrialSpec],
     found: &[(TrialResult, Result<TrialSetup, TrialError>)],
@@ -120,7 +121,7 @@ fn check_total_disk_space(
     }
 }
 
-/// Gives every contender its turns until all have done their share.
+/// Gives every contender time slices until all have finished.
 fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
     let seed = slots.first().map_or(0, |slot| slot.spec.seed);
     let mut order = SliceOrder::new(seed);
@@ -139,9 +140,8 @@ fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
     }
 }
 
-/// In which order contenders take turns: drawn anew each time, so that none always follows the same
-/// other one, and never one twice in a row, for a second turn finds the caches as the first left
-/// them.
+/// The order of time slices: drawn anew each time, so that no contender always follows the same
+/// other one, and none runs twice in a row, because its second slice would find its caches warm.
 struct SliceOrder {
     random: u64,
     last: Option<usize>,
@@ -155,7 +155,7 @@ impl SliceOrder {
         }
     }
 
-    /// These contenders in the order of their next turns.
+    /// Returns these contenders in the order of their next slices.
     fn shuffle(&mut self, mut contenders: Vec<usize>) -> Vec<usize> {
         for index in (1..contenders.len()).rev() {
             let other = splitmix64(&mut self.random) % (index as u64 + 1);
@@ -169,15 +169,15 @@ impl SliceOrder {
     }
 }
 
-/// One contender's place in a round.
+/// One contender's place among the time slices.
 struct TimeSlot<'a> {
     spec: &'a TrialSpec,
     trial: &'a mut TrialResult,
     setup: &'a TrialSetup,
     server: ServerLifecycle<'a>,
-    /// Its workers, from when they are ready.
+    /// Its workers, once they are ready.
     workers: Option<(WorkerGroup<'a>, Environment)>,
-    /// Why it has left the round, where it has.
+    /// Why it has dropped out.
     error: Option<TrialError>,
 }
 
@@ -193,7 +193,7 @@ impl<'a> TimeSlot<'a> {
         }
     }
 
-    /// Does something unless the contender has left the round; it leaves where that fails.
+    /// Runs `act` unless the contender has dropped out; an error drops it out.
     fn attempt(&mut self, act: impl FnOnce(&mut Self) -> Result<(), TrialError>) {
         if self.error.is_some() {
             return;
@@ -227,7 +227,7 @@ impl<'a> TimeSlot<'a> {
         }
     }
 
-    /// Has the workers end, and checks what they did.
+    /// Ends the workers, and verifies their results.
     fn verify(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let Some((workers, environment)) = self.workers.take() else {
             return Err(TrialError::Interrupted);
@@ -239,7 +239,7 @@ impl<'a> TimeSlot<'a> {
         setup.verify(context, spec, &mut self.server, result, self.trial)
     }
 
-    /// Stops the server, and notes how the trial ended.
+    /// Stops the server, and records the trial's outcome.
     fn finish(&mut self, context: &mut RunContext<'_>) {
         let stopped = self.server.stop(context, Phase::Verify);
         let ended = match self.error.take() {

@@ -1,4 +1,4 @@
-//! The timeline of a trial, from what the workers counted and what the sampler saw.
+//! The timeline of a trial, from the counts of the workers and the samples.
 
 use crate::protocol::OperationCounts;
 use crate::sampler::{Gauges, HostActivity, Sample};
@@ -127,7 +127,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
     }
 }
 
-/// What the machine did between two samples. At the release all stood at nothing.
+/// Returns the machine's activity between two samples.
 fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
     let passed = |now: Option<Device>, then: Option<Device>| {
         let then = then.unwrap_or(Device {
@@ -163,7 +163,7 @@ fn at<'a>(
     seen.get(second - 1).unwrap_or(last)
 }
 
-/// Sums by kind.
+/// Sums counts by kind.
 pub(crate) fn sum<'a>(kinds: usize, counts: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
     let mut sums = vec![0; kinds];
     for counts in counts {

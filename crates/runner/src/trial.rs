@@ -27,20 +27,20 @@ use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 use trueput_workloads::ExistingDatabase;
 
-/// A trial that has ended: its line, and its latencies by kind where there are any.
+/// A trial that has ended: its record and its latencies.
 pub(crate) struct TrialResult {
-    /// The line.
+    /// The record.
     pub record: TrialRecord,
-    /// Kind and latencies.
+    /// Latencies by kind.
     pub histograms: NamedHistograms,
-    /// The trial whose folder its database lies in: itself, or the one that loaded it.
+    /// The trial whose folder holds the database: this one, or the one that loaded it.
     pub database_id: String,
-    /// How many trials ran on its load before.
+    /// How many trials ran on this load before.
     pub generation: u32,
 }
 
 impl TrialResult {
-    /// A trial that has measured nothing.
+    /// Returns the result of a trial that has measured nothing.
     pub fn without_measurement(spec: &TrialSpec, outcome: Outcome) -> Self {
         let record = TrialRecord {
             format: FORMAT_VERSION,
@@ -66,14 +66,14 @@ impl TrialResult {
     }
 }
 
-/// Runs a trial. Whatever goes wrong is its outcome; what was measured until then is kept.
+/// Runs a trial. A failure is its outcome; what was measured until then is kept.
 pub(crate) fn run_trial(context: &mut RunContext<'_>, spec: &TrialSpec) -> TrialResult {
     let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
     trial.record.outcome = outcome(run_to_end(context, spec, &mut trial));
     trial
 }
 
-/// How a trial ended that halted, or ran to its end and has these reasons for doubt.
+/// Returns the outcome of a trial that failed, or ended with these reasons for doubt.
 pub(crate) fn outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
     match ended {
         Ok(reasons) if reasons.is_empty() => Outcome::Valid,
@@ -86,22 +86,22 @@ pub(crate) fn outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
     }
 }
 
-/// Where a trial works, and what it is bound to.
+/// A resolved trial with its folder.
 pub(crate) struct TrialSetup {
-    /// What its names mean.
+    /// The resolved trial.
     pub resolved: ResolvedTrial,
-    /// Its database's folder.
+    /// The database's folder.
     pub directory: PathBuf,
-    /// What is in it.
+    /// The database that is in it.
     existing: ExistingDatabase,
-    /// What can be counted of the storage below; `None` where that says nothing.
+    /// The counters of the storage below; `None` where they prove nothing.
     flush_counting: Option<FlushCounting>,
-    /// What must be free where its database is made.
+    /// Bytes that must be free where its database is made.
     needed_bytes: u64,
 }
 
 impl TrialSetup {
-    /// Binds a trial, makes its folder where it needs one, and has the machine's ceilings measured
+    /// Resolves a trial, creates its folder where it needs one, and measures the hardware limits
     /// there.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl TrialSetup {
         })
     }
 
-    /// What the workers of a trial there are to do.
+    /// Returns the work of the trial's workers.
     pub fn execution_plan(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
         ExecutionPlan {
             directory: &self.directory,
@@ -142,8 +142,8 @@ impl TrialSetup {
         }
     }
 
-    /// Bytes that must be free where its database is made: none where that is there already, or has
-    /// a file system of its own.
+    /// Returns the bytes that must be free: none where the database exists already, or has a file
+    /// system of its own.
     pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
         match self.existing == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
             true => self.needed_bytes,
@@ -160,7 +160,7 @@ impl TrialSetup {
         }
     }
 
-    /// Makes and fills the database, with its server running.
+    /// Creates and fills the database, with its server running.
     ///
     /// # Errors
     /// [`TrialError`] as it says itself.
@@ -195,7 +195,7 @@ impl TrialSetup {
         )
     }
 
-    /// Measures what the workers did and checks the outcome, with the server running.
+    /// Aggregates the workers' results and verifies them, with the server running.
     ///
     /// # Errors
     /// [`TrialError`] as it says itself.
@@ -245,7 +245,7 @@ impl TrialSetup {
     }
 }
 
-/// Runs a trial to its end and says why its numbers must not be believed, if so.
+/// Runs a trial to its end; returns the reasons for which its numbers are invalid.
 fn run_to_end(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -262,7 +262,7 @@ fn run_to_end(
     Ok(reasons_for_doubt(&setup.resolved, trial))
 }
 
-/// Prepares a trial, runs it and checks its outcome, with its server running.
+/// Prepares a trial, runs it and verifies its results, with its server running.
 fn run_with_server(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -320,14 +320,14 @@ fn ceilings(
     Ok(None)
 }
 
-/// Whether a database of that build lies in files of this machine's, whose flushes and blocks bound
-/// it. A user's server keeps its own, perhaps elsewhere.
+/// Whether the database of that build lies in files of this machine, whose flushes and blocks limit
+/// it. A user's server may keep it elsewhere.
 fn is_local(engine: &str, build: Option<&Path>) -> bool {
     !build.is_some_and(|build| is_address_for(engine, build))
 }
 
-/// All that ceilings depend on: the part without its folder, which is another for each trial, and
-/// what surrounds the workers.
+/// Returns all that the hardware limits depend on: the task without its folder, which differs
+/// between trials, and the conditions of the workers.
 fn ceilings_key(spec: &TrialSpec, task: &WorkerTask) -> String {
     let WorkerTask::HardwareLimits {
         stores,
@@ -406,7 +406,8 @@ fn database_size(directory: &Path) -> Result<DatabaseSize, String> {
     aggregate::database_size(directory).map_err(|error| format!("{}: {error}", directory.display()))
 }
 
-/// What the database of a trial is good for: trials of one key that follow each other share it.
+/// Returns the key of the load of a trial: trials with the same key that follow each other share
+/// the database.
 pub(crate) fn load_key(registry: &Registry, spec: &TrialSpec) -> Option<String> {
     let resolved = resolve_trial(registry, spec).ok()?;
     load_key_of(spec, &resolved)
@@ -435,7 +436,7 @@ fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
     ))
 }
 
-/// The folder of the trial's database, and what is in it.
+/// Returns the folder of the trial's database, and what it holds.
 fn database_folder(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
@@ -451,7 +452,7 @@ fn database_folder(
         trial.generation = reusable.generation;
         let folder = context.area.trial_folder(&reusable.id)?.0;
         return Ok((
-            stand_on(trial_file_system::find_existing(&folder), trial),
+            record_file_systems(trial_file_system::find_existing(&folder), trial),
             ExistingDatabase::Loaded,
         ));
     }
@@ -468,11 +469,14 @@ fn database_folder(
     let (directory, _) = context.area.trial_folder(&spec.id)?;
     let needed = needed_bytes(context, spec, resolved);
     let ground = trial_file_system::create(&directory, conditions, needed)?;
-    Ok((stand_on(ground, trial), ExistingDatabase::Nothing))
+    Ok((
+        record_file_systems(ground, trial),
+        ExistingDatabase::Nothing,
+    ))
 }
 
-/// Records the file systems of a trial, and says where its database is.
-fn stand_on(ground: TrialFileSystems, trial: &mut TrialResult) -> PathBuf {
+/// Records the file systems of a trial, and returns its database's folder.
+fn record_file_systems(ground: TrialFileSystems, trial: &mut TrialResult) -> PathBuf {
     trial.record.file_system = ground.data;
     trial.record.log_file_system = ground.log;
     ground.database
@@ -587,7 +591,7 @@ fn verify(
     }
 }
 
-/// Why the numbers of a trial that ran to its end must not be believed; empty where they may.
+/// Returns why the numbers of a finished trial are invalid; empty where they are valid.
 pub(crate) fn reasons_for_doubt(resolved: &ResolvedTrial, trial: &TrialResult) -> Vec<String> {
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {

@@ -1,4 +1,4 @@
-//! A worker: this program again, started by the runner for one part of one trial.
+//! A worker: this program again, started by the runner for one task of a trial.
 
 mod execute;
 mod native;
@@ -22,9 +22,7 @@ use trueput_host::{placement, process};
 use trueput_record::{Survival, VerifyLevel};
 use trueput_workloads::{ExecutionSummary, ExistingDatabase, JobDatabase};
 
-/// Does what the runner assigns on standard input, reports on standard output, and ends.
-///
-/// A process is told once what it is for. It dies with the runner.
+/// Runs the task that the runner assigns on standard input, and reports on standard output.
 pub fn main(registry: &Registry) -> ExitCode {
     // A runner that is killed cannot stop its workers: the kernel does.
     let died_with_runner = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
@@ -132,8 +130,8 @@ fn state(database: &dyn Database) -> Result<EngineState, String> {
     })
 }
 
-/// Sessions of a process that has the database alone: one on each thread that the job may use, and
-/// the job's own.
+/// Returns the number of sessions of a process that has the database to itself: one per thread of
+/// the job, and one of its own.
 fn sessions_alone() -> u32 {
     trueput_host::cores().saturating_add(1)
 }
@@ -216,7 +214,7 @@ fn conclude(
     })))
 }
 
-/// Gives `work` a target that reports progress twice a second at most.
+/// Runs `work` with a target that reports progress at most twice a second.
 fn with_target<T>(
     resolved: &ResolvedTrial,
     assignment: &Assignment,

@@ -1,4 +1,4 @@
-//! Worker processes from the runner's side: starting them, hearing them, their deaths.
+//! Worker processes in the runner: starting them, receiving their reports, and their exits.
 
 use crate::protocol::{Assignment, Instruction, Report};
 use std::collections::VecDeque;
@@ -14,10 +14,10 @@ use trueput_host::cgroup::MemoryGroup;
 use trueput_host::placement;
 use trueput_host::process::describe_exit_status;
 
-/// How many lines of a worker's standard error are kept for the reason of its failure.
+/// The number of lines of a worker's standard error that are kept to explain a failure.
 const TAIL_LINES: usize = 5;
 
-/// How much of a line is kept.
+/// The maximum length of such a line.
 const LINE_CHARACTERS: usize = 300;
 
 /// How long a worker that was asked to stop may take before it is killed.
@@ -27,7 +27,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// memory on a busy machine takes seconds.
 const EXIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// Something heard from a worker process.
+/// An event of a worker process.
 #[derive(Debug)]
 pub(crate) enum PoolEvent {
     /// A report.
@@ -39,9 +39,9 @@ pub(crate) enum PoolEvent {
 /// One worker process.
 struct WorkerProcess {
     child: Child,
-    /// Closed when the process is to end.
+    /// Its standard input; closed when the process is to end.
     instructions: Option<ChildStdin>,
-    /// What it last said on standard error.
+    /// The last lines of its standard error.
     tail: Arc<Mutex<VecDeque<String>>>,
     /// Whether it has closed its end of the pipe.
     closed: bool,
@@ -51,19 +51,19 @@ struct WorkerProcess {
 /// killed.
 pub(crate) struct WorkerPool {
     processes: Vec<WorkerProcess>,
-    /// Takes the numbers of processes that are to enter a control group; `None` where none is.
+    /// The file by which processes enter a control group; `None` where there is no group.
     group_entry: Option<PathBuf>,
     sender: Sender<(usize, PoolEvent)>,
     event: Receiver<(usize, PoolEvent)>,
 }
 
 impl WorkerPool {
-    /// No process yet.
+    /// Creates an empty pool.
     pub fn new() -> Self {
         Self::within(None)
     }
 
-    /// No process yet; each will work in that control group, and what it starts too.
+    /// Creates an empty pool whose processes, and their descendants, will be in that control group.
     pub fn within(group: Option<&MemoryGroup>) -> Self {
         let (sender, event) = channel();
         Self {
@@ -74,7 +74,7 @@ impl WorkerPool {
         }
     }
 
-    /// Starts `program worker`, placed as its trial's conditions say, and assigns it its part.
+    /// Starts `program worker`, placed as its conditions say, and sends its assignment.
     ///
     /// # Errors
     /// What the operating system says.
@@ -121,12 +121,12 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// How many there are.
+    /// Returns the number of processes.
     pub fn len(&self) -> usize {
         self.processes.len()
     }
 
-    /// Their process ids.
+    /// Returns the process numbers.
     pub fn pids(&self) -> Vec<u32> {
         self.processes
             .iter()
@@ -134,7 +134,7 @@ impl WorkerPool {
             .collect()
     }
 
-    /// Tells every process something. One that has died shows by its closed pipe.
+    /// Sends an instruction to every process. A dead process is noticed by its closed pipe.
     pub fn send_all(&mut self, instruction: &Instruction) {
         (0..self.processes.len()).for_each(|index| self.send(index, instruction));
     }
@@ -150,7 +150,7 @@ impl WorkerPool {
         }
     }
 
-    /// Waits for something from any process, at most `limit`.
+    /// Waits for an event of any process, at most `limit`.
     pub fn receive(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
         let (index, event) = self.event.recv_timeout(limit).ok()?;
         self.processes[index].closed |= matches!(event, PoolEvent::Closed);
@@ -178,8 +178,8 @@ impl WorkerPool {
         }
     }
 
-    /// Waits for a process that has closed its pipe, and says how it ended unless it ended well:
-    /// `killed by SIGSEGV`, with the last of what it wrote to standard error.
+    /// Waits for a process that has closed its pipe; an error says how it ended, with the last
+    /// lines of its standard error: `killed by SIGSEGV`.
     pub fn exit_result(&mut self, index: usize) -> Result<(), String> {
         let process = &mut self.processes[index];
         let status = wait_at_most(&mut process.child, EXIT_LIMIT);

@@ -1,4 +1,5 @@
-//! The phases of a trial that are one process's work: conformance, prepare, conclude.
+//! The tasks of a trial that run in one process of their own: conformance, preparation,
+//! verification.
 
 use crate::context::{RunContext, TrialError};
 use crate::protocol::{Assignment, Report};
@@ -6,14 +7,11 @@ use crate::worker_pool::{PoolEvent, WorkerPool};
 use crate::{Event, Phase};
 use std::time::{Duration, Instant};
 
-/// How long the runner listens before it looks at the user's wish again.
+/// The interval at which the runner checks whether the user has stopped the run.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// Has a process of its own do one part of a trial, and returns its answer. When the user stops the
-/// run it is killed at once: it has measured nothing.
-///
-/// `what` names the part in errors: `preparing the database`. With a `limit`, a process that has
-/// not answered by then is killed and has failed.
+/// Runs a task in a process of its own, and returns its report. If the user stops the run, it is
+/// killed at once: it has measured nothing.
 ///
 /// # Errors
 /// [`TrialError::Failed`] where it cannot, dies, or takes longer than it may.
@@ -27,7 +25,7 @@ pub(crate) fn run_task(
     run_task_in(WorkerPool::new(), context, assignment, phase, limit, what)
 }
 
-/// As [`run_task`], in a pool that has no process yet: one of a control group.
+/// As [`run_task`], in an empty pool, such as one of a control group.
 ///
 /// # Errors
 /// As [`run_task`].

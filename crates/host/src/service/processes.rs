@@ -1,5 +1,5 @@
-//! The processes of a server, remembered while it lives: those that a dead one leaves descend from
-//! nobody any more, and may hold its folder open.
+//! The processes of a server, recorded while it lives: descendants of a dead server have no parent
+//! any more, and may keep its folder open.
 
 use crate::process;
 use crate::process_tree::members;
@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Between two looks at who descends from the server.
+/// The interval at which the server's descendants are listed.
 const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long killed processes may take to go: they give back their memory first.
+/// The time that killed processes may take to end: they free their memory first.
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Between two looks at whether they have gone.
+/// The interval at which killed processes are checked.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A process by its number and when it began, since numbers are given again.
+/// The number and the start time of a process: numbers are reused.
 type ProcessIdentity = (u32, u64);
 
-/// The processes that descend from a server, looked up anew twice a second.
+/// The descendants of a server, listed twice a second.
 pub(super) struct ServerProcesses {
     root: ProcessIdentity,
     known: Arc<Mutex<HashSet<ProcessIdentity>>>,
@@ -33,7 +33,7 @@ pub(super) struct ServerProcesses {
 }
 
 impl ServerProcesses {
-    /// Begins to remember. Without a thread to be had, only what there is now is known.
+    /// Starts to record. Without a thread, only the processes of this moment are known.
     pub fn follow(root: u32) -> Self {
         // One that has not been waited for keeps its number, and is told of when it has ended, too.
         let root = (root, process::start_time_ticks(root).unwrap_or_default());
@@ -55,12 +55,12 @@ impl ServerProcesses {
         }
     }
 
-    /// Remembers those that there are now.
+    /// Records the processes of this moment.
     pub fn refresh(&self) {
         collect_family(self.root, &self.known);
     }
 
-    /// Those that live still, the server itself aside.
+    /// Returns the processes that are still alive, except the server.
     pub fn survivors(&self) -> Vec<u32> {
         self.refresh();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,8 @@ impl ServerProcesses {
         living.filter(|&pid| pid != self.root.0).collect()
     }
 
-    /// Kills those that live still, the server itself aside, and waits until they have gone.
+    /// Kills the processes that are still alive, except the server, and waits until they have
+    /// ended.
     pub fn kill_survivors(&self) {
         let pids = self.survivors();
         kill_all(&pids);
@@ -114,7 +115,7 @@ fn kill_all(pids: &[u32]) {
     }
 }
 
-/// Waits until none of these processes lives.
+/// Waits until all of these processes have ended.
 ///
 /// # Errors
 /// One sentence with those that live still after `limit`.

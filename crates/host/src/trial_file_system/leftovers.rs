@@ -1,4 +1,4 @@
-//! What killed runs left behind: found by the marks of trueput, shown, and removed.
+//! What killed runs left behind: found by our markers, listed, and removed.
 
 use super::marker::{FileSystemPart, Marker};
 use super::{loop_device, mounting, remove as remove_file_systems};
@@ -12,21 +12,21 @@ use trueput_record::RunFolder;
 /// Where control groups are.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// How deep below that a control group of trueput's can lie.
+/// The depth below which our control groups are not searched for.
 const DEPTH: u32 = 5;
 
-/// What one run left: its folder in a work folder, or a control group.
+/// What one killed run left: its folder in a work folder, or a control group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
     /// The run's folder in its work folder, or the control group.
     pub path: PathBuf,
-    /// The process that made it, which is gone.
+    /// The process that made it, which has ended.
     pub pid: u32,
-    /// What is there, in the order in which it is undone.
+    /// What it consists of, in the order of removal.
     pub items: Vec<(LeftoverKind, PathBuf)>,
 }
 
-/// A kind of thing that a run leaves.
+/// A kind of leftover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftoverKind {
     /// A mounted file system.
@@ -35,14 +35,14 @@ pub enum LeftoverKind {
     LoopDevice,
     /// An image file.
     Image,
-    /// A folder with all that is in it.
+    /// A folder with its contents.
     Folder,
     /// A control group.
     ControlGroup,
 }
 
 impl LeftoverKind {
-    /// The kind's name.
+    /// Returns the kind's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ fn canonical(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// The work folders of the runs in a folder for results.
+/// Returns the work folders of the runs in a results folder.
 fn work_folders(results: &Path) -> Vec<PathBuf> {
     let runs = fs::read_dir(results).into_iter().flatten().flatten();
     let work = runs.map(|entry| entry.path()).filter_map(|run| {
@@ -122,7 +122,7 @@ fn work_folders(results: &Path) -> Vec<PathBuf> {
     work.collect()
 }
 
-/// A run's folder whose run is gone.
+/// Returns what is left in a run's folder if the run has ended.
 fn leftover_of_run(path: &Path) -> Option<Leftover> {
     let mark = RunMarker::read(path)?;
     if mark.is_active(path) {
@@ -167,7 +167,7 @@ fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, 
     items
 }
 
-/// Control groups below `folder` that are named `trueput-PID-N` after a process that is gone.
+/// Finds control groups named `trueput-PID-N` whose process has ended.
 fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
     if depth == 0 {
         return Vec::new();
@@ -197,7 +197,7 @@ fn runner_of_group(name: &str) -> Option<u32> {
     pid.parse().ok()
 }
 
-/// Removes what a run left, after looking once more that its process is gone.
+/// Removes a leftover, after checking again that its process has ended.
 ///
 /// # Errors
 /// One sentence for each thing that cannot be removed; the rest is removed.

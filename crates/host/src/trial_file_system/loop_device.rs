@@ -15,19 +15,19 @@ const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
-/// How often a device is tried for that another process took in between.
+/// Attempts to take a free device, which another process may take first.
 const ATTEMPTS: u32 = 64;
 
-/// The device that hands out loop devices.
+/// The control device of loop devices.
 pub(super) const CONTROL: &str = "/dev/loop-control";
 
-/// An attached loop device. The kernel detaches it when its last user is gone: this, then the
+/// An attached loop device. The kernel detaches it when its last user is gone: this value, then the
 /// mount.
 #[derive(Debug)]
 pub(super) struct LoopDevice {
     /// The block device.
     pub path: PathBuf,
-    /// Whether the image is read and written past the page cache.
+    /// Whether the image is accessed by direct I/O.
     pub direct_io: bool,
     _open: File,
 }
@@ -51,7 +51,7 @@ struct LoopConfig {
 
 const _: () = assert!(size_of::<LoopInfo>() == 232 && size_of::<LoopConfig>() == 304);
 
-/// Attaches an image to a free loop device, with direct I/O where the file below allows it.
+/// Attaches an image to a free loop device, with direct I/O if the file system below allows it.
 ///
 /// # Errors
 /// A sentence with what the operating system says.
@@ -122,7 +122,7 @@ fn configure(device: &File, image: &File) -> io::Result<()> {
     }
 }
 
-/// The loop devices whose image is this file.
+/// Returns the loop devices attached to an image.
 pub(super) fn devices_of_image(image: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = entries.map(|entry| Path::new("/dev").join(entry.file_name()));
@@ -131,7 +131,7 @@ pub(super) fn devices_of_image(image: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The image of a loop device; `None` where the device is none or not attached.
+/// Returns the image of a loop device; `None` if it is not attached.
 pub(super) fn image_of(device: &Path) -> Option<PathBuf> {
     let backing = attribute(device, "backing_file")?;
     // The kernel says so of a file that was removed while it was attached.
@@ -145,7 +145,7 @@ fn attribute(device: &Path, name: &str) -> Option<String> {
     Some(text.trim_end().to_owned())
 }
 
-/// Detaches a loop device at once, or when its last user is gone.
+/// Detaches a loop device, when its last user is gone.
 ///
 /// # Errors
 /// A sentence with what the operating system says.

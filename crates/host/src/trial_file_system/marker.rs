@@ -11,17 +11,17 @@ use trueput_record::filesystem::{FileSystemKind, MountedFileSystem};
 /// The marker's name in a trial's folder.
 pub(super) const MARKER: &str = ".trueput-file-system";
 
-/// No file of anyone else's says this.
+/// The text that identifies our marker.
 const MAGIC: &str =
     "trueput made the images and mounts in this folder for a trial, and removes them";
 
-/// Which of a trial's file systems one is.
+/// The use of a trial's file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum FileSystemRole {
-    /// The database's.
+    /// It holds the database.
     Data,
-    /// The engine's log's.
+    /// It holds the engine's log.
     Log,
 }
 
@@ -34,7 +34,7 @@ impl FileSystemRole {
     }
 }
 
-/// What a folder holds.
+/// The record of the file systems made in a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Marker {
     magic: String,
@@ -49,18 +49,18 @@ pub(super) struct Marker {
 /// One file system of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct FileSystemPart {
-    /// What it is for.
+    /// Its use.
     pub role: FileSystemRole,
     /// Where it comes from: `ext4`, `tmpfs`; empty for a folder of the user's.
     pub kind: String,
     /// A folder that was made in a folder of the user's, with a mark of its own above it.
     pub elsewhere: Option<PathBuf>,
-    /// What is known of it so far.
+    /// The facts known so far.
     pub report: MountedFileSystem,
 }
 
 impl FileSystemPart {
-    /// A part of which nothing is made yet.
+    /// Creates the record of a file system that is not made yet.
     pub fn new(role: FileSystemRole, kind: &FileSystemKind) -> Self {
         Self {
             role,
@@ -74,12 +74,12 @@ impl FileSystemPart {
         }
     }
 
-    /// Its image in the trial's folder.
+    /// Returns the path of its image in the trial's folder.
     pub fn image(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.img", self.role.name()))
     }
 
-    /// The image of its own journal.
+    /// Returns the path of the image of its journal.
     pub fn journal(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}-journal.img", self.role.name()))
     }
@@ -96,7 +96,7 @@ impl Marker {
         }
     }
 
-    /// Reads a folder's mark; `None` where it has none, or one that is not its own.
+    /// Reads a folder's marker; `None` where it has none, or one of another folder.
     pub fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(MARKER);
         // A link could be planted to make a stranger's folder look like ours.
@@ -107,7 +107,7 @@ impl Marker {
         (marker.magic == MAGIC && marker.folder == folder).then_some(marker)
     }
 
-    /// Writes the mark, whole or not at all.
+    /// Writes the marker atomically.
     ///
     /// # Errors
     /// One sentence.
@@ -130,12 +130,12 @@ impl Marker {
         })
     }
 
-    /// The folder that it marks.
+    /// Returns the folder that it marks.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the database is: on the file system that was made for it, or beside the mark.
+    /// Returns the database's folder: on the file system made for it, or beside the marker.
     pub fn database(&self) -> PathBuf {
         let data = self
             .parts
@@ -150,7 +150,7 @@ impl Marker {
         }
     }
 
-    /// Where a part is mounted. An engine finds a log of its own in its folder's subfolder `log`.
+    /// Returns a part's mount point. An engine finds its own log in the subfolder `log`.
     pub fn mount_point(&self, part: &FileSystemPart) -> PathBuf {
         match part.role {
             FileSystemRole::Data => self.folder.join("mnt"),
@@ -158,7 +158,7 @@ impl Marker {
         }
     }
 
-    /// Removes the mark.
+    /// Removes the marker.
     ///
     /// # Errors
     /// One sentence.

@@ -42,24 +42,24 @@ use trueput_record::value::format_bytes;
 /// themselves, and xfs and btrfs make none of less than 300 MiB.
 const SPARE_BYTES: u64 = 512 << 20;
 
-/// The size of the image of an external journal.
+/// The size of an external journal's image.
 const JOURNAL_BYTES: u64 = 256 << 20;
 
-/// The folder that is made in a folder of the user's.
+/// The folder that is made in a user's folder.
 const USER_FOLDER: &str = "trueput-work";
 
-/// How long the kernel may take to let go of a loop device after the unmount.
+/// The time that the kernel may take to release a loop device after unmounting.
 const DETACH_LIMIT: Duration = Duration::from_secs(5);
 
-/// The size of a file system's image for a trial that needs so much room.
+/// Returns the size of the image for a trial that needs `needed_bytes`.
 fn image_bytes(wanted: &FileSystem, needed_bytes: u64) -> u64 {
     let whole = |bytes: u64| bytes.div_ceil(1 << 20) << 20;
     let fitting = needed_bytes.saturating_add(needed_bytes / 8) + SPARE_BYTES;
     wanted.image_bytes.unwrap_or_else(|| whole(fitting))
 }
 
-/// How much of the work folder's file system a trial with these conditions takes that expects to
-/// need `needed_bytes` for its database.
+/// Returns the bytes of the work folder's file system that a trial with these conditions takes if
+/// its database needs `needed_bytes`.
 pub fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
     let taken = |wanted: &FileSystem| match wanted.kind {
         FileSystemKind::Made(_) => {
@@ -77,10 +77,10 @@ pub fn taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
     data.saturating_add(log)
 }
 
-/// A trial's file systems, mounted.
+/// A trial's mounted file systems.
 #[derive(Debug)]
 pub struct TrialFileSystems {
-    /// Where the database is.
+    /// The database's folder.
     pub database: PathBuf,
     /// The database's file system; `None` where that is the work folder's.
     pub data: Option<MountedFileSystem>,
@@ -88,7 +88,7 @@ pub struct TrialFileSystems {
     pub log: Option<MountedFileSystem>,
 }
 
-/// Makes what the conditions ask for in a trial's empty folder; nothing where they ask for nothing.
+/// Creates and mounts the file systems that the conditions ask for in a trial's empty folder.
 ///
 /// # Errors
 /// One sentence; the kernel's own for an option that it does not know. What was made until then is
@@ -137,7 +137,7 @@ pub fn create(
     Ok(file_systems_of(&marker))
 }
 
-/// What an earlier trial of the same load left mounted in its folder.
+/// Finds the file systems that an earlier trial of the same load left mounted.
 pub fn find_existing(folder: &Path) -> TrialFileSystems {
     match Marker::read(folder) {
         Some(marker) => file_systems_of(&marker),
@@ -287,7 +287,7 @@ fn make_folder(path: &Path) -> Result<(), String> {
         .map_err(|error| format!("{} cannot be made: {}", path.display(), error_text(&error)))
 }
 
-/// Unmounts what was made in a trial's folder and detaches its devices; images stay.
+/// Unmounts a trial's file systems and detaches their devices; the images stay.
 ///
 /// # Errors
 /// One sentence for the first thing that cannot be undone.
@@ -302,7 +302,7 @@ pub(crate) fn unmount_all(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Undoes what was made in a trial's folder, whoever made it: nothing where there is no mark.
+/// Removes a trial's file systems with their images; does nothing where there is no marker.
 ///
 /// # Errors
 /// One sentence for the first thing that cannot be undone. What is not ours is not touched.
@@ -326,7 +326,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), String> {
     marker.remove()
 }
 
-/// A folder with a mount in it that nobody made for a trial must not be emptied.
+/// Refuses to empty a folder that holds a mount that is not ours.
 fn refuse_foreign_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
     let points = mounting::mount_points_in(folder);
     match points.iter().find(|point| !own.contains(point)) {
@@ -360,7 +360,7 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
     images.iter().try_for_each(|image| wait_for_detach(image))
 }
 
-/// Waits until no loop device has the image, and detaches one that a run left before it mounted it.
+/// Waits until no loop device is attached to the image, and detaches one that was never mounted.
 fn wait_for_detach(image: &Path) -> Result<(), String> {
     let until = Instant::now() + DETACH_LIMIT;
     loop {

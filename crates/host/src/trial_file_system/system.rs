@@ -1,15 +1,15 @@
-//! What the operating system is asked for, and how its refusals are told.
+//! Calls of the operating system and their error messages.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// `what`, and what the operating system said of the last call.
+/// Returns `what` with the error of the last system call.
 pub(super) fn syscall_error(what: &str) -> String {
     format!("{what}: {}", error_text(&io::Error::last_os_error()))
 }
 
-/// An error of the operating system without its number.
+/// Returns the text of a system error without its number.
 pub(super) fn error_text(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => nix::errno::Errno::from_raw(number).desc().to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn open_file(path: &Path, write: bool) -> Result<File, String> {
     })
 }
 
-/// Whether this process may mount and attach devices: the capability CAP_SYS_ADMIN.
+/// Whether this process may mount and attach devices: capability CAP_SYS_ADMIN.
 pub(super) fn may_mount() -> bool {
     const CAP_SYS_ADMIN: u32 = 21;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Kinds of file systems: whether this machine can make one, and the command that does.
+//! Kinds of file systems: availability on this machine, and the commands that make them.
 
 use super::loop_device::CONTROL;
 use super::system::may_mount;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
 use trueput_record::suggest::did_you_mean;
 
-/// What is known of a kind.
+/// The mkfs command of a kind of file system.
 struct FileSystemTool {
     name: &'static str,
     /// The Debian package that has its mkfs.
@@ -50,11 +50,11 @@ const fn known(
 /// Why a trial cannot have its file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unavailable {
-    /// There is no such thing: the plan is wrong.
+    /// The kind does not exist: the plan is wrong.
     Invalid(String),
-    /// This machine, or this user, has it not: other trials can run.
+    /// This machine or user lacks it; other trials can run.
     Missing(String),
-    /// This user may not mount it: other trials can run.
+    /// This user may not mount it; other trials can run.
     NeedsRoot(String),
 }
 
@@ -62,16 +62,16 @@ pub enum Unavailable {
 /// the reasons of the others. Empty where all can.
 #[must_use]
 pub fn why_unavailable(wanted: &[FileSystem]) -> String {
-    let lacking = wanted
+    let unavailable = wanted
         .iter()
         .filter_map(|one| Some((one, check(one).err()?)));
-    summarize(lacking.map(|(one, lacking)| (name(one), lacking)))
+    summarize(unavailable.map(|(one, unavailable)| (name(one), unavailable)))
 }
 
-fn summarize(lacking: impl Iterator<Item = (String, Unavailable)>) -> String {
+fn summarize(unavailable: impl Iterator<Item = (String, Unavailable)>) -> String {
     let (mut need_root, mut others) = (Vec::new(), Vec::new());
-    for (name, lacking) in lacking {
-        let (known, said) = match lacking {
+    for (name, unavailable) in unavailable {
+        let (known, said) = match unavailable {
             Unavailable::NeedsRoot(_) => (&mut need_root, name),
             Unavailable::Invalid(why) | Unavailable::Missing(why) => (&mut others, why),
         };
@@ -97,7 +97,7 @@ fn name(file_system: &FileSystem) -> String {
     }
 }
 
-/// Whether this machine and this user can have that file system.
+/// Checks that this machine and this user can have that file system.
 ///
 /// # Errors
 /// [`Unavailable`], one sentence.
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn file_systems_that_need_root_are_named_together() {
         let root = |name: &str| (name.to_owned(), Unavailable::NeedsRoot("long".to_owned()));
-        let told = |lacking: &[(String, Unavailable)]| summarize(lacking.iter().cloned());
+        let told = |unavailable: &[(String, Unavailable)]| summarize(unavailable.iter().cloned());
         assert_eq!(told(&[root("ext4")]), "ext4 needs root");
         let twice = [root("ext4"), root("jfs"), root("ext4")];
         assert_eq!(told(&twice), "ext4 and jfs need root");

@@ -1,5 +1,5 @@
-//! What this machine could do at most, measured before a trial in its own folder: durable appends,
-//! blocks, memory, and the harness itself.
+//! The limits of this machine's hardware, measured before a trial in its own folder: durable
+//! appends, blocks, memory, and the harness itself.
 //!
 //! A process placed and limited as the trial's workers does it. It takes about two seconds and is
 //! done once per run for each set of file systems, placement, memory limit, number of workers and
@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use trueput_record::hardware_limits::HardwareLimits;
 
-/// How long each rate is measured.
+/// The time for which each rate is measured.
 const SPAN: Duration = Duration::from_millis(250);
 
-/// More threads than this would say nothing that fewer do not.
+/// The maximum number of threads: more show nothing new.
 const MOST_THREADS: u32 = 256;
 
-/// The name of the folder, in the trial's, in which files are made for a moment.
+/// The name of the temporary folder in the trial's.
 const FOLDER: &str = ".ceilings";
 
-/// Where and for what ceilings are measured.
+/// Where and for what the limits are measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasurementSite<'a> {
     /// Where the database will lie; blocks are measured there.
@@ -42,7 +42,7 @@ pub(crate) struct MeasurementSite<'a> {
     pub memory_bytes: Option<u64>,
 }
 
-/// Measures the ceilings. What is written to the folders is removed.
+/// Measures the hardware limits, and removes the files written for it.
 ///
 /// # Errors
 /// What the operating system says, where no file can be made there at all.
@@ -73,7 +73,7 @@ pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<HardwareLim
     })
 }
 
-/// A folder that goes when it is dropped.
+/// A temporary folder, removed when dropped.
 struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {

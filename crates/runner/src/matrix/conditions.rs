@@ -1,4 +1,4 @@
-//! Whether the run conditions of a plan can be had: file systems, logs apart, placement, turns.
+//! Checks the run conditions of a plan: file systems, separate logs, placement, time slices.
 
 use super::{Error, Expansion, time_slices};
 use crate::log_directory::{LOG, LOG_DIRECTORY};
@@ -113,7 +113,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Turns need somebody to take them with, and workers that live until all have had theirs.
+    /// Checks that time slices have at least two contenders, and workers that live until the last
+    /// slice.
     pub(super) fn check_time_slices(&self, cells: &[TrialSpec]) -> Result<(), Error> {
         if self.plan.conditions.turn_s.is_none() {
             return Ok(());

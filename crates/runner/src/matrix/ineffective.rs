@@ -1,4 +1,4 @@
-//! What a plan or the command line gives and what would change nothing: refused, never passed over.
+//! Refuses parts of a plan or a command line that would change nothing.
 
 use super::{Error, Expansion};
 use trueput_record::plan::{Dimensions, PRESENT_ENGINES, PlanException};
@@ -60,7 +60,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// An exception is for some engine and some level of its plan.
+    /// Checks that an exception applies to some engine and level of its plan.
     fn check_exception(&self, key: &str, when: &PlanException) -> Result<(), Error> {
         let origin = &self.plan.origin;
         let nobody = !when.engines.is_empty() && !when.engines.iter().any(|one| self.competes(one));
@@ -82,7 +82,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Whether the plan names the engine, or every one that is there.
+    /// Whether the plan names the engine, or all that are present.
     fn competes(&self, engine: &str) -> bool {
         let named = |name: &str| name == engine || name == PRESENT_ENGINES;
         let on_engines = self.workload.subject() == WorkloadSubject::Engine;
@@ -109,7 +109,7 @@ impl Expansion<'_> {
     }
 }
 
-/// A plan's settings with some in their place.
+/// Returns a plan's settings with some replaced.
 fn with(plan: &Dimensions, instead: &trueput_record::trial::Settings) -> Dimensions {
     let mut given = plan.clone();
     let instead = instead.iter();

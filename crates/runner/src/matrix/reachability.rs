@@ -1,5 +1,4 @@
-//! Servers that could not reach their folder, left out of a plan that leaves out what is not to be
-//! had.
+//! Skips servers that cannot reach their folder, in a plan that skips what is not supported.
 
 use super::{Error, Matrix, name_trials, nothing_left};
 use crate::Registry;
@@ -51,8 +50,8 @@ impl Matrix {
     }
 }
 
-/// Why a trial's server could not work at `place`; `None` where it could, or there is none. What
-/// else is wrong with a trial is not for here to say.
+/// Returns why a trial's server cannot work at `place`; `None` where it can, or there is none.
+/// Other mistakes in a trial are reported elsewhere.
 fn unreachable_reason(spec: &TrialSpec, place: &Path, registry: &Registry) -> Option<String> {
     let service = resolve_trial(registry, spec).ok()?.engine.service()?;
     host::service::check_access_to(&*service, place).err()

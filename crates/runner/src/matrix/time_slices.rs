@@ -1,10 +1,10 @@
-//! Which cells of a plan take turns, and which cannot.
+//! Which cells of a plan share time slices.
 
 use crate::time_slicing::{group_key, group_trials};
 use trueput_engine::credentials;
 use trueput_record::TrialSpec;
 
-/// A trial that has nobody to take turns with runs by itself.
+/// Clears the time slice of trials that have no other contender to share time with.
 pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
     let keys: Vec<_> = cells.iter().map(group_key).collect();
     for (cell, key) in cells.iter_mut().zip(&keys) {
@@ -14,7 +14,7 @@ pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
     }
 }
 
-/// Whether two that would take turns name one server of the user's.
+/// Whether two contenders that would share time name the same server of the user's.
 pub(super) fn share_a_server(cells: &[TrialSpec]) -> bool {
     let group_trials = group_trials(&cells.iter().collect::<Vec<_>>());
     group_trials.iter().any(|round| {

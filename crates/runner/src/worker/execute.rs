@@ -21,31 +21,31 @@ use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, JobTask};
 
-/// How often a process whose workers rest looks whether they still do.
+/// The interval at which a paused process checks whether the pause has ended.
 const PAUSE_POLL: Duration = Duration::from_millis(20);
 
 /// One worker's latencies by kind.
 type Latencies = Vec<Histogram<u64>>;
 
-/// What a worker's thread tells the process's main thread.
+/// A message of a worker's thread to the main thread.
 enum WorkerMessage {
-    /// Its session is made, or its native program runs as the process of this number.
+    /// Its session is open, or its native program runs as this process.
     Ready(Option<u32>),
-    /// It rests, and holds no transaction.
+    /// It has paused, and holds no transaction.
     Paused,
-    /// Its share is done, or it failed and why.
+    /// It has finished, or failed for this reason.
     Ended(Result<Box<WorkerOutput>, String>),
 }
 
-/// What a worker has done.
+/// The output of a worker.
 struct WorkerOutput {
     result: WorkerResult,
     latencies: Latencies,
-    /// What its open loop came to; `None` for a closed one.
+    /// Its open loop; `None` for a closed loop.
     responses: Option<ResponseTimes>,
-    /// Memory of its native program at its end; nothing where it has none.
+    /// Memory of its native program at the end; nothing where it has none.
     memory: MemoryUsage,
-    /// Where its native program ran and where its memory lay at its end; `None` where it has none.
+    /// Placement of its native program at the end; `None` where it has none.
     placement: Option<Placement>,
 }
 
@@ -127,7 +127,7 @@ fn wait_to_be_killed() -> ! {
     }
 }
 
-/// What the workers of this process, whose database is still open, come to.
+/// Aggregates the workers of this process, whose database is still open.
 fn execution(
     resolved: &ResolvedTrial,
     run: ProcessOutput,
@@ -166,7 +166,7 @@ fn execution(
     })
 }
 
-/// What every worker of this process works with.
+/// The context that the workers of this process share.
 struct WorkerContext<'a> {
     resolved: &'a ResolvedTrial,
     assignment: &'a Assignment,
@@ -269,8 +269,8 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// The meter of a worker. Those that the job adds to the plan's keep no pace: the rate is that
-    /// of the plan's workers.
+    /// Creates the meter of a worker. Workers that the job adds to the plan's keep no arrival
+    /// schedule: the rate is that of the plan's workers.
     fn meter<'m>(
         &'m self,
         kinds: usize,
@@ -294,7 +294,8 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Has a native program do the share. It times no operation, so there are no latencies.
+    /// Runs the worker's work in a native program. It times no operation, so there are no
+    /// latencies.
     fn run_native(
         &self,
         program: &dyn Native,
@@ -341,7 +342,7 @@ fn flush_counters(session: &mut dyn Session) -> Result<(), String> {
     told.map_err(|error| format!("asking the engine to record its counters: {error}"))
 }
 
-/// How the main thread of a process watches its workers.
+/// Monitors the worker threads from the main thread.
 struct ThreadMonitor<'a> {
     messages: &'a Receiver<WorkerMessage>,
     counters: &'a [WorkerCounters],
@@ -351,11 +352,11 @@ struct ThreadMonitor<'a> {
     reporter: &'a Reporter,
     conditions: &'a Conditions,
     database: &'a dyn Database,
-    /// Workers that have said that they rest, since the process last said that all do.
+    /// Workers that have paused since the process last reported a pause.
     paused_workers: Cell<usize>,
 }
 
-/// What the workers of a process did, and what was used meanwhile.
+/// The output of the workers of a process, and the resources that it used.
 struct ProcessOutput {
     outputs: Vec<WorkerOutput>,
     usage: ResourceUsage,
@@ -363,7 +364,7 @@ struct ProcessOutput {
 }
 
 impl ThreadMonitor<'_> {
-    /// Waits for every session, for the runner's word, then for every worker, reporting each
+    /// Waits for every session, for the runner's instruction, then for every worker, reporting each
     /// second.
     fn monitor(&self) -> Result<ProcessOutput, String> {
         let mut native_pids = Vec::new();
@@ -439,8 +440,7 @@ impl ThreadMonitor<'_> {
         Ok(())
     }
 
-    /// Waits until a worker says something; `false` where the moment comes first, or all have
-    /// ended.
+    /// Waits for a message of a worker; `false` if the moment comes first, or all have ended.
     fn receive_until(
         &self,
         moment: Instant,
@@ -512,7 +512,7 @@ fn merge<'a>(
     merged.iter().map(histogram::encode).collect()
 }
 
-/// What the open loops of these workers came to; `None` where they had none.
+/// Aggregates the open loops of these workers; `None` for closed loops.
 fn open_loop_result(
     units: usize,
     outputs: &[WorkerOutput],

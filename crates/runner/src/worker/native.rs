@@ -1,5 +1,5 @@
-//! A worker's share, done by a program in the engine's own language: started, released, followed
-//! and gathered. What the two say to each other stands in [`trueput_engine::native`].
+//! A worker's work done by a program in the engine's own language: started, released, followed, and
+//! its output parsed. [`trueput_engine::native`] has the protocol.
 
 use super::execute::monotonic_ns;
 use crate::meter::{Stage, WorkerCounters};
@@ -12,22 +12,22 @@ use trueput_host::process::{self, MemoryUsage};
 use trueput_record::placement::Placement;
 use trueput_workloads::WorkerFindings;
 
-/// A program that has its database. It is killed where it is dropped before its end.
+/// A native program that has its database open, killed if dropped before its end.
 pub(super) struct NativeProgram {
     child: Child,
     input: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-/// What a program handed back.
+/// The result of a native program.
 pub(super) struct ProgramResult {
-    /// When it said that it had ended, on `CLOCK_MONOTONIC`, nanoseconds.
+    /// When it reported its end, on `CLOCK_MONOTONIC`, nanoseconds.
     pub end_ns: u64,
-    /// What it found.
+    /// Its findings.
     pub findings: WorkerFindings,
-    /// Its memory then.
+    /// Its memory at the end.
     pub memory: MemoryUsage,
-    /// Where it ran, and where its memory lay then.
+    /// Its placement at the end.
     pub placement: Placement,
 }
 
@@ -49,19 +49,19 @@ impl NativeProgram {
             input,
             lines: BufReader::new(output).lines(),
         };
-        match program.hear()?.as_str() {
+        match program.read_line()?.as_str() {
             "ready" => Ok(program),
             other => Err(format!("the native program began with '{other}'")),
         }
     }
 
-    /// Its process.
+    /// Returns its process number.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Releases it and follows it to its end. `None` where it was stopped on the way, which takes
-    /// until it next says something.
+    /// Releases it and follows it to its end. `None` if it was stopped, which takes until its next
+    /// line.
     ///
     /// # Errors
     /// What the program says went wrong, or how it ended.
@@ -71,12 +71,12 @@ impl NativeProgram {
         counters: &WorkerCounters,
         stage: &Stage,
     ) -> Result<Option<ProgramResult>, String> {
-        self.tell_to_go()?;
+        self.send_go()?;
         loop {
-            let line = self.hear()?;
+            let line = self.read_line()?;
             let end_ns = monotonic_ns()?;
             let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
-            let findings = count(rest, kinds, counters)
+            let findings = parse_counts(rest, kinds, counters)
                 .ok_or_else(|| format!("the native program said '{line}'"))?;
             match word {
                 "done" if stage.is_stopped() => {
@@ -100,7 +100,7 @@ impl NativeProgram {
         }
     }
 
-    fn tell_to_go(&mut self) -> Result<(), String> {
+    fn send_go(&mut self) -> Result<(), String> {
         let told = self.input.as_mut().map(|input| input.write_all(b"go\n"));
         match told {
             Some(Ok(())) => Ok(()),
@@ -108,8 +108,8 @@ impl NativeProgram {
         }
     }
 
-    /// Its next line.
-    fn hear(&mut self) -> Result<String, String> {
+    /// Reads its next line.
+    fn read_line(&mut self) -> Result<String, String> {
         let line = match self.lines.next() {
             Some(line) => line.map_err(|error| format!("reading the native program: {error}"))?,
             None => {
@@ -123,7 +123,7 @@ impl NativeProgram {
         }
     }
 
-    /// Lets it end, and waits for it, so that what it used counts as this process's.
+    /// Closes its input and waits for its end, so that its resources count as this process's.
     fn wait(&mut self) -> Result<(), String> {
         self.input = None;
         let status = self.child.wait();
@@ -134,7 +134,7 @@ impl NativeProgram {
         Err(format!("the native program ended with {status}"))
     }
 
-    /// Ends it in good order, wherever it is.
+    /// Terminates it in good order.
     fn stop(&mut self) {
         let pid = i32::try_from(self.pid()).map(Pid::from_raw);
         if pid.is_ok_and(|pid| kill(pid, Signal::SIGTERM).is_ok()) {
@@ -151,8 +151,8 @@ impl Drop for NativeProgram {
     }
 }
 
-/// Puts the counts of a line `NAME=NUMBER …` into the lane, and gives the rest: what was found.
-fn count(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Option<WorkerFindings> {
+/// Stores the counts of a line `NAME=NUMBER …` in the counters, and returns the findings.
+fn parse_counts(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Option<WorkerFindings> {
     let mut counts = vec![0; kinds.len()];
     let mut units = 0;
     let mut findings = WorkerFindings::new();

@@ -1,4 +1,4 @@
-//! The worker's end of the pipes: orders in, reports out.
+//! The worker's end of the pipes: instructions in, reports out.
 
 use crate::meter::Stage;
 use crate::protocol::{Assignment, Instruction, Report, WorkerTask};
@@ -38,7 +38,7 @@ impl Reporter {
     }
 }
 
-/// Something to wait for that happens once, one way or the other.
+/// A signal that threads wait for and that is given once, to go on or to give up.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     open: Mutex<Option<bool>>,
@@ -46,7 +46,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Lets everybody pass, now and later: `true` to go on, `false` to go home. The first word
+    /// Lets everybody pass, now and later: `true` to go on, `false` to give up. The first call
     /// counts.
     pub fn open(&self, go_on: bool) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +54,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Waits until it opens, and says which way.
+    /// Waits until it opens; returns whether to go on.
     pub fn wait(&self) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -69,19 +69,19 @@ impl Gate {
     }
 }
 
-/// The runner's word on whether to go and whether to stop.
+/// The runner's instructions to start, pause and stop.
 #[derive(Debug)]
 pub(super) struct WorkerControl {
     /// Opens when the runner releases the workers.
     pub release: Gate,
-    /// What the workers are at, and whether they are to return.
+    /// The stage of the workers.
     pub stage: Stage,
-    /// Opens when the process may close the database and end, where it takes turns with others.
+    /// Opens when a time-sliced process may close the database and end.
     pub leave: Gate,
     pauses: Mutex<PauseClock>,
 }
 
-/// How long the workers of this process have been made to rest.
+/// The time that the workers of this process have been paused.
 #[derive(Debug, Default)]
 struct PauseClock {
     ended: Duration,
@@ -98,26 +98,26 @@ impl WorkerControl {
         }
     }
 
-    /// Asks this process's workers to return.
+    /// Stops this process's workers.
     pub fn stop(&self) {
         self.stage.stop();
         self.release.open(false);
         self.leave.open(false);
     }
 
-    /// How long its workers have been made to rest until now.
+    /// Returns how long the workers have been paused so far.
     pub fn paused_time(&self) -> Duration {
         let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         pauses.ended + pauses.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// Every worker of this process rests from now on: its time stands still.
+    /// Starts the pause of the process: all its workers have paused.
     pub fn begin_pause(&self) {
         let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         pauses.began.get_or_insert_with(Instant::now);
     }
 
-    /// Whether they do.
+    /// Whether the process is paused.
     pub fn is_paused(&self) -> bool {
         let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         pauses.began.is_some()
@@ -132,7 +132,7 @@ impl WorkerControl {
     }
 }
 
-/// Reads what this process is for, then listens for orders on a thread of its own.
+/// Reads the assignment, then listens for instructions on a thread of its own.
 ///
 /// # Errors
 /// A sentence, where standard input is no runner.

@@ -9,7 +9,7 @@ use trueput_engine::{Database, Error, Mode, Session};
 /// A key that no workload has: put and deleted in the first transaction after a crash.
 const KEY: &[u8] = b"\xff\xfftrueput";
 
-/// Opens the database and commits a first transaction, and says how long each took.
+/// Opens the database and commits a first transaction; reports the time of each.
 ///
 /// # Errors
 /// A sentence, where the database does not open or takes no transaction.

@@ -1,35 +1,30 @@
 //! Mounting and unmounting. The kernel's newer calls, fsopen(2) and its companions, are used: they
 //! hand back the kernel's own words on a wrong option.
 
-use super::system::{error_text, syscall_error};
+use super::system::error_text;
 use crate::file_system::mounts;
-use nix::libc;
-use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uint};
+use rustix::fs::{CWD, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, mount_bind, move_mount,
+};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-// From linux/mount.h.
-const CLOSE_ON_EXEC: c_uint = 1;
-const FSCONFIG_SET_FLAG: c_uint = 0;
-const FSCONFIG_SET_STRING: c_uint = 1;
-const FSCONFIG_CMD_CREATE: c_uint = 6;
-const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
-
 /// Options that belong to the mount and not to the file system, with their bits.
-const ATTRIBUTES: [(&str, c_uint); 8] = [
-    ("nosuid", 0x2),
-    ("nodev", 0x4),
-    ("noexec", 0x8),
-    ("relatime", 0x0),
-    ("noatime", 0x10),
-    ("strictatime", 0x20),
-    ("nodiratime", 0x80),
-    ("defaults", 0x0),
+const ATTRIBUTES: [(&str, MountAttrFlags); 8] = [
+    ("nosuid", MountAttrFlags::MOUNT_ATTR_NOSUID),
+    ("nodev", MountAttrFlags::MOUNT_ATTR_NODEV),
+    ("noexec", MountAttrFlags::MOUNT_ATTR_NOEXEC),
+    ("relatime", MountAttrFlags::empty()),
+    ("noatime", MountAttrFlags::MOUNT_ATTR_NOATIME),
+    ("strictatime", MountAttrFlags::MOUNT_ATTR_STRICTATIME),
+    ("nodiratime", MountAttrFlags::MOUNT_ATTR_NODIRATIME),
+    ("defaults", MountAttrFlags::empty()),
 ];
 
 /// How long a file system may stay busy after its last user has ended.
@@ -46,54 +41,38 @@ pub(super) fn mount(
     at: &Path,
 ) -> Result<(), String> {
     let log = KernelLog::from_now();
-    let said = |option: Option<&str>, said: String| {
+    let refusal = |option: Option<&str>, message: String| {
         let what = option.map_or_else(String::new, |option| format!(" option '{option}':"));
-        format!("{kind} cannot be mounted:{what} {}", log.or(said, source))
+        format!(
+            "{kind} cannot be mounted:{what} {}",
+            log.or(message, source)
+        )
     };
-    let kind_name = text(kind)?;
-    // SAFETY: the name is a C string that lives through the call.
-    let context =
-        owned(unsafe { libc::syscall(libc::SYS_fsopen, kind_name.as_ptr(), CLOSE_ON_EXEC) });
-    let mut context = context.map_err(|error| said(None, error_text(&error)))?;
-    let source = text(&source.to_string_lossy())?;
-    set(&context, FSCONFIG_SET_STRING, c"source", Some(&source))
-        .map_err(|error| said(None, kernel_messages(&mut context, &error)))?;
-    let mut attributes = 0;
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC);
+    let context = context.map_err(|error| refusal(None, error_text(&error.into())))?;
+    let mut context = File::from(context);
+    fsconfig_set_string(&context, "source", source)
+        .map_err(|error| refusal(None, kernel_messages(&mut context, error)))?;
+    let mut attributes = MountAttrFlags::empty();
     for option in options {
         if let Some((_, bit)) = ATTRIBUTES.iter().find(|(name, _)| name == option) {
-            attributes |= bit;
+            attributes |= *bit;
             continue;
         }
-        let done = match option.split_once('=') {
-            Some((key, value)) => {
-                let (key, value) = (text(key)?, text(value)?);
-                set(&context, FSCONFIG_SET_STRING, &key, Some(&value))
-            }
-            None => set(&context, FSCONFIG_SET_FLAG, &text(option)?, None),
+        let set = match option.split_once('=') {
+            Some((key, value)) => fsconfig_set_string(&context, key, value),
+            None => fsconfig_set_flag(&context, option.as_str()),
         };
-        done.map_err(|error| said(Some(option), kernel_messages(&mut context, &error)))?;
+        set.map_err(|error| refusal(Some(option), kernel_messages(&mut context, error)))?;
     }
-    // SAFETY: without a key and a value the command reads neither.
-    let created = unsafe {
-        configure(
-            &context,
-            FSCONFIG_CMD_CREATE,
-            std::ptr::null(),
-            std::ptr::null(),
-        )
-    };
-    created.map_err(|error| said(None, kernel_messages(&mut context, &error)))?;
-    // SAFETY: plain numbers, and the descriptor is open.
-    let mounted = owned(unsafe {
-        libc::syscall(
-            libc::SYS_fsmount,
-            context.as_raw_fd(),
-            CLOSE_ON_EXEC,
-            attributes,
-        )
-    });
-    let mounted = mounted.map_err(|error| said(None, kernel_messages(&mut context, &error)))?;
-    place(&mounted, at)
+    let mounted = fsconfig_create(&context)
+        .and_then(|()| fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes))
+        .map_err(|error| refusal(None, kernel_messages(&mut context, error)))?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    move_mount(&mounted, "", CWD, at, flags).map_err(|error| {
+        let why = error_text(&error.into());
+        format!("nothing can be mounted on {}: {why}", at.display())
+    })
 }
 
 /// Makes the folder `from` appear at `at` as well.
@@ -101,25 +80,13 @@ pub(super) fn mount(
 /// # Errors
 /// One sentence.
 pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), String> {
-    let (source, target) = (path_text(from)?, path_text(at)?);
-    // SAFETY: both paths are C strings that live through the call; a bind reads nothing else.
-    let done = unsafe {
-        let nothing = std::ptr::null();
-        libc::mount(
-            source.as_ptr(),
-            target.as_ptr(),
-            nothing,
-            libc::MS_BIND,
-            nothing.cast(),
+    mount_bind(from, at).map_err(|error| {
+        format!(
+            "{} cannot be bound: {}",
+            from.display(),
+            error_text(&error.into())
         )
-    };
-    match done {
-        0 => Ok(()),
-        _ => Err(syscall_error(&format!(
-            "{} cannot be bound",
-            from.display()
-        ))),
-    }
+    })
 }
 
 /// Unmounts what is mounted at `at`; its users may need a moment to be gone.
@@ -127,20 +94,18 @@ pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), String> {
 /// # Errors
 /// One sentence.
 pub(super) fn unmount(at: &Path) -> Result<(), String> {
-    let target = path_text(at)?;
     let until = Instant::now() + BUSY_LIMIT;
     loop {
-        // SAFETY: the path is a C string that lives through the call.
-        if unsafe { libc::umount2(target.as_ptr(), libc::UMOUNT_NOFOLLOW) } == 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EBUSY) || Instant::now() > until {
-            let hint = match error.raw_os_error() {
-                Some(libc::EBUSY) => "; a process has files open in it",
+        let error = match rustix::mount::unmount(at, UnmountFlags::NOFOLLOW) {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        if error != Errno::BUSY || Instant::now() > until {
+            let hint = match error {
+                Errno::BUSY => "; a process has files open in it",
                 _ => "",
             };
-            let why = error_text(&error);
+            let why = error_text(&error.into());
             return Err(format!("{} cannot be unmounted: {why}{hint}", at.display()));
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -163,72 +128,8 @@ pub(super) fn mount_points_in(folder: &Path) -> Vec<PathBuf> {
     points.filter(|point| point.starts_with(folder)).collect()
 }
 
-fn place(mounted: &File, at: &Path) -> Result<(), String> {
-    let target = path_text(at)?;
-    // SAFETY: both paths are C strings that live through the call, and the descriptor is open.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            mounted.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_FDCWD,
-            target.as_ptr(),
-            MOVE_MOUNT_F_EMPTY_PATH,
-        )
-    };
-    match done {
-        0 => Ok(()),
-        _ => Err(syscall_error(&format!(
-            "nothing can be mounted on {}",
-            at.display()
-        ))),
-    }
-}
-
-fn set(context: &File, command: c_uint, key: &CStr, value: Option<&CStr>) -> io::Result<()> {
-    let value = value.map_or(std::ptr::null(), CStr::as_ptr);
-    // SAFETY: both are C strings, or null, that live through the call.
-    unsafe { configure(context, command, key.as_ptr(), value) }
-}
-
-/// # Safety
-/// `key` and `value` are what fsconfig(2) asks for with `command`.
-unsafe fn configure(
-    context: &File,
-    command: c_uint,
-    key: *const c_char,
-    value: *const c_char,
-) -> io::Result<()> {
-    let nothing: c_int = 0;
-    // SAFETY: the caller's promise; the descriptor is open.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_fsconfig,
-            context.as_raw_fd(),
-            command,
-            key,
-            value,
-            nothing,
-        )
-    };
-    owned_or_zero(done)
-}
-
-fn owned_or_zero(done: c_long) -> io::Result<()> {
-    (done >= 0)
-        .then_some(())
-        .ok_or_else(io::Error::last_os_error)
-}
-
-fn owned(descriptor: c_long) -> io::Result<File> {
-    owned_or_zero(descriptor)?;
-    let descriptor = c_int::try_from(descriptor).map_err(io::Error::other)?;
-    // SAFETY: the kernel has just made this descriptor, and nothing else owns it.
-    Ok(unsafe { File::from_raw_fd(descriptor) })
-}
-
 /// What the kernel has to say on a file system that is being set up, in one line.
-fn kernel_messages(context: &mut File, error: &io::Error) -> String {
+fn kernel_messages(context: &mut File, error: Errno) -> String {
     let mut said = Vec::new();
     let mut buffer = [0; 1024];
     // Each read takes one message: `e text` for an error, `w` or `i` for less.
@@ -241,7 +142,7 @@ fn kernel_messages(context: &mut File, error: &io::Error) -> String {
         );
     }
     match said.is_empty() {
-        true => error_text(error),
+        true => error_text(&io::Error::from(error)),
         false => said.join("; "),
     }
 }
@@ -254,7 +155,7 @@ impl KernelLog {
         let mut options = OpenOptions::new();
         let file = options
             .read(true)
-            .custom_flags(libc::O_NONBLOCK)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open("/dev/kmsg");
         let at_end = file.and_then(|mut file| file.seek(SeekFrom::End(0)).map(|_| file));
         Self(at_end.ok())
@@ -283,11 +184,37 @@ impl KernelLog {
     }
 }
 
-fn text(text: &str) -> Result<CString, String> {
-    CString::new(text).map_err(|_| format!("'{text}' has a zero byte in it"))
-}
+#[cfg(test)]
+mod tests {
+    use super::super::system::may_mount;
+    use super::*;
 
-fn path_text(path: &Path) -> Result<CString, String> {
-    CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| format!("{} has a zero byte in it", path.display()))
+    #[test]
+    fn a_tmpfs_is_mounted_with_its_options_and_a_wrong_option_is_named() {
+        if !may_mount() {
+            eprintln!("skipped: it needs CAP_SYS_ADMIN");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().canonicalize().unwrap();
+        let source = Path::new("trueput");
+        let options = ["size=1048576", "noatime"].map(str::to_owned);
+        mount("tmpfs", source, &options, &at).unwrap();
+        assert_eq!(source_at(&at).as_deref(), Some(source));
+        let mounted = mounts().into_iter().rev();
+        let mounted = mounted.filter(|mount| Path::new(&mount.mount_point) == at);
+        let options = mounted.map(|mount| mount.options).next().unwrap();
+        assert!(
+            options.contains("noatime") && options.contains("size=1024k"),
+            "{options}"
+        );
+        unmount(&at).unwrap();
+        assert_eq!(source_at(&at), None);
+        let why = mount("tmpfs", source, &["sizze=1".to_owned()], &at).unwrap_err();
+        assert!(
+            why.starts_with("tmpfs cannot be mounted: option 'sizze=1': "),
+            "{why}"
+        );
+        assert!(why.contains("sizze"), "{why}");
+    }
 }

@@ -17,7 +17,7 @@ use trueput_engine::Engine;
 use trueput_record::plan::{Contender, PlanFile};
 use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, VerifyLevel};
 use trueput_runner::{Event, Registry, matrix};
-use trueput_workloads::threen1::{Line, parse_lines};
+use trueput_workloads::threen1::{InputLine, parse_lines};
 
 const WORKLOAD: &str = "threen1";
 
@@ -169,7 +169,7 @@ fn standard_input() -> Result<String, Failure> {
     Ok(text)
 }
 
-fn problems(input: &str) -> Result<Vec<Line>, Failure> {
+fn problems(input: &str) -> Result<Vec<InputLine>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let problems = parse_lines(input, u32::try_from(cores).unwrap_or(1))
         .map_err(|error| Failure::Usage(format!("standard input, {error}")))?;
@@ -184,7 +184,7 @@ fn problems(input: &str) -> Result<Vec<Line>, Failure> {
 fn trials(
     arguments: &Arguments,
     engine: &dyn Engine,
-    problems: &[Line],
+    problems: &[InputLine],
     registry: &Registry,
 ) -> Result<Vec<TrialSpec>, Failure> {
     let mut trials: Vec<TrialSpec> = Vec::new();
@@ -206,7 +206,7 @@ fn trials(
     Ok(trials)
 }
 
-fn plan(arguments: &Arguments, engine: &dyn Engine, line: &Line) -> PlanFile {
+fn plan(arguments: &Arguments, engine: &dyn Engine, line: &InputLine) -> PlanFile {
     let mut plan = PlanFile::for_workload(WORKLOAD);
     plan.engines = vec![Contender::parse(&arguments.engine)];
     plan.durability = vec![

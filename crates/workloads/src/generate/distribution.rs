@@ -86,7 +86,7 @@ impl Items {
 
 /// Why a distribution does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Unfit {
+pub enum DistributionError {
     /// There is no item.
     #[error("there are no items to choose from; give at least one")]
     NoItems,
@@ -113,12 +113,12 @@ pub enum Unfit {
 /// Chooses items for one worker.
 #[derive(Clone)]
 pub struct Chooser {
-    kind: Kind,
+    kind: ChooserState,
     items: Items,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum ChooserState {
     Uniform,
     Sequential { next: u64 },
     Zipfian(Zipfian),
@@ -138,29 +138,29 @@ impl Chooser {
         items: Items,
         worker: u32,
         workers: u32,
-    ) -> Result<Self, Unfit> {
+    ) -> Result<Self, DistributionError> {
         let count = items.count();
         if count == 0 {
-            return Err(Unfit::NoItems);
+            return Err(DistributionError::NoItems);
         }
         let kind = match distribution {
-            Distribution::Uniform => Kind::Uniform,
-            Distribution::Sequential => Kind::Sequential {
+            Distribution::Uniform => ChooserState::Uniform,
+            Distribution::Sequential => ChooserState::Sequential {
                 next: share_start(count, worker, workers),
             },
             Distribution::Zipfian { theta } => {
                 within("theta", theta, 0.0, 1.0, "between 0 and 1, both excluded")?;
-                Kind::Zipfian(Zipfian::new(count, theta))
+                ChooserState::Zipfian(Zipfian::new(count, theta))
             }
             Distribution::ScrambledZipfian { keyspace } => scrambled(keyspace, count)?,
-            Distribution::Latest => Kind::Latest(Zipfian::new(count - 1, YCSB_THETA)),
+            Distribution::Latest => ChooserState::Latest(Zipfian::new(count - 1, YCSB_THETA)),
             Distribution::Hotspot {
                 set_fraction,
                 operation_fraction,
             } => {
                 fraction("the hot set's share of the items", set_fraction)?;
                 fraction("the hot set's share of the operations", operation_fraction)?;
-                Kind::Hotspot {
+                ChooserState::Hotspot {
                     set: set_fraction,
                     operations: operation_fraction,
                 }
@@ -188,21 +188,21 @@ impl Chooser {
         }
         let last = count - 1;
         match &mut self.kind {
-            Kind::Uniform => random.below(count),
-            Kind::Sequential { next } => {
+            ChooserState::Uniform => random.below(count),
+            ChooserState::Sequential { next } => {
                 let item = if *next < count { *next } else { 0 };
                 *next = item + 1;
                 item
             }
-            Kind::Zipfian(zipfian) => zipfian.rank(random.unit_f64(), count),
-            Kind::Scrambled { zipfian, keyspace } => loop {
+            ChooserState::Zipfian(zipfian) => zipfian.rank(random.unit_f64(), count),
+            ChooserState::Scrambled { zipfian, keyspace } => loop {
                 let item = scrambled_item(zipfian, random.unit_f64(), *keyspace);
                 if item < count {
                     return item;
                 }
             },
-            Kind::Latest(zipfian) => latest_item(zipfian, random.unit_f64(), last),
-            Kind::Hotspot { set, operations } => {
+            ChooserState::Latest(zipfian) => latest_item(zipfian, random.unit_f64(), last),
+            ChooserState::Hotspot { set, operations } => {
                 let hot = (count as f64 * *set) as u64;
                 let choose_hot = random.unit_f64() < *operations;
                 // A hot set of less than one item, or of all, leaves but one choice.
@@ -212,7 +212,7 @@ impl Chooser {
                     hot + random.below(count - hot)
                 }
             }
-            Kind::Exponential { mean } => loop {
+            ChooserState::Exponential { mean } => loop {
                 let back = exponential_back(*mean, random.unit_f64());
                 if back <= last {
                     return last - back;
@@ -264,22 +264,26 @@ pub fn exponential_mean(percentile: f64, range: f64) -> f64 {
     range / -(1.0 - percentile / 100.0).ln()
 }
 
-fn scrambled(keyspace: u64, items: u64) -> Result<Kind, Unfit> {
+fn scrambled(keyspace: u64, items: u64) -> Result<ChooserState, DistributionError> {
     if keyspace < items {
-        return Err(Unfit::NarrowKeyspace { keyspace, items });
+        return Err(DistributionError::NarrowKeyspace { keyspace, items });
     }
-    Ok(Kind::Scrambled {
+    Ok(ChooserState::Scrambled {
         zipfian: scrambled_ranks(),
         keyspace,
     })
 }
 
-fn exponential(percentile: f64, fraction: f64, items: u64) -> Result<Kind, Unfit> {
+fn exponential(
+    percentile: f64,
+    fraction: f64,
+    items: u64,
+) -> Result<ChooserState, DistributionError> {
     let range = "between 0 and 100, both excluded";
     within("the percentile", percentile, 0.0, 100.0, range)?;
     let name = "the percentile's share of the items";
     within(name, fraction, 0.0, f64::INFINITY, "above 0")?;
-    Ok(Kind::Exponential {
+    Ok(ChooserState::Exponential {
         mean: exponential_mean(percentile, items as f64 * fraction),
     })
 }
@@ -290,19 +294,19 @@ fn within(
     above: f64,
     below: f64,
     range: &'static str,
-) -> Result<(), Unfit> {
+) -> Result<(), DistributionError> {
     if given > above && given < below {
         Ok(())
     } else {
-        Err(Unfit::OutOfRange { name, given, range })
+        Err(DistributionError::OutOfRange { name, given, range })
     }
 }
 
-fn fraction(name: &'static str, given: f64) -> Result<(), Unfit> {
+fn fraction(name: &'static str, given: f64) -> Result<(), DistributionError> {
     if (0.0..=1.0).contains(&given) {
         Ok(())
     } else {
         let range = "from 0 to 1";
-        Err(Unfit::OutOfRange { name, given, range })
+        Err(DistributionError::OutOfRange { name, given, range })
     }
 }

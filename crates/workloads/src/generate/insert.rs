@@ -32,7 +32,7 @@ pub struct InsertSequence {
 /// An insert was acknowledged while another, [`WINDOW`] items before it, is still on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("item {item} is acknowledged while item {waiting_for} is still being inserted")]
-pub struct TooFarAhead {
+pub struct InsertWindowError {
     /// The item acknowledged.
     pub item: u64,
     /// The oldest item that is not.
@@ -60,13 +60,13 @@ impl InsertSequence {
     ///
     /// # Errors
     /// Where an item [`WINDOW`] or more before it is not acknowledged yet.
-    pub fn acknowledge(&self, item: u64) -> Result<(), TooFarAhead> {
+    pub fn acknowledge(&self, item: u64) -> Result<(), InsertWindowError> {
         let waiting_for = self.count();
         if item < waiting_for {
             return Ok(());
         }
         if item - waiting_for >= WINDOW {
-            return Err(TooFarAhead { item, waiting_for });
+            return Err(InsertWindowError { item, waiting_for });
         }
         self.slot(item).store(generation(item), SeqCst);
         // Whoever finds the oldest item acknowledged moves on. A thread that stores the mark of an

@@ -19,9 +19,9 @@ const MAX_DECIMAL_DIGITS: usize = 20;
 
 /// Room for one key under construction.
 #[derive(Debug, Clone)]
-pub struct Buffer([u8; MAX_KEY_BYTES]);
+pub struct KeyBuffer([u8; MAX_KEY_BYTES]);
 
-impl Default for Buffer {
+impl Default for KeyBuffer {
     fn default() -> Self {
         Self([0; MAX_KEY_BYTES])
     }
@@ -29,10 +29,10 @@ impl Default for Buffer {
 
 /// How item numbers are written as keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyFormat(Shape);
+pub struct KeyFormat(KeyShape);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum KeyShape {
     Binary { bytes: usize },
     Hexadecimal { bytes: usize },
     YcsbHashed { digits: usize },
@@ -68,8 +68,8 @@ impl KeyFormat {
     /// Where the width is not [`MIN_KEY_BYTES`] to [`MAX_KEY_BYTES`].
     pub fn plain(bytes: usize) -> Result<Self, KeyError> {
         match bytes {
-            MIN_KEY_BYTES..HEX_DIGITS => Ok(Self(Shape::Binary { bytes })),
-            HEX_DIGITS..=MAX_KEY_BYTES => Ok(Self(Shape::Hexadecimal { bytes })),
+            MIN_KEY_BYTES..HEX_DIGITS => Ok(Self(KeyShape::Binary { bytes })),
+            HEX_DIGITS..=MAX_KEY_BYTES => Ok(Self(KeyShape::Hexadecimal { bytes })),
             given => Err(KeyError::Width { given }),
         }
     }
@@ -81,7 +81,7 @@ impl KeyFormat {
     /// Where keys would grow beyond [`MAX_KEY_BYTES`].
     pub fn ycsb_hashed(zero_padding: usize) -> Result<Self, KeyError> {
         let digits = padding(zero_padding)?;
-        Ok(Self(Shape::YcsbHashed { digits }))
+        Ok(Self(KeyShape::YcsbHashed { digits }))
     }
 
     /// YCSB's keys with `insertorder=ordered`: `user` and the item in at least `zero_padding`
@@ -91,30 +91,30 @@ impl KeyFormat {
     /// Where keys would grow beyond [`MAX_KEY_BYTES`].
     pub fn ycsb_ordered(zero_padding: usize) -> Result<Self, KeyError> {
         let digits = padding(zero_padding)?;
-        Ok(Self(Shape::YcsbOrdered { digits }))
+        Ok(Self(KeyShape::YcsbOrdered { digits }))
     }
 
     /// The key of an item.
     #[inline]
-    pub fn write<'b>(&self, item: u64, buffer: &'b mut Buffer) -> &'b [u8] {
+    pub fn write<'b>(&self, item: u64, buffer: &'b mut KeyBuffer) -> &'b [u8] {
         let bytes = &mut buffer.0;
         match self.0 {
-            Shape::Binary { bytes: width } => {
+            KeyShape::Binary { bytes: width } => {
                 let key = &mut bytes[..width];
                 let (zeros, number) = key.split_at_mut(width - MIN_KEY_BYTES);
                 zeros.fill(0);
                 number.copy_from_slice(&item.to_be_bytes());
                 key
             }
-            Shape::Hexadecimal { bytes: width } => {
+            KeyShape::Hexadecimal { bytes: width } => {
                 let key = &mut bytes[..width];
                 let (zeros, number) = key.split_at_mut(width - HEX_DIGITS);
                 zeros.fill(b'0');
                 write_hexadecimal(item, number);
                 key
             }
-            Shape::YcsbHashed { digits } => write_name(ycsb_hash(item), digits, bytes),
-            Shape::YcsbOrdered { digits } => write_name(item, digits, bytes),
+            KeyShape::YcsbHashed { digits } => write_name(ycsb_hash(item), digits, bytes),
+            KeyShape::YcsbOrdered { digits } => write_name(item, digits, bytes),
         }
     }
 
@@ -123,11 +123,11 @@ impl KeyFormat {
     #[must_use]
     pub fn read(&self, key: &[u8]) -> Option<u64> {
         match self.0 {
-            Shape::Binary { bytes } => {
+            KeyShape::Binary { bytes } => {
                 let number = number_part(key, bytes, MIN_KEY_BYTES, 0)?;
                 Some(u64::from_be_bytes(number.try_into().ok()?))
             }
-            Shape::Hexadecimal { bytes } => {
+            KeyShape::Hexadecimal { bytes } => {
                 let digits = number_part(key, bytes, HEX_DIGITS, b'0')?;
                 digits.iter().try_fold(0_u64, |number, digit| {
                     let value = match digit {
@@ -138,8 +138,8 @@ impl KeyFormat {
                     Some((number << 4) | u64::from(value))
                 })
             }
-            Shape::YcsbHashed { .. } => None,
-            Shape::YcsbOrdered { digits } => read_name(key, digits),
+            KeyShape::YcsbHashed { .. } => None,
+            KeyShape::YcsbOrdered { digits } => read_name(key, digits),
         }
     }
 
@@ -147,10 +147,12 @@ impl KeyFormat {
     #[must_use]
     pub fn longest(&self) -> usize {
         match self.0 {
-            Shape::Binary { bytes } | Shape::Hexadecimal { bytes } => bytes,
+            KeyShape::Binary { bytes } | KeyShape::Hexadecimal { bytes } => bytes,
             // A hash has no sign bit, and so a digit less.
-            Shape::YcsbHashed { digits } => YCSB_PREFIX.len() + digits.max(MAX_DECIMAL_DIGITS - 1),
-            Shape::YcsbOrdered { digits } => YCSB_PREFIX.len() + digits.max(MAX_DECIMAL_DIGITS),
+            KeyShape::YcsbHashed { digits } => {
+                YCSB_PREFIX.len() + digits.max(MAX_DECIMAL_DIGITS - 1)
+            }
+            KeyShape::YcsbOrdered { digits } => YCSB_PREFIX.len() + digits.max(MAX_DECIMAL_DIGITS),
         }
     }
 
@@ -158,9 +160,9 @@ impl KeyFormat {
     #[must_use]
     pub fn sorts_as_items(&self, items: u64) -> bool {
         match self.0 {
-            Shape::Binary { .. } | Shape::Hexadecimal { .. } => true,
-            Shape::YcsbHashed { .. } => items <= 1,
-            Shape::YcsbOrdered { digits } => {
+            KeyShape::Binary { .. } | KeyShape::Hexadecimal { .. } => true,
+            KeyShape::YcsbHashed { .. } => items <= 1,
+            KeyShape::YcsbOrdered { digits } => {
                 let longest = items.saturating_sub(1).checked_ilog10().unwrap_or(0) + 1;
                 longest as usize <= digits.max(1)
             }

@@ -38,7 +38,7 @@ impl fmt::Debug for Values {
 
 /// What is wrong with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Wrong {
+pub enum ValueError {
     /// It has no room for a check and a version.
     #[error("the value has {bytes} bytes, less than the {MIN_VALUE_BYTES} of its header")]
     TooShort {
@@ -126,12 +126,12 @@ impl Values {
     /// # Errors
     /// Where the value is too short, or its header not one of this item.
     #[inline]
-    pub fn read(&self, item: u64, value: &[u8]) -> Result<u32, Wrong> {
+    pub fn read(&self, item: u64, value: &[u8]) -> Result<u32, ValueError> {
         let (check, version) = header(value)?;
         if check == self.check(item, version, value.len()) {
             Ok(version)
         } else {
-            Err(Wrong::Foreign { item })
+            Err(ValueError::Foreign { item })
         }
     }
 
@@ -139,7 +139,7 @@ impl Values {
     ///
     /// # Errors
     /// Where any byte of the value is not as it was written for this item.
-    pub fn check_all(&self, item: u64, value: &[u8]) -> Result<u32, Wrong> {
+    pub fn check_all(&self, item: u64, value: &[u8]) -> Result<u32, ValueError> {
         let version = self.read(item, value)?;
         let mut rest = &value[MIN_VALUE_BYTES..];
         let mut place = self.place(self.check(item, version, value.len()));
@@ -149,7 +149,7 @@ impl Values {
             let (now, later) = rest.split_at(length);
             if now != &piece[..length] {
                 let same = now.iter().zip(piece).take_while(|(a, b)| a == b).count();
-                return Err(Wrong::Damaged {
+                return Err(ValueError::Damaged {
                     item,
                     version,
                     offset: value.len() - rest.len() + same,
@@ -166,7 +166,7 @@ impl Values {
     ///
     /// # Errors
     /// Where the value is too short.
-    pub fn owner(&self, value: &[u8]) -> Result<(u64, u32), Wrong> {
+    pub fn owner(&self, value: &[u8]) -> Result<(u64, u32), ValueError> {
         let (check, version) = header(value)?;
         Ok((unmix(check) ^ self.mask(version, value.len()), version))
     }
@@ -208,8 +208,8 @@ pub fn payload_percent(percent: u8, value_bytes: usize) -> u8 {
     }
 }
 
-fn header(value: &[u8]) -> Result<(u64, u32), Wrong> {
-    let short = Wrong::TooShort { bytes: value.len() };
+fn header(value: &[u8]) -> Result<(u64, u32), ValueError> {
+    let short = ValueError::TooShort { bytes: value.len() };
     let (check, rest) = value.split_first_chunk().ok_or(short)?;
     let version = rest.first_chunk().ok_or(short)?;
     Ok((u64::from_le_bytes(*check), u32::from_le_bytes(*version)))

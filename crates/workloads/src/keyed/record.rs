@@ -1,7 +1,7 @@
 //! Makes the keys and values of records, and tells what a value that was read is.
 
 use super::read_check::RecordState;
-use crate::generate::key::{Buffer, KeyFormat};
+use crate::generate::key::{KeyBuffer, KeyFormat};
 use crate::generate::value::Values;
 
 /// Tells how long the value of a record is.
@@ -27,7 +27,7 @@ pub(crate) struct RecordMaker<L> {
     keys: KeyFormat,
     values: Values,
     lengths: L,
-    key: Buffer,
+    key: KeyBuffer,
     value: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl<L: ValueLengths> RecordMaker<L> {
             keys,
             values,
             lengths,
-            key: Buffer::default(),
+            key: KeyBuffer::default(),
             value,
         }
     }

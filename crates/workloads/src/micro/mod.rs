@@ -3,17 +3,17 @@
 //!
 //! `docs/workloads/micro.md` says what each test does, what is counted, and what is checked.
 
-mod expected;
+mod capacity;
+mod config;
+mod expected_state;
 mod kinds;
 mod names;
-mod problem;
-mod room;
-mod run;
+mod operation_stream;
 mod scan;
 mod settings;
-mod stream;
-mod track;
 mod verify;
+mod worker;
+mod write_tracker;
 
 use crate::generate::value::Values;
 use crate::keyed::load::load;
@@ -21,14 +21,14 @@ use crate::{
     Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
     JobTask, LoadSummary, OperationBytes, WorkerFindings, Workload, WorkloadInfo,
 };
-use problem::{LOAD_BATCH, Problem, Test};
+use config::{LOAD_BATCH, MicroConfig, Test};
 use settings::Settings;
 use std::sync::OnceLock;
-use track::{Sample, Table};
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
+use write_tracker::{RecordSample, WriteTable};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ impl Workload for Micro {
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(MicroJob {
-            problem: Problem::new(&settings.into(), conditions)?,
+            config: MicroConfig::new(&settings.into(), conditions)?,
             values: OnceLock::new(),
             table: OnceLock::new(),
         }))
@@ -76,11 +76,11 @@ impl Workload for Micro {
 }
 
 struct MicroJob {
-    problem: Problem,
+    config: MicroConfig,
     /// Made before the workers of a process are released.
     values: OnceLock<Values>,
     /// What the threads of a process know of each other's writes.
-    table: OnceLock<Table>,
+    table: OnceLock<WriteTable>,
 }
 
 impl MicroJob {
@@ -89,55 +89,55 @@ impl MicroJob {
         match self.values.get() {
             Some(values) => Ok(values.clone()),
             None => {
-                let values = self.problem.values(seed)?;
+                let values = self.config.values(seed)?;
                 Ok(self.values.get_or_init(|| values).clone())
             }
         }
     }
 
-    fn table(&self, task: &JobTask<'_>) -> Option<&Table> {
-        let mixes_deletes = self.problem.deletes() && self.problem.test != Test::Delete;
-        let wanted = task.verifies_reads() && (self.problem.updates() || mixes_deletes);
-        let make = || Table::new(Sample::new(task.verify, self.problem.records));
+    fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
+        let mixes_deletes = self.config.deletes() && self.config.test != Test::Delete;
+        let wanted = task.verifies_reads() && (self.config.updates() || mixes_deletes);
+        let make = || WriteTable::new(RecordSample::new(task.verify, self.config.records));
         wanted.then(|| self.table.get_or_init(make))
     }
 }
 
 impl Job for MicroJob {
     fn kinds(&self) -> &'static [&'static str] {
-        self.problem.kinds().names()
+        self.config.kinds().names()
     }
 
     fn total_units(&self) -> u64 {
-        self.problem.operations.unwrap_or(0)
+        self.config.operations.unwrap_or(0)
     }
 
     fn sessions(&self, workers: u32) -> u32 {
-        self.problem.sessions(workers)
+        self.config.sessions(workers)
     }
 
     fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        room::check_room(&self.problem, capabilities)
+        capacity::check_room(&self.config, capabilities)
     }
 
     fn unit_kinds(&self) -> &'static [&'static str] {
-        match self.problem.batch {
-            1 => self.problem.main_kinds().names(),
+        match self.config.batch {
+            1 => self.config.main_kinds().names(),
             _ => &["batch"],
         }
     }
 
     fn volumes(&self) -> Vec<OperationBytes> {
-        let kinds = self.problem.kinds();
-        kinds.each().map(|kind| self.problem.volume(kind)).collect()
+        let kinds = self.config.kinds();
+        kinds.each().map(|kind| self.config.volume(kind)).collect()
     }
 
     fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
-        self.problem.live_bytes(counts)
+        self.config.live_bytes(counts)
     }
 
     fn commits(&self, counts: &[u64]) -> Option<u64> {
-        self.problem.commits(counts)
+        self.config.commits(counts)
     }
 
     fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
@@ -146,29 +146,29 @@ impl Job for MicroJob {
         // Only threads whose every write is tracked number a record's writes together.
         let numbers_apart = match (spec.worker_kind, spec.verify) {
             (WorkerKind::Threads, VerifyLevel::Full) => 1,
-            _ => self.problem.mutators(spec.workers).len() as u64,
+            _ => self.config.mutators(spec.workers).len() as u64,
         };
-        self.problem.changing_commits(&counts, numbers_apart)
+        self.config.changing_commits(&counts, numbers_apart)
     }
 
     fn commit_bytes(&self) -> u64 {
-        self.problem.commit_bytes()
+        self.config.commit_bytes()
     }
 
     fn load_key(&self) -> Option<String> {
-        let Problem {
+        let MicroConfig {
             records,
             key_bytes,
             value_bytes,
             compressibility,
             ..
-        } = &self.problem;
-        let lasting = !(self.problem.fills() || self.problem.deletes() || self.problem.inserts());
+        } = &self.config;
+        let lasting = !(self.config.fills() || self.config.deletes() || self.config.inserts());
         lasting.then(|| format!("{records} x {key_bytes} + {value_bytes} to {compressibility} %"))
     }
 
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
-        match self.problem.deletes() {
+        match self.config.deletes() {
             true => Err(
                 "with deletes it cannot verify what a crash lost: choose a test that \
                     fills, overwrites or reads, or remove crash_and_recover"
@@ -179,7 +179,7 @@ impl Job for MicroJob {
     }
 
     fn expected_bytes(&self) -> u64 {
-        self.problem.expected_bytes()
+        self.config.expected_bytes()
     }
 
     fn initialize(&self, task: &JobTask<'_>) -> Result<(), Error> {
@@ -192,18 +192,18 @@ impl Job for MicroJob {
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>, Error> {
-        room::check_fit(&self.problem, target)?;
-        let nothing_to_load = self.problem.fills() || !target.capabilities.retains_data;
+        capacity::check_fit(&self.config, target)?;
+        let nothing_to_load = self.config.fills() || !target.capabilities.retains_data;
         if nothing_to_load || remains == ExistingDatabase::Loaded {
             return Ok(None);
         }
-        let mut maker = self.problem.maker(self.problem.values(target.seed)?);
-        load(self.problem.records, LOAD_BATCH, &mut maker, target).map(Some)
+        let mut maker = self.config.maker(self.config.values(target.seed)?);
+        load(self.config.records, LOAD_BATCH, &mut maker, target).map(Some)
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let values = self.values(task.seed)?;
-        run::run(&self.problem, values, self.table(task), task)
+        worker::run(&self.config, values, self.table(task), task)
     }
 
     fn verify(
@@ -211,6 +211,6 @@ impl Job for MicroJob {
         target: &JobDatabase<'_>,
         ended: &ExecutionSummary,
     ) -> Result<JobResults, Error> {
-        verify::verify(&self.problem, target, ended)
+        verify::verify(&self.config, target, ended)
     }
 }

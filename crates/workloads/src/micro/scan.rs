@@ -1,9 +1,9 @@
 //! Short scans from a record on, and passes over all records.
 
+use super::config::{Maker, MicroConfig};
 use super::kinds::Kind;
-use super::problem::{Maker, Problem};
-use super::run::Worker;
-use super::track::Tracker;
+use super::worker::Worker;
+use super::write_tracker::WriteTracker;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::transact;
@@ -13,10 +13,10 @@ use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 
 /// Holds the records that a scan shows against those that must come.
-struct Walk<'w> {
-    problem: &'w Problem,
+struct ScanCheck<'w> {
+    config: &'w MicroConfig,
     maker: &'w mut Maker,
-    tracker: &'w Tracker<'w>,
+    tracker: &'w WriteTracker<'w>,
     /// The least numbers of the records from `first` on.
     floors: &'w [u32],
     first: u64,
@@ -26,7 +26,7 @@ struct Walk<'w> {
     reads: ReadCounts,
 }
 
-impl Walk<'_> {
+impl ScanCheck<'_> {
     fn floor(&self, item: u64) -> u32 {
         let place = item.checked_sub(self.first);
         let place = place.and_then(|place| usize::try_from(place).ok());
@@ -36,8 +36,8 @@ impl Walk<'_> {
             .unwrap_or(0)
     }
 
-    fn show(&mut self, key: &[u8], value: &[u8]) {
-        let Some(item) = self.problem.format.read(key) else {
+    fn check_record(&mut self, key: &[u8], value: &[u8]) {
+        let Some(item) = self.config.format.read(key) else {
             self.reads
                 .count(self.next.unwrap_or(0), Err(ReadFault::Disorder));
             return;
@@ -51,7 +51,7 @@ impl Walk<'_> {
             self.reads.count(item, Err(ReadFault::Disorder));
             return;
         }
-        self.pass_over(Some(item));
+        self.check_missing(Some(item));
         let state = self.maker.state(item, value);
         let judged = self.tracker.judge(item, self.floor(item), state);
         self.reads.count(item, judged);
@@ -66,8 +66,8 @@ impl Walk<'_> {
     }
 
     /// Judges the absence of the records from the next one up to `item`, or to the end.
-    fn pass_over(&mut self, item: Option<u64>) {
-        let loaded = 0..self.problem.records;
+    fn check_missing(&mut self, item: Option<u64>) {
+        let loaded = 0..self.config.records;
         while let Some(next) = self.next.filter(|next| loaded.contains(next)) {
             if Some(next) == item {
                 return;
@@ -81,24 +81,24 @@ impl Walk<'_> {
 }
 
 /// One record and the `nexts` after it, in a transaction.
-pub(super) fn short(
+pub(super) fn scan_from(
     worker: &mut Worker<'_>,
     task: &mut JobTask<'_>,
     item: u64,
 ) -> Result<(), Error> {
-    let wanted = worker.problem.nexts + 1;
+    let wanted = worker.config.nexts + 1;
     if worker.verifies {
         for (floor, item) in worker.floors.iter_mut().zip(item..) {
             *floor = worker.tracker.floor(item);
         }
     }
-    let key = worker.problem.format.write(item, &mut worker.key);
+    let key = worker.config.format.write(item, &mut worker.key);
     let reads = worker.reads;
     let (session, meter) = (&mut *task.session, &mut *task.meter);
     let doing = || "scanning".to_owned();
     worker.reads = transact(session, meter, Mode::Read, doing, |session, _| {
-        let mut walk = Walk {
-            problem: worker.problem,
+        let mut check = ScanCheck {
+            config: worker.config,
             maker: &mut worker.maker,
             tracker: &worker.tracker,
             floors: &worker.floors,
@@ -109,31 +109,31 @@ pub(super) fn short(
         };
         let shown = scan_first(session, KeyRange::from(key), wanted, |key, value| {
             if worker.verifies {
-                walk.show(key, value);
+                check.check_record(key, value);
             } else {
                 black_box((key.first().copied(), value.first().copied()));
             }
         })?;
         if worker.verifies && shown < wanted {
             // The records ended early: those that are still to come must not be there.
-            walk.pass_over(item.checked_add(wanted));
+            check.check_missing(item.checked_add(wanted));
         }
-        EngineResult::Ok(walk.reads)
+        EngineResult::Ok(check.reads)
     })?;
     Ok(())
 }
 
 /// Passes over the records, around and around, each record one operation, until the quota or the
 /// time is up. Each round is one transaction.
-pub(super) fn pass(
+pub(super) fn scan_all(
     worker: &mut Worker<'_>,
     task: &mut JobTask<'_>,
     kind: Kind,
     reverse: bool,
     quota: Option<u64>,
 ) -> Result<(), Error> {
-    let records = worker.problem.records;
-    let share = worker.problem.share(task.worker, task.workers);
+    let records = worker.config.records;
+    let share = worker.config.share(task.worker, task.workers);
     let start = if share.start < records {
         share.start
     } else {
@@ -148,7 +148,7 @@ pub(super) fn pass(
     let mut begun = left > 0 && task.meter.next_unit();
     while begun {
         task.meter.yield_point();
-        let round = Round {
+        let round = ScanPass {
             kind,
             reverse,
             counts: quota.is_some(),
@@ -160,13 +160,13 @@ pub(super) fn pass(
 }
 
 /// One round of a pass.
-struct Round {
+struct ScanPass {
     kind: Kind,
     reverse: bool,
     counts: bool,
 }
 
-impl Round {
+impl ScanPass {
     /// Goes from `from` to the last record. Whether an operation is due that no record was left
     /// for.
     fn run(
@@ -178,10 +178,10 @@ impl Round {
     ) -> Result<bool, Error> {
         let kind = worker.kinds.index(self.kind);
         let unit = worker.paced.index(self.kind);
-        let bound = worker.problem.format.write(from, &mut worker.key);
+        let bound = worker.config.format.write(from, &mut worker.key);
         let (range, direction) = self.range(bound);
-        let mut walk = Walk {
-            problem: worker.problem,
+        let mut check = ScanCheck {
+            config: worker.config,
             maker: &mut worker.maker,
             tracker: &worker.tracker,
             floors: &[],
@@ -204,10 +204,10 @@ impl Round {
                 if !due {
                     return Ok(());
                 }
-                walk.next = Some(from);
+                check.next = Some(from);
                 let visit = &mut |key: &[u8], value: &[u8]| {
                     if verifies {
-                        walk.show(key, value);
+                        check.check_record(key, value);
                     } else {
                         black_box((key.first().copied(), value.first().copied()));
                     }
@@ -222,13 +222,13 @@ impl Round {
             },
         )?;
         if due && verifies {
-            walk.pass_over(None);
+            check.check_missing(None);
         }
         if due && shown == 0 {
             // A round without a record is an operation too, or an empty database had no end.
             due = self.finish(task.meter, [kind, unit], left);
         }
-        worker.reads = walk.reads;
+        worker.reads = check.reads;
         Ok(due)
     }
 

@@ -83,7 +83,7 @@ choices! {
 }
 
 /// Settings that only a mix looks at.
-const OF_A_MIX: [&str; 4] = [
+const MIX_SETTINGS: [&str; 4] = [
     "update_percent",
     "insert_percent",
     "delete_percent",
@@ -109,7 +109,7 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
     let mixed = given
         .get("test")
         .is_some_and(|tests| tests.iter().any(is_mix));
-    let unused = OF_A_MIX.into_iter().find(|name| {
+    let unused = MIX_SETTINGS.into_iter().find(|name| {
         let values = given.get(*name);
         values.is_some_and(|values| !values.iter().all(is_default))
     });
@@ -123,7 +123,7 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
 }
 
 /// What a value must have room for, in a sentence's words.
-pub(super) fn too_short_a_value(value_bytes: usize) -> String {
+pub(super) fn short_value_message(value_bytes: usize) -> String {
     format!(
         "values of {value_bytes} bytes have no room for the check and the version by which reads \
          are verified; give value_bytes={MIN_VALUE_BYTES} or more"

@@ -5,13 +5,13 @@ const ALIGNMENT: usize = 4_096;
 
 /// Bytes that begin at a multiple of 4,096.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct PageBuffer {
     room: Vec<u8>,
     start: usize,
     length: usize,
 }
 
-impl Buffer {
+impl PageBuffer {
     /// So many zeros.
     pub(super) fn zeroed(length: usize) -> Self {
         let room = vec![0; length + ALIGNMENT];
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn it_begins_at_a_page_and_has_its_length() {
         for length in [1, 512, 65_536] {
-            let mut buffer = Buffer::zeroed(length);
+            let mut buffer = PageBuffer::zeroed(length);
             assert_eq!(buffer.bytes().as_ptr().align_offset(ALIGNMENT), 0);
             assert_eq!(buffer.bytes_mut().len(), length);
         }

@@ -13,7 +13,7 @@ const CHUNK: usize = 1 << 20;
 
 choices! {
     /// The state of a file when the workers start.
-    pub(super) enum Layout {
+    pub(super) enum FileLayout {
         /// Empty: every write beyond its end makes it longer.
         Growing = "growing",
         /// As long as it will be, its blocks reserved but never written: the file system remembers
@@ -30,12 +30,12 @@ choices! {
 ///
 /// # Errors
 /// What the operating system says.
-pub(super) fn lay_out(path: &Path, layout: Layout, bytes: u64, seed: u64) -> io::Result<()> {
+pub(super) fn lay_out(path: &Path, layout: FileLayout, bytes: u64, seed: u64) -> io::Result<()> {
     let mut file = File::create(path)?;
     match layout {
-        Layout::Growing => {}
-        Layout::Reserved => reserve(&file, bytes)?,
-        Layout::Preallocated => {
+        FileLayout::Growing => {}
+        FileLayout::Reserved => reserve(&file, bytes)?,
+        FileLayout::Preallocated => {
             // Where a file system cannot reserve, the zeros do it.
             match reserve(&file, bytes) {
                 Err(error) if error.kind() == ErrorKind::Unsupported => {}
@@ -43,7 +43,7 @@ pub(super) fn lay_out(path: &Path, layout: Layout, bytes: u64, seed: u64) -> io:
             }
             write_over(&mut file, bytes, |_| {})?;
         }
-        Layout::Recycled => {
+        FileLayout::Recycled => {
             let mut random = Random::for_worker(seed, 0, "an earlier log");
             write_over(&mut file, bytes, |chunk| random.fill(chunk))?;
         }
@@ -120,10 +120,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let bytes = 3 << 20;
         for (layout, length) in [
-            (Layout::Growing, 0),
-            (Layout::Reserved, bytes),
-            (Layout::Preallocated, bytes),
-            (Layout::Recycled, bytes),
+            (FileLayout::Growing, 0),
+            (FileLayout::Reserved, bytes),
+            (FileLayout::Preallocated, bytes),
+            (FileLayout::Recycled, bytes),
         ] {
             let path = folder.path().join(format!("{layout:?}"));
             lay_out(&path, layout, bytes, 1).unwrap();

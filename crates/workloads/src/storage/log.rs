@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the next record goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LogPosition {
     /// Behind the last one.
     End,
     /// At the file's start, over the last one.
@@ -13,21 +13,21 @@ pub(super) enum Place {
 
 /// A log: records of one size, packed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Log {
+pub(super) struct LogShape {
     /// Bytes of a record.
     pub bytes: usize,
     /// How many the file holds before its start is used again.
     pub records: u64,
     /// Where the next one goes.
-    pub place: Place,
+    pub place: LogPosition,
 }
 
-impl Log {
+impl LogShape {
     /// What the file of so many writers is long, once it is laid out.
     pub(super) fn file_bytes(&self, writers: u32) -> u64 {
         let records = match self.place {
-            Place::End => self.records,
-            Place::Start => u64::from(writers),
+            LogPosition::End => self.records,
+            LogPosition::Start => u64::from(writers),
         };
         records * self.bytes as u64
     }
@@ -41,8 +41,8 @@ impl Log {
     /// file's start is used again among them. In place, they lie at the start.
     pub(super) fn parts<'b>(&self, first: u64, batch: &'b [u8]) -> [(u64, &'b [u8]); 2] {
         match self.place {
-            Place::Start => [(0, batch), (0, &[])],
-            Place::End => {
+            LogPosition::Start => [(0, batch), (0, &[])],
+            LogPosition::End => {
                 let before_end = self.records - first % self.records;
                 let before_end = usize::try_from(before_end).unwrap_or(usize::MAX);
                 let cut = before_end.saturating_mul(self.bytes).min(batch.len());
@@ -74,10 +74,10 @@ pub(super) fn share(operations: u64, worker: u32, workers: u32) -> u64 {
 mod tests {
     use super::*;
 
-    const LOG: Log = Log {
+    const LOG: LogShape = LogShape {
         bytes: 100,
         records: 10,
-        place: Place::End,
+        place: LogPosition::End,
     };
 
     #[test]
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn in_place_every_batch_lies_at_the_start() {
-        let log = Log {
-            place: Place::Start,
+        let log = LogShape {
+            place: LogPosition::Start,
             ..LOG
         };
         assert_eq!(log.parts(28, &[7; 300])[0].0, 0);

@@ -2,20 +2,20 @@
 //! files of their own in the trial's folder.
 
 mod buffer;
-mod channel;
 mod file;
+mod io_ring;
 pub mod io_thrash;
 mod log;
 pub mod log_flush;
+mod log_record;
+mod log_verifier;
 mod mapping;
-mod record;
-mod ring;
-mod survey;
+mod write_channel;
 
 use crate::Error;
 use std::path::Path;
 
 /// Adds what was being done, and to which file, to an error of the operating system.
-fn failed(doing: &str, path: &Path, error: &std::io::Error) -> Error {
+fn io_error(doing: &str, path: &Path, error: &std::io::Error) -> Error {
     Error::Workload(format!("{doing} {}: {error}", path.display()))
 }

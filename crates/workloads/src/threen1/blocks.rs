@@ -38,14 +38,14 @@ fn key(tag: u8, number: u64) -> [u8; 10] {
 
 /// Where a block that was given out stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum BlockState {
     /// A worker has it, or had it when it died.
     Claimed,
     /// Each of its starts is done.
     Finished,
 }
 
-impl State {
+impl BlockState {
     fn to_bytes(self, worker: u32) -> [u8; 5] {
         let [a, b, c, d] = worker.to_be_bytes();
         [self as u8, a, b, c, d]
@@ -62,7 +62,7 @@ impl State {
 
 /// What is given out next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Cursor {
+struct BlockCursor {
     /// How many blocks were released when the run was last resumed.
     released: u64,
     /// How many of those were given out again.
@@ -71,7 +71,7 @@ struct Cursor {
     fresh: u64,
 }
 
-impl Cursor {
+impl BlockCursor {
     fn to_bytes(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         for (place, number) in [self.released, self.again, self.fresh]
@@ -112,7 +112,7 @@ pub(super) fn claim(
     problem: &Problem,
     worker: u32,
 ) -> Result<Option<u64>, TransactionError> {
-    let mut cursor = Cursor::read(session)?;
+    let mut cursor = BlockCursor::read(session)?;
     let block = if cursor.again < cursor.released {
         let mut block = None;
         session.get(&key(RELEASED, cursor.again), &mut |bytes| {
@@ -127,7 +127,7 @@ pub(super) fn claim(
         return Ok(None);
     };
     session.put(CURSOR, &cursor.to_bytes())?;
-    session.put(&key(BLOCK, block), &State::Claimed.to_bytes(worker))?;
+    session.put(&key(BLOCK, block), &BlockState::Claimed.to_bytes(worker))?;
     Ok(Some(block))
 }
 
@@ -137,7 +137,7 @@ pub(super) fn finish(
     block: u64,
     worker: u32,
 ) -> Result<(), TransactionError> {
-    Ok(session.put(&key(BLOCK, block), &State::Finished.to_bytes(worker))?)
+    Ok(session.put(&key(BLOCK, block), &BlockState::Finished.to_bytes(worker))?)
 }
 
 /// Writes the problem into an empty database, or, to resume, releases what the killed workers had.
@@ -181,23 +181,23 @@ fn begin(session: &mut dyn Session, problem: &Problem) -> Result<(), Transaction
         ));
     }
     session.put(DESCRIPTION, &problem.describe())?;
-    Ok(session.put(CURSOR, &Cursor::default().to_bytes())?)
+    Ok(session.put(CURSOR, &BlockCursor::default().to_bytes())?)
 }
 
 /// Makes every block that was claimed and not finished one to be given out again. As many as there
 /// were workers, so they fit in memory however many blocks there are.
 fn release(session: &mut dyn Session) -> Result<(), TransactionError> {
-    let cursor = Cursor::read(session)?;
+    let cursor = BlockCursor::read(session)?;
     let mut unfinished = Vec::new();
     each(session, &mut |block, state| {
-        if state != Some(State::Finished) {
+        if state != Some(BlockState::Finished) {
             unfinished.push(block);
         }
     })?;
     for (place, block) in (0_u64..).zip(&unfinished) {
         session.put(&key(RELEASED, place), &block.to_be_bytes())?;
     }
-    let cursor = Cursor {
+    let cursor = BlockCursor {
         released: unfinished.len() as u64,
         again: 0,
         ..cursor
@@ -208,7 +208,7 @@ fn release(session: &mut dyn Session) -> Result<(), TransactionError> {
 /// Within a transaction: shows every block that was given out, and its state where it is sound.
 pub(super) fn each(
     session: &mut dyn Session,
-    visitor: &mut dyn FnMut(u64, Option<State>),
+    visitor: &mut dyn FnMut(u64, Option<BlockState>),
 ) -> Result<(), TransactionError> {
     let (first, last) = (key(BLOCK, 0), key(BLOCK, u64::MAX));
     let range = KeyRange {
@@ -217,7 +217,7 @@ pub(super) fn each(
     };
     session.scan(range, Direction::Forward, &mut |key, value| {
         if let Some(block) = key.get(2..).and_then(|bytes| bytes.try_into().ok()) {
-            visitor(u64::from_be_bytes(block), State::from_bytes(value));
+            visitor(u64::from_be_bytes(block), BlockState::from_bytes(value));
         }
         ControlFlow::Continue(())
     })?;

@@ -23,9 +23,9 @@ pub const WORDS: [&str; 10] = [
 
 /// Room for one key or value under construction.
 #[derive(Debug, Clone)]
-pub struct Buffer([u8; MAX_KEY_BYTES]);
+pub struct CodecBuffer([u8; MAX_KEY_BYTES]);
 
-impl Default for Buffer {
+impl Default for CodecBuffer {
     fn default() -> Self {
         Self([0; MAX_KEY_BYTES])
     }
@@ -34,10 +34,10 @@ impl Default for Buffer {
 /// A way to write the step table's keys and values.
 pub trait Codec {
     /// The key of a number.
-    fn number(number: u64, buffer: &mut Buffer) -> &[u8];
+    fn number(number: u64, buffer: &mut CodecBuffer) -> &[u8];
 
     /// The value for a count of steps.
-    fn steps(steps: u32, buffer: &mut Buffer) -> &[u8];
+    fn steps(steps: u32, buffer: &mut CodecBuffer) -> &[u8];
 
     /// The number of a key, if it is one that [`Codec::number`] makes.
     fn read_number(key: &[u8]) -> Option<u64>;
@@ -51,16 +51,16 @@ pub trait Codec {
 
 /// Keys of eight bytes and values of four, both big-endian.
 #[derive(Debug, Clone, Copy)]
-pub struct Integers;
+pub struct IntegerCodec;
 
-impl Codec for Integers {
-    fn number(number: u64, buffer: &mut Buffer) -> &[u8] {
+impl Codec for IntegerCodec {
+    fn number(number: u64, buffer: &mut CodecBuffer) -> &[u8] {
         let key = &mut buffer.0[..8];
         key.copy_from_slice(&number.to_be_bytes());
         key
     }
 
-    fn steps(steps: u32, buffer: &mut Buffer) -> &[u8] {
+    fn steps(steps: u32, buffer: &mut CodecBuffer) -> &[u8] {
         let value = &mut buffer.0[..4];
         value.copy_from_slice(&steps.to_be_bytes());
         value
@@ -86,14 +86,14 @@ impl Codec for Integers {
 
 /// Each decimal digit is a word of [`WORDS`]; one space stands between words.
 #[derive(Debug, Clone, Copy)]
-pub struct Words;
+pub struct WordCodec;
 
-impl Codec for Words {
-    fn number(number: u64, buffer: &mut Buffer) -> &[u8] {
+impl Codec for WordCodec {
+    fn number(number: u64, buffer: &mut CodecBuffer) -> &[u8] {
         spell(number, buffer)
     }
 
-    fn steps(steps: u32, buffer: &mut Buffer) -> &[u8] {
+    fn steps(steps: u32, buffer: &mut CodecBuffer) -> &[u8] {
         spell(steps.into(), buffer)
     }
 
@@ -106,7 +106,7 @@ impl Codec for Words {
     }
 
     fn cuts() -> Vec<Vec<u8>> {
-        let mut buffer = Buffer::default();
+        let mut buffer = CodecBuffer::default();
         let mut cuts: Vec<_> = (100..1_000)
             .map(|n| spell(n, &mut buffer).to_vec())
             .collect();
@@ -115,7 +115,7 @@ impl Codec for Words {
     }
 }
 
-fn spell(mut number: u64, buffer: &mut Buffer) -> &[u8] {
+fn spell(mut number: u64, buffer: &mut CodecBuffer) -> &[u8] {
     // 20 digits are the most that 64 bits have; the longest word has 18 bytes.
     let mut digits = [0_u8; 20];
     let mut first = digits.len();
@@ -157,7 +157,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn round_trips<C: Codec>(number: u64, steps: u32) {
-        let mut buffer = Buffer::default();
+        let mut buffer = CodecBuffer::default();
         assert_eq!(C::read_number(C::number(number, &mut buffer)), Some(number));
         assert_eq!(C::read_steps(C::steps(steps, &mut buffer)), Some(steps));
     }
@@ -165,39 +165,42 @@ mod tests {
     proptest! {
         #[test]
         fn every_number_and_step_reads_back(number in 1..=LARGEST_STORABLE, steps: u32) {
-            round_trips::<Integers>(number, steps);
-            round_trips::<Words>(number, steps);
+            round_trips::<IntegerCodec>(number, steps);
+            round_trips::<WordCodec>(number, steps);
         }
 
         #[test]
         fn integer_keys_are_ordered_like_their_numbers(a: u64, b: u64) {
-            let (mut left, mut right) = (Buffer::default(), Buffer::default());
-            let keys = (Integers::number(a, &mut left), Integers::number(b, &mut right));
+            let (mut left, mut right) = (CodecBuffer::default(), CodecBuffer::default());
+            let keys = (IntegerCodec::number(a, &mut left), IntegerCodec::number(b, &mut right));
             prop_assert_eq!(keys.0.cmp(keys.1), a.cmp(&b));
         }
 
         #[test]
         fn what_is_read_is_written_the_same(bytes in vec(any::<u8>(), 0..12)) {
-            let mut buffer = Buffer::default();
-            if let Some(number) = Integers::read_number(&bytes) {
-                prop_assert_eq!(Integers::number(number, &mut buffer), &bytes[..]);
+            let mut buffer = CodecBuffer::default();
+            if let Some(number) = IntegerCodec::read_number(&bytes) {
+                prop_assert_eq!(IntegerCodec::number(number, &mut buffer), &bytes[..]);
             }
-            prop_assert_eq!(Words::read_number(&bytes), None);
+            prop_assert_eq!(WordCodec::read_number(&bytes), None);
         }
     }
 
     #[test]
     fn each_digit_is_its_word() {
-        let mut buffer = Buffer::default();
+        let mut buffer = CodecBuffer::default();
         let all = "eins deux tres quattro пять ستة सात 捌 ஒன்பது zero";
-        assert_eq!(Words::number(1_234_567_890, &mut buffer), all.as_bytes());
-        assert_eq!(Words::steps(0, &mut buffer), b"zero");
+        assert_eq!(
+            WordCodec::number(1_234_567_890, &mut buffer),
+            all.as_bytes()
+        );
+        assert_eq!(WordCodec::steps(0, &mut buffer), b"zero");
     }
 
     #[test]
     fn the_longest_key_stays_within_every_engines_limit() {
-        let mut buffer = Buffer::default();
-        assert!(Words::number(8_999_999_999_999_999_999, &mut buffer).len() <= 380);
+        let mut buffer = CodecBuffer::default();
+        assert!(WordCodec::number(8_999_999_999_999_999_999, &mut buffer).len() <= 380);
         assert_eq!(
             spell(u64::MAX, &mut buffer)
                 .split(|&byte| byte == b' ')
@@ -218,18 +221,18 @@ mod tests {
             "one",
             "eins,deux",
         ] {
-            assert_eq!(Words::read_number(text.as_bytes()), None, "{text:?}");
+            assert_eq!(WordCodec::read_number(text.as_bytes()), None, "{text:?}");
         }
-        assert_eq!(Words::read_steps("zero eins".as_bytes()), None);
-        assert_eq!(Integers::read_number(&[0; 8]), None);
-        assert_eq!(Integers::read_number(&[0xFF; 8]), None);
-        assert_eq!(Integers::read_number(&[1; 7]), None);
-        assert_eq!(Integers::read_steps(&[1; 5]), None);
+        assert_eq!(WordCodec::read_steps("zero eins".as_bytes()), None);
+        assert_eq!(IntegerCodec::read_number(&[0; 8]), None);
+        assert_eq!(IntegerCodec::read_number(&[0xFF; 8]), None);
+        assert_eq!(IntegerCodec::read_number(&[1; 7]), None);
+        assert_eq!(IntegerCodec::read_steps(&[1; 5]), None);
     }
 
     #[test]
     fn cuts_ascend() {
-        assert!(Integers::cuts().is_sorted_by(|a, b| a < b));
-        assert!(Words::cuts().is_sorted_by(|a, b| a < b));
+        assert!(IntegerCodec::cuts().is_sorted_by(|a, b| a < b));
+        assert!(WordCodec::cuts().is_sorted_by(|a, b| a < b));
     }
 }

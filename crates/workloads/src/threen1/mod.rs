@@ -5,26 +5,26 @@
 
 mod blocks;
 mod codec;
-mod line;
-mod maxima;
+mod input_line;
+mod maximum;
 mod oracle;
 mod problem;
-mod table;
+mod step_table;
 mod verify;
-mod walk;
+mod worker;
 
 pub use codec::LARGEST_STORABLE;
-pub use line::{Line, LineError, parse_lines};
-pub use maxima::Maximum;
-pub use oracle::{Answers, Oracle, Overflow, distinct_numbers};
+pub use input_line::{InputLine, InputLineError, parse_lines};
+pub use maximum::Maximum;
+pub use oracle::{KnownAnswers, Oracle, Overflow, distinct_numbers};
 pub use problem::used_block;
 
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     WorkerFindings, Workload, WorkloadInfo,
 };
-use codec::{Integers, Words};
-use problem::{Commit, Keys, Problem};
+use codec::{IntegerCodec, WordCodec};
+use problem::{CommitScope, KeyEncoding, Problem};
 use trueput_engine::{Parameter, ParameterValues, choices, parameters};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
@@ -42,7 +42,7 @@ mod kinds {
 
 choices! {
     /// How long the snapshot lasts that a look-up reads from.
-    enum Snapshot {
+    enum SnapshotScope {
         /// Each look-up has a read transaction of its own.
         Get = "get",
         /// All look-ups of a start share one.
@@ -61,13 +61,13 @@ parameters! {
         /// each worker.
         block: Integer = 0 in 0.., unit "starts", cost "large blocks leave workers idle at the end",
         /// What one transaction covers: one update, all updates of one number, or a whole block.
-        commit: Choice<Commit> = Store,
+        commit: Choice<CommitScope> = Store,
             cost "comparison with results of the other granularities; a crash loses more work",
         /// How numbers and step counts are stored: as big-endian integers, or with each digit as a
         /// word.
-        keys: Choice<Keys> = Integers, cost "words make keys of 30 to 120 bytes",
+        keys: Choice<KeyEncoding> = Integers, cost "words make keys of 30 to 120 bytes",
         /// What one read transaction covers: one look-up, or all look-ups of one number.
-        snapshot: Choice<Snapshot> = Get,
+        snapshot: Choice<SnapshotScope> = Get,
             cost "a longer snapshot keeps the engine from reusing space meanwhile",
     }
 }
@@ -117,14 +117,14 @@ impl Workload for ThreeN1 {
                  finish={start}"
             ));
         }
-        if commit == Commit::Block && snapshot == Snapshot::Start {
+        if commit == CommitScope::Block && snapshot == SnapshotScope::Start {
             return Err(
                 "with commit=per-block the block's own transaction does the look-ups; \
                  leave snapshot=start out"
                     .to_owned(),
             );
         }
-        if commit == Commit::Block && conditions.rate.is_some() {
+        if commit == CommitScope::Block && conditions.rate.is_some() {
             return Err(
                 "a rate needs one commit per start or per store, which commit=per-block does \
                     not have; choose per-store or per-start"
@@ -146,9 +146,9 @@ struct ThreeN1Job {
     start: u64,
     finish: u64,
     block: u64,
-    commit: Commit,
-    keys: Keys,
-    snapshot: Snapshot,
+    commit: CommitScope,
+    keys: KeyEncoding,
+    snapshot: SnapshotScope,
 }
 
 impl ThreeN1Job {
@@ -171,9 +171,9 @@ impl ThreeN1Job {
 impl Job for ThreeN1Job {
     fn kinds(&self) -> &'static [&'static str] {
         match self.commit {
-            Commit::Store => &kinds::NAMES[..kinds::BEGIN],
-            Commit::Start => &kinds::NAMES,
-            Commit::Block => &kinds::NAMES[..kinds::COMMIT],
+            CommitScope::Store => &kinds::NAMES[..kinds::BEGIN],
+            CommitScope::Start => &kinds::NAMES,
+            CommitScope::Block => &kinds::NAMES[..kinds::COMMIT],
         }
     }
 
@@ -184,8 +184,8 @@ impl Job for ThreeN1Job {
     fn expected_bytes(&self) -> u64 {
         // LMDB's live tree takes 29 bytes for an integer record.
         let record = match self.keys {
-            Keys::Integers => 32,
-            Keys::Words => 160,
+            KeyEncoding::Integers => 32,
+            KeyEncoding::Words => 160,
         };
         // A range from 1 leads to 2.17 numbers a start; a high one to some more.
         let numbers = if self.start <= self.starts() { 3 } else { 12 };
@@ -200,9 +200,9 @@ impl Job for ThreeN1Job {
         let of = |kind: usize| counts.get(kind).copied().unwrap_or_default();
         let blocks = of(kinds::CLAIM) + of(kinds::FINISH);
         Some(match self.commit {
-            Commit::Store => of(kinds::UPDATE) + blocks,
-            Commit::Start => of(kinds::COMMIT) + blocks,
-            Commit::Block => blocks,
+            CommitScope::Store => of(kinds::UPDATE) + blocks,
+            CommitScope::Start => of(kinds::COMMIT) + blocks,
+            CommitScope::Block => blocks,
         })
     }
 
@@ -212,9 +212,9 @@ impl Job for ThreeN1Job {
         let counted = |kind: usize| measurement.operations.get(kind).map_or(0, |one| one.count);
         let blocks = counted(kinds::CLAIM) + counted(kinds::FINISH);
         let stores = match self.commit {
-            Commit::Store => counted(kinds::UPDATE),
-            Commit::Start => counted(kinds::COMMIT),
-            Commit::Block => return Some(blocks),
+            CommitScope::Store => counted(kinds::UPDATE),
+            CommitScope::Start => counted(kinds::COMMIT),
+            CommitScope::Block => return Some(blocks),
         };
         let changing = match measurement.results.get("surplus") {
             Some(Value::Integer(surplus)) => stores.saturating_sub(surplus.unsigned_abs()),
@@ -226,8 +226,8 @@ impl Job for ThreeN1Job {
 
     fn commit_bytes(&self) -> u64 {
         match self.keys {
-            Keys::Integers => 32,
-            Keys::Words => 160,
+            KeyEncoding::Integers => 32,
+            KeyEncoding::Words => 160,
         }
     }
 
@@ -263,8 +263,8 @@ impl Job for ThreeN1Job {
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
         let problem = self.problem(task.workers);
         match self.keys {
-            Keys::Integers => walk::run::<Integers>(&problem, self.snapshot, task),
-            Keys::Words => walk::run::<Words>(&problem, self.snapshot, task),
+            KeyEncoding::Integers => worker::run::<IntegerCodec>(&problem, self.snapshot, task),
+            KeyEncoding::Words => worker::run::<WordCodec>(&problem, self.snapshot, task),
         }
     }
 
@@ -275,8 +275,8 @@ impl Job for ThreeN1Job {
     ) -> Result<JobResults, Error> {
         let problem = self.problem(target.workers);
         match self.keys {
-            Keys::Integers => verify::verify::<Integers>(&problem, target, ended),
-            Keys::Words => verify::verify::<Words>(&problem, target, ended),
+            KeyEncoding::Integers => verify::verify::<IntegerCodec>(&problem, target, ended),
+            KeyEncoding::Words => verify::verify::<WordCodec>(&problem, target, ended),
         }
     }
 }

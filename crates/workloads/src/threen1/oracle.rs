@@ -4,7 +4,7 @@
 //! filled by several threads in whatever order they come: an entry is either unknown or right, so
 //! that a thread that finds one unknown just walks on.
 
-use super::maxima::Maximum;
+use super::maximum::Maximum;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ const OVERFLOW: u64 = (u64::MAX - 1) / 3 + 1;
 
 /// The answers for a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Answers {
+pub struct KnownAnswers {
     /// The most steps of any start, and the least start that takes them.
     pub longest: Maximum,
     /// The largest number computed on the way from any start, and the least start that leads to it.
@@ -28,7 +28,7 @@ pub struct Answers {
     pub largest: Maximum,
 }
 
-impl Answers {
+impl KnownAnswers {
     fn merge(&mut self, other: Self) {
         self.longest.consider(other.longest);
         self.largest.consider(other.largest);
@@ -42,7 +42,7 @@ pub struct Oracle {
     threads: u32,
     /// Steps by number; 0: unknown (or the number is 0 or 1).
     table: Vec<AtomicU16>,
-    answers: Answers,
+    answers: KnownAnswers,
 }
 
 /// A sequence that leaves 64 bits.
@@ -74,11 +74,11 @@ impl Oracle {
             range,
             threads,
             table,
-            answers: Answers::default(),
+            answers: KnownAnswers::default(),
         };
-        let outcome = Mutex::new(Ok(Answers::default()));
+        let outcome = Mutex::new(Ok(KnownAnswers::default()));
         oracle.each_chunk(|chunk| {
-            let answers = oracle.survey(chunk);
+            let answers = oracle.inspect(chunk);
             let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
             match (&mut *outcome, answers) {
                 (Ok(all), Ok(answers)) => all.merge(answers),
@@ -96,7 +96,7 @@ impl Oracle {
 
     /// The answers.
     #[must_use]
-    pub fn answers(&self) -> Answers {
+    pub fn answers(&self) -> KnownAnswers {
         self.answers
     }
 
@@ -170,9 +170,9 @@ impl Oracle {
     /// A walk may end only at a number that some start's walk has passed or will pass, for what
     /// lies beyond counts as computed. In the range that is every number. Below it, it is those that the
     /// table has: they are entered as walks pass them.
-    fn survey(&self, chunk: RangeInclusive<u64>) -> Result<Answers, Overflow> {
+    fn inspect(&self, chunk: RangeInclusive<u64>) -> Result<KnownAnswers, Overflow> {
         let first = *self.range.start();
-        let mut answers = Answers::default();
+        let mut answers = KnownAnswers::default();
         let mut below = Vec::with_capacity(1_024);
         for start in chunk {
             let (mut number, mut passed, mut largest) = (start, 0_u32, 0);
@@ -211,7 +211,7 @@ impl Oracle {
         Ok(answers)
     }
 
-    /// The least start that leads to the largest number. In a range from 1 the survey found it: a
+    /// The least start that leads to the largest number. In a range from 1 the inspection found it: a
     /// walk ends early only at a lower start, from which the number would have been reached.
     /// Otherwise the walk that computed it first need not have been the least start's.
     fn least_start_to(&self, largest: Maximum) -> u64 {
@@ -274,8 +274,8 @@ mod tests {
     }
 
     /// The plainest way to the answers.
-    fn plainly(range: RangeInclusive<u64>) -> Answers {
-        let mut answers = Answers::default();
+    fn plainly(range: RangeInclusive<u64>) -> KnownAnswers {
+        let mut answers = KnownAnswers::default();
         for start in range {
             let (mut number, mut steps, mut largest) = (start, 0_u64, 0);
             while number != 1 {

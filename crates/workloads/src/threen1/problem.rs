@@ -6,7 +6,7 @@ use trueput_engine::choices;
 
 choices! {
     /// What one transaction covers.
-    pub enum Commit {
+    pub enum CommitScope {
         /// One store.
         Store = "per-store",
         /// All stores of a start.
@@ -18,10 +18,10 @@ choices! {
 
 choices! {
     /// How keys and values are written.
-    pub enum Keys {
-        /// As [`super::codec::Integers`].
+    pub enum KeyEncoding {
+        /// As [`super::codec::IntegerCodec`].
         Integers = "integers",
-        /// As [`super::codec::Words`].
+        /// As [`super::codec::WordCodec`].
         Words = "words",
     }
 }
@@ -56,9 +56,9 @@ pub struct Problem {
     /// Workers.
     pub workers: u32,
     /// When work is committed.
-    pub commit: Commit,
+    pub commit: CommitScope,
     /// How keys and values are written.
-    pub keys: Keys,
+    pub keys: KeyEncoding,
 }
 
 /// Length of a problem's description in the database, bytes.
@@ -111,8 +111,8 @@ impl Problem {
             finish: long(9)?,
             block: long(17)?,
             workers,
-            commit: *Commit::ALL.get(usize::from(bytes[29]))?,
-            keys: *Keys::ALL.get(usize::from(bytes[30]))?,
+            commit: *CommitScope::ALL.get(usize::from(bytes[29]))?,
+            keys: *KeyEncoding::ALL.get(usize::from(bytes[30]))?,
         };
         let sound = bytes[0] == LAYOUT && problem.start <= problem.finish && problem.block > 0;
         sound.then_some(problem)
@@ -149,8 +149,8 @@ mod tests {
             finish: start + starts - 1,
             block: used_block(starts, workers, block),
             workers,
-            commit: Commit::Start,
-            keys: Keys::Words,
+            commit: CommitScope::Start,
+            keys: KeyEncoding::Words,
         }
     }
 

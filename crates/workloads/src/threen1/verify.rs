@@ -1,13 +1,13 @@
 //! Holds what the database says after a trial against the oracle: the answers, the totals, the
 //! blocks, and every stored step.
 
-use super::blocks::{self, LARGEST, LONGEST, State};
-use super::codec::{Buffer, Codec};
+use super::blocks::{self, BlockState, LARGEST, LONGEST};
+use super::codec::{Codec, CodecBuffer};
 use super::kinds;
-use super::maxima::{self, Maximum};
+use super::maximum::{self, Maximum};
 use super::oracle::{Oracle, distinct_numbers};
 use super::problem::Problem;
-use super::table::{Tally, survey};
+use super::step_table::{TableCounts, inspect};
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::collections::BTreeMap;
@@ -29,9 +29,9 @@ pub(super) fn verify<C: Codec>(
     ended: &ExecutionSummary,
 ) -> Result<JobResults, Error> {
     let stored = if target.capabilities.retains_data {
-        Stored::read(target)?
+        StoredResults::read(target)?
     } else {
-        Stored::from_findings(ended)
+        StoredResults::from_findings(ended)
     };
     let mut conclusion = JobResults {
         results: results(problem, &stored, ended),
@@ -56,18 +56,18 @@ pub(super) fn verify<C: Codec>(
     );
     checks.push(blocks);
     if target.capabilities.retains_data {
-        let tally = survey::<C>(problem, target, ended.verify, &oracle)?;
-        let missing = match tally.starts {
+        let counts = inspect::<C>(problem, target, ended.verify, &oracle)?;
+        let missing = match counts.starts {
             starts if starts == starts_above_one(problem) => None,
             _ => first_missing::<C>(problem, target)?,
         };
-        check_table(checks, problem, &tally, missing, ended);
+        check_table(checks, problem, &counts, missing, ended);
         conclusion
             .results
-            .insert("distinct".to_owned(), tally.stored.into());
+            .insert("distinct".to_owned(), counts.stored.into());
         if let (false, Some(surplus)) = (
             ended.resumed,
-            ended.counts[kinds::UPDATE].checked_sub(tally.stored),
+            ended.counts[kinds::UPDATE].checked_sub(counts.stored),
         ) {
             conclusion
                 .results
@@ -79,20 +79,20 @@ pub(super) fn verify<C: Codec>(
 }
 
 /// What the database says of the outcome, the step table aside.
-struct Stored {
+struct StoredResults {
     longest: Maximum,
     largest: Maximum,
     finished_blocks: u64,
 }
 
-impl Stored {
+impl StoredResults {
     fn read(target: &JobDatabase<'_>) -> Result<Self, Error> {
         let mut session = target.open_session()?;
         let doing = || "reading the answers".to_owned();
         transact_unmetered(&mut *session, Mode::Read, doing, |session| {
             let mut finished_blocks = 0;
             blocks::each(session, &mut |_, state| {
-                finished_blocks += u64::from(state == Some(State::Finished));
+                finished_blocks += u64::from(state == Some(BlockState::Finished));
             })?;
             Ok::<_, TransactionError>(Self {
                 longest: maximum(session, LONGEST)?,
@@ -129,7 +129,7 @@ impl Stored {
 
 /// A maximum as it is stored; one that is missing or damaged equals none, and fails its check.
 fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, TransactionError> {
-    match maxima::read(session, key) {
+    match maximum::read(session, key) {
         Ok(stored) => Ok(stored.unwrap_or_default()),
         Err(TransactionError::Fatal(_)) => Ok(Maximum::default()),
         Err(failure) => Err(failure),
@@ -138,7 +138,7 @@ fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, Transaction
 
 fn results(
     problem: &Problem,
-    stored: &Stored,
+    stored: &StoredResults,
     ended: &ExecutionSummary,
 ) -> BTreeMap<String, Value> {
     let blocks =
@@ -167,9 +167,14 @@ fn results(
         .into()
 }
 
-fn check_answers(checks: &mut Vec<Check>, problem: &Problem, stored: &Stored, oracle: &Oracle) {
+fn check_answers(
+    checks: &mut Vec<Check>,
+    problem: &Problem,
+    stored: &StoredResults,
+    oracle: &Oracle,
+) {
     let right = oracle.answers();
-    let Stored {
+    let StoredResults {
         longest, largest, ..
     } = stored;
     checks.push(Check::equal(
@@ -223,35 +228,35 @@ fn starts_above_one(problem: &Problem) -> u64 {
 fn check_table(
     checks: &mut Vec<Check>,
     problem: &Problem,
-    tally: &Tally,
+    counts: &TableCounts,
     missing: Option<u64>,
     ended: &ExecutionSummary,
 ) {
-    let looked_at = |count: u64| format!("{count} of {} looked at", tally.stored);
+    let looked_at = |count: u64| format!("{count} of {} looked at", counts.stored);
     let outcome = |example: &Option<String>| match example {
         Some(example) => (false, example.clone()),
-        None => (true, looked_at(tally.checked)),
+        None => (true, looked_at(counts.checked)),
     };
-    let (passed, detail) = outcome(&tally.wrong);
+    let (passed, detail) = outcome(&counts.wrong);
     checks.push(Check::new("stored steps", passed, detail));
-    let (passed, detail) = outcome(&tally.open_end);
+    let (passed, detail) = outcome(&counts.open_end);
     checks.push(Check::new("successors stored", passed, detail));
     let starts = starts_above_one(problem);
     let detail = match missing {
-        Some(number) => format!("{} of {starts} stored; {number} is missing", tally.starts),
-        None => format!("{} of {starts} stored", tally.starts),
+        Some(number) => format!("{} of {starts} stored; {number} is missing", counts.starts),
+        None => format!("{} of {starts} stored", counts.starts),
     };
-    checks.push(Check::new("starts stored", tally.starts == starts, detail));
+    checks.push(Check::new("starts stored", counts.starts == starts, detail));
     if problem.finish <= COUNTED_FINISH || problem.starts() <= COUNTED_STARTS {
         let expected = distinct_numbers(problem.start..=problem.finish).unwrap_or_default();
-        checks.push(Check::equal("distinct numbers", &expected, &tally.stored));
+        checks.push(Check::equal("distinct numbers", &expected, &counts.stored));
     }
     if !ended.resumed {
         let updates = ended.counts[kinds::UPDATE];
-        let detail = format!("{} stored in {updates} updates", tally.stored);
+        let detail = format!("{} stored in {updates} updates", counts.stored);
         checks.push(Check::new(
             "no more stored than updated",
-            tally.stored <= updates,
+            counts.stored <= updates,
             detail,
         ));
     }
@@ -263,7 +268,7 @@ fn first_missing<C: Codec>(
     target: &JobDatabase<'_>,
 ) -> Result<Option<u64>, Error> {
     let mut session = target.open_session()?;
-    let mut buffer = Buffer::default();
+    let mut buffer = CodecBuffer::default();
     let doing = || "looking for the missing start".to_owned();
     transact_unmetered(&mut *session, Mode::Read, doing, |session| {
         for start in problem.start.max(2)..=problem.finish {

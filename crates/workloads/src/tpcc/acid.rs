@@ -7,8 +7,8 @@
 mod isolation;
 
 use super::rows::{CustomerRow, HistoryRow};
-use super::store::{self, Store};
-use super::tables::{CustomerChange, Due, Intent, Tables, Who};
+use super::store::{self, TableStore};
+use super::tables::{CustomerChange, CustomerSelector, ReadIntent, Tables, UndeliveredOrder};
 use super::{load, scale::Scale};
 use crate::{Error, ErrorContext, JobDatabase};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,7 +21,7 @@ use trueput_record::measurement::Check;
 const WAREHOUSE: u32 = 1;
 const DISTRICT: u8 = 1;
 const CUSTOMER: u32 = 1;
-/// Increments of each thread of [`Suite::updates_are_not_lost`].
+/// Increments of each thread of [`AcidSuite::updates_are_not_lost`].
 const INCREMENTS: usize = 40;
 /// Threads of it.
 const THREADS: usize = 4;
@@ -29,19 +29,19 @@ const THREADS: usize = 4;
 const LOOKS: usize = 20;
 
 /// The suite on one database, which it fills.
-pub struct Suite<'a> {
+pub struct AcidSuite<'a> {
     target: &'a JobDatabase<'a>,
-    store: Store,
+    store: TableStore,
 }
 
 /// How a transaction ends.
 #[derive(Debug, Clone, Copy)]
-enum Stop {
+enum CompletionMode {
     Commit,
     Abort,
 }
 
-impl<'a> Suite<'a> {
+impl<'a> AcidSuite<'a> {
     /// Loads a small population into a new database.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl<'a> Suite<'a> {
     pub fn load(
         target: &'a JobDatabase<'a>,
         scale: &Scale,
-        store: Store,
+        store: TableStore,
     ) -> std::result::Result<Self, Error> {
         load::load(scale, store, target)?;
         Ok(Self { target, store })
@@ -83,9 +83,14 @@ impl<'a> Suite<'a> {
     }
 
     /// W_YTD, D_YTD, C_BALANCE and the rows of HISTORY.
-    fn money(&self) -> std::result::Result<Money, Error> {
+    fn money(&self) -> std::result::Result<PaymentBalances, Error> {
         self.with("reading what was paid", |tables| {
-            within(tables, Mode::Read, Stop::Abort, Money::read)
+            within(
+                tables,
+                Mode::Read,
+                CompletionMode::Abort,
+                PaymentBalances::read,
+            )
         })
     }
 
@@ -93,7 +98,7 @@ impl<'a> Suite<'a> {
     fn an_aborted_payment_leaves_nothing(&self) -> std::result::Result<Check, Error> {
         let before = self.money()?;
         self.with("paying", |tables| {
-            within(tables, Mode::Write, Stop::Abort, |tables| {
+            within(tables, Mode::Write, CompletionMode::Abort, |tables| {
                 pay(tables, 1, 100)
             })
         })?;
@@ -105,7 +110,7 @@ impl<'a> Suite<'a> {
     fn a_committed_payment_is_whole(&self) -> std::result::Result<Check, Error> {
         let before = self.money()?;
         self.with("paying", |tables| {
-            within(tables, Mode::Write, Stop::Commit, |tables| {
+            within(tables, Mode::Write, CompletionMode::Commit, |tables| {
                 pay(tables, 2, 100)
             })
         })?;
@@ -122,14 +127,19 @@ impl<'a> Suite<'a> {
         let before = self.money()?;
         let is_written = AtomicBool::new(false);
         let is_over = AtomicBool::new(false);
-        let reading = || -> std::result::Result<Option<Money>, Error> {
+        let reading = || -> std::result::Result<Option<PaymentBalances>, Error> {
             while !is_written.load(Relaxed) {
                 std::thread::yield_now();
             }
             let mut seen = None;
             for _ in 0..LOOKS {
                 let read = self.with("reading what was paid", |tables| {
-                    attempt(tables, Mode::Read, Stop::Abort, Money::read)
+                    attempt(
+                        tables,
+                        Mode::Read,
+                        CompletionMode::Abort,
+                        PaymentBalances::read,
+                    )
                 })?;
                 seen = seen.or(read.filter(|money| *money != before));
             }
@@ -147,7 +157,7 @@ impl<'a> Suite<'a> {
                 paid.and(ended)
             });
             is_written.store(true, Relaxed);
-            let seen = joined(reader);
+            let seen = join_thread(reader);
             written.and(seen)
         })?;
         let found = seen.map_or(before, |seen| seen);
@@ -163,7 +173,7 @@ impl<'a> Suite<'a> {
         let paying = || -> std::result::Result<(), Error> {
             wait_for(&has_read);
             let paid = self.with("paying", |tables| {
-                within(tables, Mode::Write, Stop::Commit, |tables| {
+                within(tables, Mode::Write, CompletionMode::Commit, |tables| {
                     pay(tables, 4, 100)
                 })
             });
@@ -174,15 +184,15 @@ impl<'a> Suite<'a> {
             let payer = scope.spawn(paying);
             let read = self.with("reading what was paid twice", |tables| {
                 tables.begin(Mode::Read)?;
-                let first = Money::read(tables);
+                let first = PaymentBalances::read(tables);
                 has_read.store(true, Relaxed);
                 wait_for(&has_paid);
-                let second = Money::read(tables);
+                let second = PaymentBalances::read(tables);
                 let ended = tables.abort();
                 first.and_then(|first| second.and_then(|second| ended.map(|()| (first, second))))
             });
             has_read.store(true, Relaxed);
-            joined(payer).and(read)
+            join_thread(payer).and(read)
         })?;
         Ok(compare(name, first, second))
     }
@@ -195,7 +205,7 @@ impl<'a> Suite<'a> {
             self.with("paying", |tables| {
                 (0..INCREMENTS).try_for_each(|number| {
                     let writer = 10 + (thread * INCREMENTS + number) as u32;
-                    within(tables, Mode::Write, Stop::Commit, |tables| {
+                    within(tables, Mode::Write, CompletionMode::Commit, |tables| {
                         pay(tables, writer, 1)
                     })
                 })
@@ -204,7 +214,7 @@ impl<'a> Suite<'a> {
         std::thread::scope(|scope| {
             let start = |thread| scope.spawn(move || paying(thread));
             let threads: Vec<_> = (0..THREADS).map(start).collect();
-            threads.into_iter().try_for_each(joined)
+            threads.into_iter().try_for_each(join_thread)
         })?;
         let expected = (0..THREADS * INCREMENTS).fold(before, |money, _| money.after(1));
         Ok(compare(name, expected, self.money()?))
@@ -214,12 +224,12 @@ impl<'a> Suite<'a> {
     /// new-orders, and no new-order is taken by two.
     fn no_order_is_delivered_twice(&self) -> std::result::Result<Check, Error> {
         let name = "isolation (after clause 3.4.1, phantom P3): no order is delivered twice";
-        let delivering = || -> std::result::Result<Vec<Due>, Error> {
+        let delivering = || -> std::result::Result<Vec<UndeliveredOrder>, Error> {
             self.with("delivering", |tables| {
                 let mut all = Vec::new();
                 for _ in 0..2 {
                     let mut due = Vec::new();
-                    within(tables, Mode::Write, Stop::Commit, |tables| {
+                    within(tables, Mode::Write, CompletionMode::Commit, |tables| {
                         tables.take_oldest_new_orders(WAREHOUSE, &mut due)
                     })?;
                     all.extend(due);
@@ -231,7 +241,7 @@ impl<'a> Suite<'a> {
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(delivering)).collect();
             let mut taken = Vec::new();
             for thread in threads {
-                taken.extend(joined(thread)?);
+                taken.extend(join_thread(thread)?);
             }
             Ok::<_, Error>(taken)
         })?;
@@ -246,18 +256,18 @@ impl<'a> Suite<'a> {
 
 /// Where what is paid stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Money {
+struct PaymentBalances {
     warehouse: i64,
     district: i64,
     balance: i64,
     histories: u64,
 }
 
-impl Money {
+impl PaymentBalances {
     fn read(tables: &mut dyn Tables) -> Result<Self> {
         let mut row = CustomerRow::default();
-        let who = Who::Number(CUSTOMER);
-        tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Show, &mut row)?;
+        let who = CustomerSelector::Number(CUSTOMER);
+        tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Show, &mut row)?;
         let mut histories = 0;
         tables.each_history(&mut |_| histories += 1)?;
         Ok(Self {
@@ -279,7 +289,7 @@ impl Money {
     }
 }
 
-fn compare(name: &str, expected: Money, found: Money) -> Check {
+fn compare(name: &str, expected: PaymentBalances, found: PaymentBalances) -> Check {
     let passed = expected == found;
     let detail = match passed {
         true => format!("{found:?}"),
@@ -289,7 +299,7 @@ fn compare(name: &str, expected: Money, found: Money) -> Check {
 }
 
 /// What a thread came to. One that panicked has not shown anything.
-fn joined<T>(
+fn join_thread<T>(
     thread: ScopedJoinHandle<'_, std::result::Result<T, Error>>,
 ) -> std::result::Result<T, Error> {
     let panicked = |_| {
@@ -321,8 +331,8 @@ fn is_raised_within(flag: &AtomicBool, limit: Duration) -> bool {
 /// The writes of a payment.
 fn pay(tables: &mut dyn Tables, writer: u32, amount: i64) -> Result<()> {
     let mut row = CustomerRow::default();
-    let who = Who::Number(CUSTOMER);
-    tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Pay, &mut row)?;
+    let who = CustomerSelector::Number(CUSTOMER);
+    tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Pay, &mut row)?;
     tables.pay_customer(&CustomerChange {
         warehouse: WAREHOUSE,
         district: DISTRICT,
@@ -352,7 +362,7 @@ fn pay(tables: &mut dyn Tables, writer: u32, amount: i64) -> Result<()> {
 fn attempt<T>(
     tables: &mut dyn Tables,
     mode: Mode,
-    stop: Stop,
+    stop: CompletionMode,
     body: impl FnOnce(&mut dyn Tables) -> Result<T>,
 ) -> Result<Option<T>> {
     let done = match tables.begin(mode) {
@@ -362,15 +372,15 @@ fn attempt<T>(
         }
         Err(error) => Err(error),
     };
-    unless_in_the_way(done)
+    none_after_conflict(done)
 }
 
 /// Ends a transaction of which `done` came.
-fn ended<T>(tables: &mut dyn Tables, stop: Stop, done: Result<T>) -> Result<T> {
+fn ended<T>(tables: &mut dyn Tables, stop: CompletionMode, done: Result<T>) -> Result<T> {
     match done {
         Ok(value) => match stop {
-            Stop::Commit => tables.commit().map(|()| value),
-            Stop::Abort => tables.abort().map(|()| value),
+            CompletionMode::Commit => tables.commit().map(|()| value),
+            CompletionMode::Abort => tables.abort().map(|()| value),
         },
         Err(error) => {
             // The error says more than what the abort may add.
@@ -381,7 +391,7 @@ fn ended<T>(tables: &mut dyn Tables, stop: Stop, done: Result<T>) -> Result<T> {
 }
 
 /// `None` where it was a conflict.
-fn unless_in_the_way<T>(done: Result<T>) -> Result<Option<T>> {
+fn none_after_conflict<T>(done: Result<T>) -> Result<Option<T>> {
     match done {
         Err(error) if error.is_conflict() => Ok(None),
         done => done.map(Some),
@@ -392,7 +402,7 @@ fn unless_in_the_way<T>(done: Result<T>) -> Result<Option<T>> {
 fn within<T>(
     tables: &mut dyn Tables,
     mode: Mode,
-    stop: Stop,
+    stop: CompletionMode,
     mut body: impl FnMut(&mut dyn Tables) -> Result<T>,
 ) -> Result<T> {
     loop {
@@ -410,10 +420,10 @@ mod tests {
     #[allow(clippy::panic, reason = "it is what is tested")]
     fn a_thread_that_panics_is_an_error_and_one_that_ends_is_what_it_found() {
         std::thread::scope(|scope| {
-            let found = joined(scope.spawn(|| Ok(7)));
+            let found = join_thread(scope.spawn(|| Ok(7)));
             assert!(matches!(found, Ok(7)));
             let panicked: std::result::Result<u32, Error> =
-                joined(scope.spawn(|| panic!("as the test wants it")));
+                join_thread(scope.spawn(|| panic!("as the test wants it")));
             assert!(panicked.is_err());
         });
     }

@@ -1,11 +1,11 @@
 //! The consistency conditions 1 to 12 (clause 3.3.2), in one pass over HISTORY and one over the
 //! districts, by several threads.
 
-use super::district::{self, Counts};
+use super::district::{self, RowCounts};
 use super::scale::{DISTRICTS, Scale};
-use super::store::{self, Store};
+use super::store::{self, TableStore};
 use super::tables::Tables;
-use super::transaction::{End, attempt};
+use super::transaction::{Completion, attempt};
 use crate::generate::random::mix;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::{Error, JobDatabase};
@@ -37,7 +37,7 @@ const STATEMENTS: [&str; CONDITIONS] = [
 
 /// When the conditions are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum CheckPhase {
     /// Right after the load: condition 11 holds too.
     Loaded,
     /// After a run.
@@ -46,16 +46,16 @@ pub(super) enum When {
 
 /// How often each condition was looked at and did not hold.
 #[derive(Debug, Default)]
-pub(super) struct Verdicts([Verdict; CONDITIONS]);
+pub(super) struct ConditionCounts([ConditionCount; CONDITIONS]);
 
 #[derive(Debug, Default)]
-struct Verdict {
+struct ConditionCount {
     looked_at: u64,
     broken: u64,
     first: Option<String>,
 }
 
-impl Verdicts {
+impl ConditionCounts {
     /// Judges a condition, from 1, on one row, district or warehouse.
     pub(super) fn judge(
         &mut self,
@@ -87,7 +87,7 @@ impl Verdicts {
             .map(|(number, (verdict, statement))| {
                 let name =
                     format!("consistency condition {number} (clause 3.3.2.{number}): {statement}");
-                let Verdict {
+                let ConditionCount {
                     looked_at,
                     broken,
                     first,
@@ -104,7 +104,7 @@ impl Verdicts {
 
 /// What HISTORY adds up to.
 #[derive(Debug, Default)]
-pub(super) struct Paid {
+pub(super) struct PaymentSums {
     /// Rows.
     pub(super) rows: u64,
     /// By the district that was paid in.
@@ -115,7 +115,7 @@ pub(super) struct Paid {
     strays: u64,
 }
 
-impl Paid {
+impl PaymentSums {
     fn read(scale: &Scale, tables: &mut dyn Tables) -> trueput_engine::Result<Self> {
         let districts = scale.warehouses as usize * usize::from(DISTRICTS);
         let mut paid = Self {
@@ -171,11 +171,11 @@ fn place(warehouse: u32, district: u8) -> Option<usize> {
 
 /// What the checking of a database found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct InspectionResult {
     /// The conditions.
-    pub(super) verdicts: Verdicts,
+    pub(super) verdicts: ConditionCounts,
     /// Rows that were met, or that the districts' numbers tell where only a sample was looked at.
-    pub(super) counts: Counts,
+    pub(super) counts: RowCounts,
     /// Rows of HISTORY.
     pub(super) histories: u64,
 }
@@ -186,20 +186,22 @@ pub(super) struct Found {
 /// The engine's, and that a row that must be there is not.
 pub(super) fn check(
     scale: &Scale,
-    store: Store,
+    store: TableStore,
     target: &JobDatabase<'_>,
-    when: When,
+    when: CheckPhase,
     level: VerifyLevel,
-) -> Result<Found, Error> {
+) -> Result<InspectionResult, Error> {
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, store)?;
     let doing = || "reading the table history".to_owned();
-    let paid = reading(&mut *tables, doing, |tables| Paid::read(scale, tables))?;
+    let paid = reading(&mut *tables, doing, |tables| {
+        PaymentSums::read(scale, tables)
+    })?;
     drop(tables);
     drop(session);
     let taken = AtomicU32::new(1);
-    let outcome = Mutex::new(Ok(Found::default()));
-    let inspector = Inspector {
+    let outcome = Mutex::new(Ok(InspectionResult::default()));
+    let inspector = DatabaseInspector {
         scale,
         store,
         target,
@@ -240,22 +242,22 @@ pub(super) fn check(
     Ok(found)
 }
 
-struct Inspector<'i, 't> {
+struct DatabaseInspector<'i, 't> {
     scale: &'i Scale,
-    store: Store,
+    store: TableStore,
     target: &'i JobDatabase<'t>,
-    when: When,
+    when: CheckPhase,
     level: VerifyLevel,
-    paid: &'i Paid,
+    paid: &'i PaymentSums,
     taken: &'i AtomicU32,
 }
 
-impl Inspector<'_, '_> {
+impl DatabaseInspector<'_, '_> {
     /// Takes one warehouse after the other, until there is none left.
-    fn inspect(&self) -> Result<Found, Error> {
+    fn inspect(&self) -> Result<InspectionResult, Error> {
         let mut session = self.target.open_session()?;
         let mut tables = store::tables(&mut *session, self.store)?;
-        let mut found = Found::default();
+        let mut found = InspectionResult::default();
         loop {
             let warehouse = self.taken.fetch_add(1, Relaxed);
             if warehouse > self.scale.warehouses {
@@ -270,7 +272,7 @@ impl Inspector<'_, '_> {
         &self,
         tables: &mut dyn Tables,
         warehouse: u32,
-        found: &mut Found,
+        found: &mut InspectionResult,
     ) -> Result<(), Error> {
         let doing = || format!("checking warehouse {warehouse}");
         let ytd = reading(tables, doing, |tables| tables.warehouse_ytd(warehouse))?;
@@ -297,11 +299,11 @@ impl Inspector<'_, '_> {
             }
             let of_customers = self.paid.by_customers(self.scale, warehouse, district);
             let place = (warehouse, district);
-            let books = reading(tables, doing, |tables| {
-                district::Books::read(tables, self.scale, place, of_customers)
+            let totals = reading(tables, doing, |tables| {
+                district::DistrictTotals::read(tables, self.scale, place, of_customers)
             })?;
-            books.judge(self.scale, self.when, &mut found.verdicts);
-            found.counts.merge(&books.counts());
+            totals.judge(self.scale, self.when, &mut found.verdicts);
+            found.counts.merge(&totals.counts());
         }
         found.verdicts.judge(1, ytd == of_districts, || {
             format!("warehouse {warehouse}: W_YTD {ytd} cents, its districts {of_districts}")
@@ -326,18 +328,18 @@ pub(super) fn reading<T>(
     read: impl Fn(&mut dyn Tables) -> trueput_engine::Result<T>,
 ) -> Result<T, Error> {
     retry(&mut UnmeteredWork, doing, |_| {
-        let read = |tables: &mut dyn Tables| read(tables).map(End::RollBack);
+        let read = |tables: &mut dyn Tables| read(tables).map(Completion::RollBack);
         attempt(tables, Mode::Read, read)
     })
 }
 
-/// How many rows of each table there are that belong to no district's books: ITEM and STOCK.
+/// How many rows of each table there are that belong to no district: ITEM and STOCK.
 ///
 /// # Errors
 /// The engine's.
 pub(super) fn count_rows(
     scale: &Scale,
-    store: Store,
+    store: TableStore,
     target: &JobDatabase<'_>,
 ) -> Result<HashMap<super::rows::Table, u64>, Error> {
     use super::rows::Table;

@@ -1,14 +1,14 @@
-//! The books of one district: its orders with their lines, its new-orders and its customers, held
+//! The totals of one district: its orders with their lines, its new-orders and its customers, held
 //! against each other.
 
-use super::consistency::{Verdicts, When};
+use super::consistency::{CheckPhase, ConditionCounts};
 use super::scale::Scale;
 use super::tables::{CustomerState, DistrictState, Tables};
 use trueput_engine::Result;
 
 /// Rows that were met.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct RowCounts {
     /// Of ORDER; where a district was not looked at, what D_NEXT_O_ID tells.
     pub(super) orders: u64,
     /// Of NEW-ORDER, in the districts that were looked at.
@@ -21,7 +21,7 @@ pub(super) struct Counts {
     pub(super) is_sample: bool,
 }
 
-impl Counts {
+impl RowCounts {
     pub(super) fn merge(&mut self, other: &Self) {
         self.orders += other.orders;
         self.new_orders += other.new_orders;
@@ -48,8 +48,8 @@ struct Order {
     delivered: i64,
 }
 
-/// The books of one district.
-pub(super) struct Books<'p> {
+/// The totals of one district.
+pub(super) struct DistrictTotals<'p> {
     warehouse: u32,
     district: u8,
     state: DistrictState,
@@ -64,8 +64,8 @@ pub(super) struct Books<'p> {
     paid: &'p [i64],
 }
 
-impl<'p> Books<'p> {
-    /// Reads the books within one transaction.
+impl<'p> DistrictTotals<'p> {
+    /// Reads the totals within one transaction.
     ///
     /// # Errors
     /// The engine's.
@@ -75,7 +75,7 @@ impl<'p> Books<'p> {
         (warehouse, district): (u32, u8),
         paid: &'p [i64],
     ) -> Result<Self> {
-        let mut books = Self {
+        let mut totals = Self {
             warehouse,
             district,
             state: tables.district_state(warehouse, district)?,
@@ -87,8 +87,8 @@ impl<'p> Books<'p> {
             paid,
         };
         tables.each_order(warehouse, district, &mut |row| {
-            books.largest_order = books.largest_order.max(row.id);
-            let Some(order) = books.order(row.id) else {
+            totals.largest_order = totals.largest_order.max(row.id);
+            let Some(order) = totals.order(row.id) else {
                 return;
             };
             order.is_there = true;
@@ -97,13 +97,13 @@ impl<'p> Books<'p> {
             order.stated_lines = row.lines;
         })?;
         tables.each_new_order(warehouse, district, &mut |id| {
-            books.new_orders.push(id);
-            if let Some(order) = books.order(id) {
+            totals.new_orders.push(id);
+            if let Some(order) = totals.order(id) {
                 order.is_new = true;
             }
         })?;
         tables.each_order_line(warehouse, district, &mut |row| {
-            if let Some(order) = books.order(row.order) {
+            if let Some(order) = totals.order(row.order) {
                 order.lines += 1;
                 if row.is_delivered {
                     order.delivered_lines += 1;
@@ -111,11 +111,11 @@ impl<'p> Books<'p> {
                 }
             }
         })?;
-        tables.each_customer(warehouse, district, &mut |row| books.customers.push(row))?;
-        Ok(books)
+        tables.each_customer(warehouse, district, &mut |row| totals.customers.push(row))?;
+        Ok(totals)
     }
 
-    /// The books of an order of this number, as far as the district's numbers go.
+    /// The rows of an order of this number, as far as the district's numbers go.
     fn order(&mut self, id: u32) -> Option<&mut Order> {
         let index = (id as usize).checked_sub(1);
         // An absurd number must not take memory for all below it.
@@ -131,9 +131,9 @@ impl<'p> Books<'p> {
     }
 
     /// The rows.
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> RowCounts {
         let orders = self.orders.iter();
-        Counts {
+        RowCounts {
             orders: orders.clone().filter(|order| order.is_there).count() as u64,
             new_orders: self.new_orders.len() as u64,
             lines: orders.map(|order| u64::from(order.lines)).sum(),
@@ -150,14 +150,14 @@ impl<'p> Books<'p> {
     }
 
     /// Judges every condition that speaks of a district, an order or a customer.
-    pub(super) fn judge(&self, scale: &Scale, when: When, verdicts: &mut Verdicts) {
+    pub(super) fn judge(&self, scale: &Scale, when: CheckPhase, verdicts: &mut ConditionCounts) {
         self.judge_numbers(scale, when, verdicts);
         self.judge_orders(verdicts);
         self.judge_customers(scale, verdicts);
     }
 
     /// Conditions 2, 3, 4 and 11.
-    fn judge_numbers(&self, scale: &Scale, when: When, verdicts: &mut Verdicts) {
+    fn judge_numbers(&self, scale: &Scale, when: CheckPhase, verdicts: &mut ConditionCounts) {
         let last = self.state.next_order.saturating_sub(1);
         let largest_new = self.new_orders.iter().max().copied();
         let numbers_hold = last == self.largest_order
@@ -186,7 +186,7 @@ impl<'p> Books<'p> {
                 "O_OL_CNT sum to {stated}, order-lines are {lines}"
             ))
         });
-        if when == When::Loaded {
+        if when == CheckPhase::Loaded {
             let delivered = present().count().checked_sub(rows);
             let expected = scale.customers as usize - scale.undelivered().count();
             verdicts.judge(11, delivered == Some(expected), || {
@@ -196,7 +196,7 @@ impl<'p> Books<'p> {
     }
 
     /// Conditions 5, 6 and 7. A row of NEW-ORDER or ORDER-LINE without its order breaks them too.
-    fn judge_orders(&self, verdicts: &mut Verdicts) {
+    fn judge_orders(&self, verdicts: &mut ConditionCounts) {
         for (id, order) in (1_u32..).zip(&self.orders) {
             let named = |what: &str| self.of(&format!("order {id}: {what}"));
             let no_carrier = order.is_there && !order.has_carrier;
@@ -222,7 +222,7 @@ impl<'p> Books<'p> {
     }
 
     /// Conditions 10 and 12.
-    fn judge_customers(&self, scale: &Scale, verdicts: &mut Verdicts) {
+    fn judge_customers(&self, scale: &Scale, verdicts: &mut ConditionCounts) {
         let mut delivered = vec![0_i64; scale.customers as usize + 1];
         for order in self.orders.iter().filter(|order| order.is_there) {
             if let Some(sum) = delivered.get_mut(order.customer as usize) {

@@ -1,9 +1,9 @@
 //! What a terminal's user keys in: the input of each transaction (clauses 2.4.1 to 2.8.1).
 
-use super::deck::{Card, Deck};
-use super::random::{Constants, happens, last_name, uniform};
+use super::random::{RandomConstants, happens, last_name, uniform};
 use super::scale::{DISTRICTS, Scale};
-use super::tables::Who;
+use super::tables::CustomerSelector;
+use super::transaction_mix::{TransactionMix, TransactionType};
 use crate::generate::random::Random;
 
 /// Lines of an order, at most (clause 2.4.1.3).
@@ -11,7 +11,7 @@ pub const MOST_LINES: usize = 15;
 
 /// The shares that settings may change, in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Remote {
+pub struct RemoteShares {
     /// Order-lines from another warehouse: 1 (clause 2.4.1.5.2).
     pub lines_percent: f64,
     /// Payments of another warehouse's customers: 15 (clause 2.5.1.2).
@@ -77,7 +77,7 @@ pub struct Payment {
     /// C_D_ID.
     pub customer_district: u8,
     /// C_ID or C_LAST.
-    pub who: Who,
+    pub who: CustomerSelector,
     /// H_AMOUNT, cents: 1.00 to 5,000.00.
     pub amount: i64,
 }
@@ -90,7 +90,7 @@ pub struct OrderStatus {
     /// C_D_ID.
     pub district: u8,
     /// C_ID or C_LAST.
-    pub who: Who,
+    pub who: CustomerSelector,
 }
 
 /// The input of a delivery (clause 2.7.1).
@@ -134,23 +134,28 @@ pub enum Input {
 
 /// The users of one worker: a seed decides all that they key in.
 #[derive(Debug, Clone)]
-pub struct Users {
+pub struct TerminalUsers {
     scale: Scale,
-    remote: Remote,
-    constants: Constants,
+    remote: RemoteShares,
+    constants: RandomConstants,
     /// The warehouses that the worker's terminals belong to, in turn at random.
     homes: Vec<u32>,
     /// The district of its terminal, for stock-level.
     district: u8,
-    deck: Deck,
+    mix: TransactionMix,
     random: Random,
 }
 
-impl Users {
+impl TerminalUsers {
     /// Those of a worker. Where there are at least as many workers as warehouses each belongs to
     /// one; otherwise a worker's terminals stand in several.
     #[must_use]
-    pub fn new(scale: Scale, remote: Remote, seed: u64, (worker, workers): (u32, u32)) -> Self {
+    pub fn new(
+        scale: Scale,
+        remote: RemoteShares,
+        seed: u64,
+        (worker, workers): (u32, u32),
+    ) -> Self {
         let warehouses = scale.warehouses;
         let homes = match workers >= warehouses {
             true => vec![worker % warehouses + 1],
@@ -161,10 +166,10 @@ impl Users {
         Self {
             scale,
             remote,
-            constants: Constants::of_run(seed, 0),
+            constants: RandomConstants::of_run(seed, 0),
             homes,
             district: (worker / warehouses % u32::from(DISTRICTS)) as u8 + 1,
-            deck: Deck::default(),
+            mix: TransactionMix::default(),
             random: Random::for_worker(seed, worker, "tpcc users"),
         }
     }
@@ -172,19 +177,19 @@ impl Users {
     /// What is keyed in next.
     pub fn next_input(&mut self) -> Input {
         let home = self.homes[self.random.below(self.homes.len() as u64) as usize];
-        match self.deck.draw(&mut self.random) {
-            Card::NewOrder => Input::NewOrder(self.new_order(home)),
-            Card::Payment => Input::Payment(self.payment(home)),
-            Card::OrderStatus => Input::OrderStatus(OrderStatus {
+        match self.mix.draw(&mut self.random) {
+            TransactionType::NewOrder => Input::NewOrder(self.new_order(home)),
+            TransactionType::Payment => Input::Payment(self.payment(home)),
+            TransactionType::OrderStatus => Input::OrderStatus(OrderStatus {
                 warehouse: home,
                 district: self.any_district(),
                 who: self.who(),
             }),
-            Card::Delivery => Input::Delivery(Delivery {
+            TransactionType::Delivery => Input::Delivery(Delivery {
                 warehouse: home,
                 carrier: uniform(&mut self.random, 1, 10) as u8,
             }),
-            Card::StockLevel => Input::StockLevel(StockLevel {
+            TransactionType::StockLevel => Input::StockLevel(StockLevel {
                 warehouse: home,
                 district: self.district,
                 threshold: uniform(&mut self.random, 10, 20) as i32,
@@ -215,11 +220,15 @@ impl Users {
     }
 
     /// By last name in 60 of 100 cases (clauses 2.5.1.2 and 2.6.1.2).
-    fn who(&mut self) -> Who {
+    fn who(&mut self) -> CustomerSelector {
         let (constants, scale) = (self.constants, self.scale);
         match happens(&mut self.random, 60.0) {
-            true => Who::LastName(last_name(constants.name(&mut self.random, scale.names()))),
-            false => Who::Number(constants.customer(&mut self.random, scale.customers)),
+            true => CustomerSelector::LastName(last_name(
+                constants.name(&mut self.random, scale.names()),
+            )),
+            false => {
+                CustomerSelector::Number(constants.customer(&mut self.random, scale.customers))
+            }
         }
     }
 
@@ -278,14 +287,14 @@ mod tests {
     use super::super::scale::Cardinality;
     use super::*;
 
-    const REMOTE: Remote = Remote {
+    const REMOTE: RemoteShares = RemoteShares {
         lines_percent: 1.0,
         payments_percent: 15.0,
     };
 
-    fn users(worker: u32, workers: u32, warehouses: u32) -> Users {
+    fn users(worker: u32, workers: u32, warehouses: u32) -> TerminalUsers {
         let scale = Scale::new(warehouses, Cardinality::Full);
-        Users::new(scale, REMOTE, 7, (worker, workers))
+        TerminalUsers::new(scale, REMOTE, 7, (worker, workers))
     }
 
     fn inputs(count: usize) -> Vec<Input> {
@@ -325,7 +334,10 @@ mod tests {
                 Input::Payment(payment) => {
                     payments += 1.0;
                     away += f64::from(u8::from(payment.customer_warehouse != payment.warehouse));
-                    by_name += f64::from(u8::from(matches!(payment.who, Who::LastName(_))));
+                    by_name += f64::from(u8::from(matches!(
+                        payment.who,
+                        CustomerSelector::LastName(_)
+                    )));
                 }
                 _ => {}
             }

@@ -2,14 +2,14 @@
 //! lets write at once.
 
 use super::population;
-use super::random::Constants;
+use super::random::RandomConstants;
 use super::rows::{
     CustomerRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
 };
 use super::scale::{DISTRICTS, Scale};
-use super::store::{self, Store};
+use super::store::{self, TableStore};
 use super::tables::{Rows, Tables};
-use super::transaction::{End, attempt};
+use super::transaction::{Completion, attempt};
 use crate::generate::random::Random;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::{Error, ErrorContext, JobDatabase, LoadSummary};
@@ -26,7 +26,7 @@ const BATCH: usize = 1_000;
 /// The engine's.
 pub(super) fn load(
     scale: &Scale,
-    store: Store,
+    store: TableStore,
     target: &JobDatabase<'_>,
 ) -> Result<LoadSummary, Error> {
     let mut session = target.open_session()?;
@@ -76,7 +76,7 @@ pub(super) fn load(
 struct Loader<'l> {
     tables: Box<dyn Tables + 'l>,
     scale: &'l Scale,
-    constants: Constants,
+    constants: RandomConstants,
     random: Random,
     load: LoadSummary,
 }
@@ -85,7 +85,7 @@ impl Loader<'_> {
     /// Takes the items, as piece 0, and one warehouse after the other, until there is none left.
     fn pieces(
         scale: &Scale,
-        store: Store,
+        store: TableStore,
         target: &JobDatabase<'_>,
         taken: &AtomicU32,
     ) -> Result<LoadSummary, Error> {
@@ -93,7 +93,7 @@ impl Loader<'_> {
         let mut loader = Loader {
             tables: store::tables(&mut *session, store)?,
             scale,
-            constants: Constants::of_load(target.seed),
+            constants: RandomConstants::of_load(target.seed),
             random: Random::new(0),
             load: LoadSummary::default(),
         };
@@ -180,7 +180,7 @@ impl Loader<'_> {
     }
 
     fn attempt(&mut self, rows: Rows<'_>) -> trueput_engine::Result<u64> {
-        let load = |tables: &mut dyn Tables| tables.load(rows).map(End::Commit);
+        let load = |tables: &mut dyn Tables| tables.load(rows).map(Completion::Commit);
         attempt(&mut *self.tables, Mode::Write, load)
     }
 }

@@ -14,17 +14,17 @@ pub mod tables;
 pub mod text;
 pub mod transaction;
 
+mod backoff;
 mod consistency;
-mod deck;
 mod district;
 mod figures;
 mod kinds;
 mod load;
-mod pauses;
 mod population;
 mod random;
 mod settings;
 mod terminal;
+mod transaction_mix;
 mod verify;
 
 pub use figures::NOTICE;
@@ -130,7 +130,7 @@ impl Job for TpccJob {
         }
         // In SQL a dialect can have none. Who asks for SQL by name takes that, and the result says
         // so; keys and values, or a store that is left to the program to choose, do not.
-        if !capabilities.snapshot_reads && self.settings.store != store::Store::Sql {
+        if !capabilities.snapshot_reads && self.settings.store != store::TableStore::Sql {
             return Err(
                 "it needs an engine that shows a read transaction one state of the database \
                  (clause 3.4), and this does not; in SQL, where the engine speaks it, tpcc runs \
@@ -146,7 +146,7 @@ impl Job for TpccJob {
     }
 
     fn uses_sql(&self) -> bool {
-        self.settings.store == store::Store::Sql
+        self.settings.store == store::TableStore::Sql
     }
 
     fn needs_transactions(&self) -> bool {

@@ -1,14 +1,14 @@
 //! The rows of the initial population (clause 4.3.3.1).
 
 use super::random::{
-    Constants, address, data, digits, happens, last_name, letters, permutation, uniform,
+    RandomConstants, address, data, digits, happens, last_name, letters, permutation, uniform,
 };
 use super::rows::{
     CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
     WarehouseRow,
 };
 use super::scale::{DISTRICTS, Scale};
-use super::text::Text;
+use super::text::FixedText;
 use crate::generate::random::Random;
 
 /// 2026-01-01 00:00 UTC. The load takes one date for all rows, so that a seed decides every byte.
@@ -77,7 +77,7 @@ pub fn district(random: &mut Random, scale: &Scale, warehouse: u32, id: u8) -> D
 /// NURand(255, 0, 999) with the load's C.
 pub fn customer(
     random: &mut Random,
-    constants: &Constants,
+    constants: &RandomConstants,
     scale: &Scale,
     (warehouse, district, id): (u32, u8, u32),
 ) -> CustomerRow {
@@ -90,12 +90,12 @@ pub fn customer(
         district,
         id,
         first: letters(random, 8, 16),
-        middle: Text::cut("OE"),
+        middle: FixedText::cut("OE"),
         last: last_name(name),
         address: address(random),
         phone: digits(random, 16),
         since: LOADED_AT,
-        credit: Text::cut(if happens(random, 10.0) { "BC" } else { "GC" }),
+        credit: FixedText::cut(if happens(random, 10.0) { "BC" } else { "GC" }),
         credit_limit: 5_000_000,
         discount: uniform(random, 0, 5_000) as i64,
         balance: -1_000,

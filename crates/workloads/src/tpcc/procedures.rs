@@ -3,7 +3,7 @@
 //! same rows.
 
 use super::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
-use super::transaction::Ordered;
+use super::transaction::NewOrderOutcome;
 use trueput_engine::Result;
 
 /// What a store has that lets its server do the transactions.
@@ -16,7 +16,7 @@ pub trait Procedures {
     ///
     /// # Errors
     /// The engine's; that a row is not there which must be.
-    fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<Ordered>;
+    fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<NewOrderOutcome>;
 
     /// Payment, clause 2.5.2.2. `at` is H_DATE, microseconds since 1970.
     ///

@@ -1,7 +1,7 @@
 //! The specification's random numbers and strings (clauses 2.1.6 and 4.3.2).
 
 use super::rows::Address;
-use super::text::Text;
+use super::text::FixedText;
 use crate::generate::random::Random;
 
 const LETTERS_AND_DIGITS: &[u8; 62] =
@@ -39,7 +39,7 @@ pub fn non_uniform(random: &mut Random, a: u64, c: u64, low: u64, high: u64) -> 
 
 /// The constants C of NURand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Constants {
+pub struct RandomConstants {
     /// For C_LAST, 0 to 255.
     pub last: u64,
     /// For C_ID, 0 to 1,023.
@@ -48,7 +48,7 @@ pub struct Constants {
     pub item: u64,
 }
 
-impl Constants {
+impl RandomConstants {
     /// Those of the load with this seed.
     #[must_use]
     pub fn of_load(seed: u64) -> Self {
@@ -102,8 +102,8 @@ impl Constants {
 
 /// The last name of a number from 0 to 999: a syllable for each digit (clause 4.3.2.3).
 #[must_use]
-pub fn last_name(number: u32) -> Text<16> {
-    let mut name = Text::EMPTY;
+pub fn last_name(number: u32) -> FixedText<16> {
+    let mut name = FixedText::EMPTY;
     for digit in [number / 100, number / 10, number] {
         name.push(SYLLABLES[(digit % 10) as usize]);
     }
@@ -111,27 +111,27 @@ pub fn last_name(number: u32) -> Text<16> {
 }
 
 /// A random a-string of `low` to `high` characters (clause 4.3.2.2), which must not exceed `N`.
-pub fn letters<const N: usize>(random: &mut Random, low: u64, high: u64) -> Text<N> {
+pub fn letters<const N: usize>(random: &mut Random, low: u64, high: u64) -> FixedText<N> {
     let mut bytes = [0; N];
     let length = (uniform(random, low, high) as usize).min(N);
     for byte in &mut bytes[..length] {
         *byte = LETTERS_AND_DIGITS[random.below(LETTERS_AND_DIGITS.len() as u64) as usize];
     }
-    Text::cut(std::str::from_utf8(&bytes[..length]).unwrap_or_default())
+    FixedText::cut(std::str::from_utf8(&bytes[..length]).unwrap_or_default())
 }
 
 /// A random n-string of `length` digits (clause 4.3.2.2), which must not exceed `N`.
-pub fn digits<const N: usize>(random: &mut Random, length: usize) -> Text<N> {
+pub fn digits<const N: usize>(random: &mut Random, length: usize) -> FixedText<N> {
     let mut bytes = [b'0'; N];
     for byte in &mut bytes[..length] {
         *byte += random.below(10) as u8;
     }
-    Text::cut(std::str::from_utf8(&bytes[..length]).unwrap_or_default())
+    FixedText::cut(std::str::from_utf8(&bytes[..length]).unwrap_or_default())
 }
 
 /// A random a-string of 26 to 50 characters; a tenth of them have `ORIGINAL` somewhere in them.
-pub fn data(random: &mut Random) -> Text<50> {
-    let text: Text<50> = letters(random, 26, 50);
+pub fn data(random: &mut Random) -> FixedText<50> {
+    let text: FixedText<50> = letters(random, 26, 50);
     if !happens(random, 10.0) {
         return text;
     }
@@ -140,7 +140,7 @@ pub fn data(random: &mut Random) -> Text<50> {
         &text.as_str()[..place],
         &text.as_str()[place + ORIGINAL.len()..],
     );
-    let mut original = Text::cut(before);
+    let mut original = FixedText::cut(before);
     original.push(ORIGINAL);
     original.push(after);
     original
@@ -187,8 +187,8 @@ mod tests {
         for seed in 0..2_000 {
             for generation in 0..3 {
                 let (load, run) = (
-                    Constants::of_load(seed),
-                    Constants::of_run(seed, generation),
+                    RandomConstants::of_load(seed),
+                    RandomConstants::of_run(seed, generation),
                 );
                 let delta = load.last.abs_diff(run.last);
                 assert!(
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn non_uniform_numbers_are_in_range_and_skewed() {
         let mut random = Random::new(1);
-        let constants = Constants::of_run(1, 0);
+        let constants = RandomConstants::of_run(1, 0);
         let mut counts = vec![0_u32; 100_001];
         const DRAWS: u32 = 1_000_000;
         for _ in 0..DRAWS {
@@ -232,7 +232,7 @@ mod tests {
     fn a_tenth_of_the_data_is_original_at_its_drawn_length() {
         let mut random = Random::new(5);
         let drawn: Vec<_> = (0..20_000).map(|_| data(&mut random)).collect();
-        let is_original = |text: &&Text<50>| text.as_str().contains(ORIGINAL);
+        let is_original = |text: &&FixedText<50>| text.as_str().contains(ORIGINAL);
         let original = drawn.iter().filter(is_original).count();
         assert!((1_800..2_200).contains(&original), "{original}");
         assert!(drawn.iter().all(|text| (26..=50).contains(&text.len())));

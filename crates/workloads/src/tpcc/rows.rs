@@ -1,7 +1,7 @@
 //! The rows of the nine tables (clause 1.3). Money is in cents, taxes and discounts in parts of
 //! ten thousand, moments in microseconds since 1970-01-01 00:00 UTC.
 
-use super::text::Text;
+use super::text::FixedText;
 
 /// A table of clause 1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,11 +61,11 @@ impl Table {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each field is the column that it is named for")]
 pub struct Address {
-    pub street_1: Text<20>,
-    pub street_2: Text<20>,
-    pub city: Text<20>,
-    pub state: Text<2>,
-    pub zip: Text<9>,
+    pub street_1: FixedText<20>,
+    pub street_2: FixedText<20>,
+    pub city: FixedText<20>,
+    pub state: FixedText<2>,
+    pub zip: FixedText<9>,
 }
 
 /// A row of WAREHOUSE.
@@ -74,7 +74,7 @@ pub struct WarehouseRow {
     /// W_ID, from 1.
     pub id: u32,
     /// W_NAME.
-    pub name: Text<10>,
+    pub name: FixedText<10>,
     /// W_STREET_1 to W_ZIP.
     pub address: Address,
     /// W_TAX, parts of ten thousand.
@@ -91,7 +91,7 @@ pub struct DistrictRow {
     /// D_ID, 1 to 10.
     pub id: u8,
     /// D_NAME.
-    pub name: Text<10>,
+    pub name: FixedText<10>,
     /// D_STREET_1 to D_ZIP.
     pub address: Address,
     /// D_TAX, parts of ten thousand.
@@ -112,19 +112,19 @@ pub struct CustomerRow {
     /// C_ID, from 1.
     pub id: u32,
     /// C_FIRST.
-    pub first: Text<16>,
+    pub first: FixedText<16>,
     /// C_MIDDLE, always `OE`.
-    pub middle: Text<2>,
+    pub middle: FixedText<2>,
     /// C_LAST.
-    pub last: Text<16>,
+    pub last: FixedText<16>,
     /// C_STREET_1 to C_ZIP.
     pub address: Address,
     /// C_PHONE.
-    pub phone: Text<16>,
+    pub phone: FixedText<16>,
     /// C_SINCE.
     pub since: i64,
     /// C_CREDIT, `GC` or `BC`.
-    pub credit: Text<2>,
+    pub credit: FixedText<2>,
     /// C_CREDIT_LIM, cents.
     pub credit_limit: i64,
     /// C_DISCOUNT, parts of ten thousand.
@@ -138,7 +138,7 @@ pub struct CustomerRow {
     /// C_DELIVERY_CNT.
     pub delivery_count: u32,
     /// C_DATA.
-    pub data: Text<500>,
+    pub data: FixedText<500>,
 }
 
 /// A row of HISTORY, which has no primary key in the specification.
@@ -164,7 +164,7 @@ pub struct HistoryRow {
     /// H_AMOUNT, cents.
     pub amount: i64,
     /// H_DATA.
-    pub data: Text<24>,
+    pub data: FixedText<24>,
 }
 
 /// A row of NEW-ORDER.
@@ -221,7 +221,7 @@ pub struct OrderLineRow {
     /// OL_AMOUNT, cents.
     pub amount: i64,
     /// OL_DIST_INFO.
-    pub district_info: Text<24>,
+    pub district_info: FixedText<24>,
 }
 
 /// A row of ITEM.
@@ -232,11 +232,11 @@ pub struct ItemRow {
     /// I_IM_ID.
     pub image: u32,
     /// I_NAME.
-    pub name: Text<24>,
+    pub name: FixedText<24>,
     /// I_PRICE, cents.
     pub price: i64,
     /// I_DATA.
-    pub data: Text<50>,
+    pub data: FixedText<50>,
 }
 
 /// A row of STOCK.
@@ -249,7 +249,7 @@ pub struct StockRow {
     /// S_QUANTITY.
     pub quantity: i32,
     /// S_DIST_01 to S_DIST_10.
-    pub district_info: [Text<24>; 10],
+    pub district_info: [FixedText<24>; 10],
     /// S_YTD, a number of pieces.
     pub ytd: i64,
     /// S_ORDER_CNT.
@@ -257,5 +257,5 @@ pub struct StockRow {
     /// S_REMOTE_CNT.
     pub remote_count: u32,
     /// S_DATA.
-    pub data: Text<50>,
+    pub data: FixedText<50>,
 }

@@ -1,9 +1,9 @@
 //! The settings.
 
-use super::input::Remote;
+use super::input::RemoteShares;
 use super::rows::Table;
 use super::scale::{Cardinality, Scale};
-use super::store::Store;
+use super::store::TableStore;
 use trueput_engine::{ParameterValues, choices, parameters};
 use trueput_record::Conditions;
 
@@ -21,7 +21,7 @@ parameters! {
         /// How tables are stored. kv: as keys and values. sql: in SQL tables. auto: sql if the
         /// engine supports it, else kv. procedures: sql, with each transaction as a server function
         /// that one round trip calls (PostgreSQL).
-        store: Choice<Store> = Auto,
+        store: Choice<TableStore> = Auto,
         /// Whether terminals wait as users do. tpc: with the keying and think times of clauses
         /// 5.2.5.2 and 5.2.5.4, and 10 workers per warehouse. none: each transaction follows the
         /// last one at once.
@@ -70,10 +70,10 @@ choices! {
 pub(super) struct Settings {
     pub(super) scale: Scale,
     pub(super) cardinality: Cardinality,
-    pub(super) store: Store,
+    pub(super) store: TableStore,
     /// Whether terminals wait for their users.
     pub(super) is_paced: bool,
-    pub(super) remote: Remote,
+    pub(super) remote: RemoteShares,
     pub(super) prime: &'static [Table],
     /// The longest pause after a transaction's first conflict, microseconds.
     pub(super) retry_pause_us: u64,
@@ -102,7 +102,7 @@ impl Settings {
             cardinality: given.cardinality,
             store: given.store,
             is_paced,
-            remote: Remote {
+            remote: RemoteShares {
                 lines_percent: given.remote_lines,
                 payments_percent: given.remote_payments,
             },

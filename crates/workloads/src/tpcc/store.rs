@@ -8,7 +8,7 @@ use trueput_engine::{Dialect, Session, choices};
 
 choices! {
     /// The stores that a plan can ask for.
-    pub enum Store {
+    pub enum TableStore {
         /// SQL where the session speaks it, keys and values otherwise.
         Auto = "auto",
         /// Keys and values.
@@ -20,7 +20,7 @@ choices! {
     }
 }
 
-impl Store {
+impl TableStore {
     /// Whether an engine that speaks this dialect, or none, has the store.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Store {
 /// statements.
 pub fn tables<'s>(
     session: &'s mut dyn Session,
-    store: Store,
+    store: TableStore,
 ) -> Result<Box<dyn Tables + 's>, Error> {
     let dialect = session.sql().map(|sql| sql.dialect());
     store.check(dialect).map_err(Error::Workload)?;

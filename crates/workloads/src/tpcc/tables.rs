@@ -12,22 +12,22 @@ use super::rows::{
     Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
     StockRow, Table, WarehouseRow,
 };
-use super::text::Text;
+use super::text::FixedText;
 use trueput_engine::{Mode, Result};
 
 /// Which customer of a district is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum CustomerSelector {
     /// The one of this C_ID.
     Number(u32),
     /// Of the customers of this C_LAST, in the order of C_FIRST, the one at n/2 rounded up,
     /// counted from 1 (clauses 2.5.2.2 and 2.6.2.2).
-    LastName(Text<16>),
+    LastName(FixedText<16>),
 }
 
 /// What is done with a customer that is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Intent {
+pub enum ReadIntent {
     /// Order-status: the row is read only. C_DATA need not be filled in.
     Show,
     /// Payment: [`Tables::pay_customer`] follows in the same transaction, so a store that locks
@@ -37,13 +37,13 @@ pub enum Intent {
 
 /// What a new-order reads of a customer and of the warehouse, in one go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Buyer {
+pub struct BuyerState {
     /// C_DISCOUNT, parts of ten thousand.
     pub discount: i64,
     /// C_LAST.
-    pub last: Text<16>,
+    pub last: FixedText<16>,
     /// C_CREDIT.
-    pub credit: Text<2>,
+    pub credit: FixedText<2>,
     /// W_TAX, parts of ten thousand.
     pub warehouse_tax: i64,
 }
@@ -63,9 +63,9 @@ pub struct Item {
     /// I_PRICE, cents.
     pub price: i64,
     /// I_NAME.
-    pub name: Text<24>,
+    pub name: FixedText<24>,
     /// I_DATA.
-    pub data: Text<50>,
+    pub data: FixedText<50>,
 }
 
 /// What a new-order reads of a stock.
@@ -80,9 +80,9 @@ pub struct Stock {
     /// S_REMOTE_CNT.
     pub remote_count: u32,
     /// S_DIST_xx of the district asked for.
-    pub district_info: Text<24>,
+    pub district_info: FixedText<24>,
     /// S_DATA.
-    pub data: Text<50>,
+    pub data: FixedText<50>,
 }
 
 /// Which stock: S_W_ID and S_I_ID.
@@ -113,7 +113,7 @@ pub struct StockChange {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
     /// W_NAME or D_NAME.
-    pub name: Text<10>,
+    pub name: FixedText<10>,
     /// The address.
     pub address: Address,
 }
@@ -134,12 +134,12 @@ pub struct CustomerChange<'a> {
     /// C_PAYMENT_CNT.
     pub payment_count: u32,
     /// C_DATA, where it changes: customers of bad credit.
-    pub data: Option<&'a Text<500>>,
+    pub data: Option<&'a FixedText<500>>,
 }
 
 /// The oldest undelivered order of a district.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Due {
+pub struct UndeliveredOrder {
     /// NO_D_ID.
     pub district: u8,
     /// NO_O_ID.
@@ -148,7 +148,7 @@ pub struct Due {
 
 /// What a delivered order comes to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Delivered {
+pub struct DeliveredOrder {
     /// Its district.
     pub district: u8,
     /// O_C_ID.
@@ -269,7 +269,7 @@ pub trait Tables {
     ///
     /// # Errors
     /// The engine's; that the customer or the warehouse is not there.
-    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<Buyer>;
+    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState>;
 
     /// Reads D_NEXT_O_ID and D_TAX and raises the former by one. A store that locks takes the lock
     /// on the district here.
@@ -333,13 +333,13 @@ pub trait Tables {
         &mut self,
         warehouse: u32,
         district: u8,
-        who: &Who,
-        intent: Intent,
+        who: &CustomerSelector,
+        intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()>;
 
     /// Writes the customer that the last [`Tables::customer`] of this transaction has read with
-    /// [`Intent::Pay`].
+    /// [`ReadIntent::Pay`].
     ///
     /// # Errors
     /// The engine's.
@@ -385,7 +385,11 @@ pub trait Tables {
     ///
     /// # Errors
     /// The engine's.
-    fn take_oldest_new_orders(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()>;
+    fn take_oldest_new_orders(
+        &mut self,
+        warehouse: u32,
+        out: &mut Vec<UndeliveredOrder>,
+    ) -> Result<()>;
 
     /// Sets O_CARRIER_ID of these orders and OL_DELIVERY_D of their lines, and says whose they are
     /// and what they come to.
@@ -395,17 +399,17 @@ pub trait Tables {
     fn deliver(
         &mut self,
         warehouse: u32,
-        due: &[Due],
+        due: &[UndeliveredOrder],
         carrier: u8,
         at: i64,
-        out: &mut Vec<Delivered>,
+        out: &mut Vec<DeliveredOrder>,
     ) -> Result<()>;
 
     /// Adds each amount to the customer's C_BALANCE, and 1 to C_DELIVERY_CNT.
     ///
     /// # Errors
     /// The engine's; that a customer is not there.
-    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[Delivered]) -> Result<()>;
+    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()>;
 
     // Stock-level, clause 2.8.2.2.
 

@@ -1,12 +1,12 @@
 //! One worker: its terminals' users key in, wait for the answer, and think.
 
-use super::input::{Delivery, Input, Users};
-use super::pauses::Pauses;
+use super::backoff::Backoff;
+use super::input::{Delivery, Input, TerminalUsers};
 use super::rows::Table;
 use super::settings::Settings;
 use super::store;
 use super::tables::Tables;
-use super::transaction::{self, Ordered, Scratch};
+use super::transaction::{self, NewOrderOutcome, TransactionBuffers};
 use super::{consistency, kinds};
 use crate::keyed::transaction::retry_with_backoff;
 use crate::{Error, JobTask, Meter, WorkerFindings};
@@ -22,7 +22,7 @@ const THINKING_S: [u64; 5] = [12, 12, 10, 5, 5];
 
 /// What a worker has done, what was to warm up included.
 #[derive(Debug, Default)]
-struct Tally {
+struct TransactionCounts {
     new_orders: u64,
     rolled_back: u64,
     payments: u64,
@@ -32,7 +32,7 @@ struct Tally {
     deliveries: u64,
 }
 
-impl Tally {
+impl TransactionCounts {
     fn findings(&self) -> WorkerFindings {
         let found = [
             ("new orders", self.new_orders),
@@ -53,7 +53,7 @@ impl Tally {
 /// The engine's, conflicts excepted.
 pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerFindings, Error> {
     let (worker, workers) = (task.worker, task.workers);
-    let users = Users::new(
+    let users = TerminalUsers::new(
         settings.scale,
         settings.remote,
         task.seed,
@@ -63,12 +63,12 @@ pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerF
         tables: store::tables(&mut *task.session, settings.store)?,
         meter: &mut *task.meter,
         users,
-        pauses: Pauses::new(settings.retry_pause_us, task.seed, worker),
-        scratch: Scratch::default(),
+        backoff: Backoff::new(settings.retry_pause_us, task.seed, worker),
+        scratch: TransactionBuffers::default(),
         // The load is writer 0.
         writer: worker + 1,
         payments: 0,
-        tally: Tally::default(),
+        counts: TransactionCounts::default(),
     };
     let mut left = settings.share(worker, workers);
     while left != Some(0) && terminal.meter.next_unit() {
@@ -90,18 +90,18 @@ pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerF
             left = left.map(|left| left - 1);
         }
     }
-    Ok(terminal.tally.findings())
+    Ok(terminal.counts.findings())
 }
 
 struct Terminal<'t> {
     tables: Box<dyn Tables + 't>,
     meter: &'t mut dyn Meter,
-    users: Users,
-    pauses: Pauses,
-    scratch: Scratch,
+    users: TerminalUsers,
+    backoff: Backoff,
+    scratch: TransactionBuffers,
     writer: u32,
     payments: u64,
-    tally: Tally,
+    counts: TransactionCounts,
 }
 
 impl Terminal<'_> {
@@ -138,12 +138,12 @@ impl Terminal<'_> {
             Input::NewOrder(order) => match self.retry("new-order", |tables, scratch| {
                 transaction::new_order(tables, scratch, order, at)
             })? {
-                Ordered::Committed { .. } => {
-                    self.tally.new_orders += 1;
+                NewOrderOutcome::Committed { .. } => {
+                    self.counts.new_orders += 1;
                     kinds::NEW_ORDER
                 }
-                Ordered::RolledBack => {
-                    self.tally.rolled_back += 1;
+                NewOrderOutcome::RolledBack => {
+                    self.counts.rolled_back += 1;
                     kinds::ROLLED_BACK
                 }
             },
@@ -154,14 +154,14 @@ impl Terminal<'_> {
                     transaction::payment(tables, scratch, payment, at, key)
                 })?;
                 self.payments += 1;
-                self.tally.payments += 1;
+                self.counts.payments += 1;
                 kinds::PAYMENT
             }
             Input::OrderStatus(status) => {
                 let lines = self.retry("order-status", |tables, scratch| {
                     transaction::order_status(tables, scratch, status)
                 })?;
-                self.tally.statuses_without_order += u64::from(lines.is_none());
+                self.counts.statuses_without_order += u64::from(lines.is_none());
                 kinds::ORDER_STATUS
             }
             Input::Delivery(delivery) => {
@@ -185,20 +185,20 @@ impl Terminal<'_> {
         let delivered = self.retry("delivery", |tables, scratch| {
             transaction::delivery(tables, scratch, delivery, at)
         })?;
-        self.tally.deliveries += 1;
-        self.tally.delivered_orders += delivered as u64;
-        self.tally.skipped_districts += u64::from(super::scale::DISTRICTS) - delivered as u64;
+        self.counts.deliveries += 1;
+        self.counts.delivered_orders += delivered as u64;
+        self.counts.skipped_districts += u64::from(super::scale::DISTRICTS) - delivered as u64;
         Ok(())
     }
 
     fn retry<T>(
         &mut self,
         doing: &str,
-        mut attempt: impl FnMut(&mut dyn Tables, &mut Scratch) -> Result<T, EngineError>,
+        mut attempt: impl FnMut(&mut dyn Tables, &mut TransactionBuffers) -> Result<T, EngineError>,
     ) -> Result<T, Error> {
-        let pauses = &mut self.pauses;
+        let backoff = &mut self.backoff;
         let back_off = |conflicts| {
-            let pause = pauses.after(conflicts);
+            let pause = backoff.after(conflicts);
             if !pause.is_zero() {
                 std::thread::sleep(pause);
             }

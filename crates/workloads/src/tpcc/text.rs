@@ -4,12 +4,12 @@ use std::fmt;
 
 /// Up to `N` bytes of UTF-8, held in place.
 #[derive(Clone, Copy)]
-pub struct Text<const N: usize> {
+pub struct FixedText<const N: usize> {
     length: u16,
     bytes: [u8; N],
 }
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> FixedText<N> {
     /// No text.
     pub const EMPTY: Self = Self {
         length: 0,
@@ -67,13 +67,13 @@ impl<const N: usize> Text<N> {
     }
 }
 
-impl<const N: usize> Default for Text<N> {
+impl<const N: usize> Default for FixedText<N> {
     fn default() -> Self {
         Self::EMPTY
     }
 }
 
-impl<const N: usize> fmt::Write for Text<N> {
+impl<const N: usize> fmt::Write for FixedText<N> {
     /// Appends what fits whole, and is an error otherwise.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if self.push(text) {
@@ -84,21 +84,21 @@ impl<const N: usize> fmt::Write for Text<N> {
     }
 }
 
-impl<const N: usize> PartialEq for Text<N> {
+impl<const N: usize> PartialEq for FixedText<N> {
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()
     }
 }
 
-impl<const N: usize> Eq for Text<N> {}
+impl<const N: usize> Eq for FixedText<N> {}
 
-impl<const N: usize> fmt::Debug for Text<N> {
+impl<const N: usize> fmt::Debug for FixedText<N> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), formatter)
     }
 }
 
-impl<const N: usize> fmt::Display for Text<N> {
+impl<const N: usize> fmt::Display for FixedText<N> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.as_str())
     }
@@ -110,14 +110,14 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_and_cut_only_where_that_is_asked() {
-        assert_eq!(Text::<3>::new("abcd"), None);
+        assert_eq!(FixedText::<3>::new("abcd"), None);
         assert_eq!(
-            Text::<3>::new("abc").map(|text| text.to_string()),
+            FixedText::<3>::new("abc").map(|text| text.to_string()),
             Some("abc".to_owned())
         );
-        assert_eq!(Text::<3>::cut("abcd").as_str(), "abc");
-        assert_eq!(Text::<2>::cut("a\u{e9}").as_str(), "a");
-        let mut text = Text::<4>::cut("abc");
+        assert_eq!(FixedText::<3>::cut("abcd").as_str(), "abc");
+        assert_eq!(FixedText::<2>::cut("a\u{e9}").as_str(), "a");
+        let mut text = FixedText::<4>::cut("abc");
         assert!(!text.push("de") && text.push("d"));
         assert_eq!(text.as_str(), "abcd");
     }

@@ -9,9 +9,10 @@ use super::input::{Delivery, Line, MOST_LINES, NewOrder, OrderStatus, Payment, S
 use super::random::ORIGINAL;
 use super::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow};
 use super::tables::{
-    CustomerChange, Delivered, Due, Intent, Item, Stock, StockChange, StockKey, Tables,
+    CustomerChange, DeliveredOrder, Item, ReadIntent, Stock, StockChange, StockKey, Tables,
+    UndeliveredOrder,
 };
-use super::text::Text;
+use super::text::FixedText;
 use std::fmt::Write;
 use trueput_engine::{Error, Mode, Result};
 
@@ -20,7 +21,7 @@ const WHOLE: i64 = 10_000;
 
 /// What the transactions of one worker need again and again, so that none allocates.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct TransactionBuffers {
     ids: Vec<u32>,
     items: Vec<Option<Item>>,
     keys: Vec<StockKey>,
@@ -28,13 +29,13 @@ pub struct Scratch {
     changes: Vec<StockChange>,
     order_lines: Vec<OrderLineRow>,
     customer: CustomerRow,
-    due: Vec<Due>,
-    delivered: Vec<Delivered>,
+    due: Vec<UndeliveredOrder>,
+    delivered: Vec<DeliveredOrder>,
 }
 
 /// What a new-order came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ordered {
+pub enum NewOrderOutcome {
     /// It was committed.
     Committed {
         /// O_ID.
@@ -47,7 +48,7 @@ pub enum Ordered {
 }
 
 /// How a transaction shall end.
-pub(super) enum End<T> {
+pub(super) enum Completion<T> {
     Commit(T),
     RollBack(T),
 }
@@ -56,12 +57,12 @@ pub(super) enum End<T> {
 pub(super) fn attempt<T>(
     tables: &mut dyn Tables,
     mode: Mode,
-    body: impl FnOnce(&mut dyn Tables) -> Result<End<T>>,
+    body: impl FnOnce(&mut dyn Tables) -> Result<Completion<T>>,
 ) -> Result<T> {
     tables.begin(mode)?;
     match body(tables) {
-        Ok(End::Commit(value)) => tables.commit().map(|()| value),
-        Ok(End::RollBack(value)) => tables.abort().map(|()| value),
+        Ok(Completion::Commit(value)) => tables.commit().map(|()| value),
+        Ok(Completion::RollBack(value)) => tables.abort().map(|()| value),
         Err(error) => {
             // The error says more than what the abort may add; the transaction ends either way.
             let _ = tables.abort();
@@ -77,18 +78,18 @@ pub(super) fn attempt<T>(
 /// The engine's.
 pub fn new_order(
     tables: &mut dyn Tables,
-    scratch: &mut Scratch,
+    scratch: &mut TransactionBuffers,
     input: &NewOrder,
     at: i64,
-) -> Result<Ordered> {
+) -> Result<NewOrderOutcome> {
     if let Some(procedures) = tables.procedures() {
         return procedures.new_order(input, at);
     }
     attempt(tables, Mode::Write, |tables| {
         let (ordered, complete) = place(tables, scratch, input, at)?;
         Ok(match complete {
-            true => End::Commit(ordered),
-            false => End::RollBack(Ordered::RolledBack),
+            true => Completion::Commit(ordered),
+            false => Completion::RollBack(NewOrderOutcome::RolledBack),
         })
     })
 }
@@ -100,10 +101,10 @@ pub fn new_order(
 /// The engine's.
 pub(super) fn place(
     tables: &mut dyn Tables,
-    scratch: &mut Scratch,
+    scratch: &mut TransactionBuffers,
     input: &NewOrder,
     at: i64,
-) -> Result<(Ordered, bool)> {
+) -> Result<(NewOrderOutcome, bool)> {
     let NewOrder {
         warehouse,
         district,
@@ -131,7 +132,7 @@ pub(super) fn place(
     tables.update_stocks(&scratch.changes)?;
     tables.insert_order_lines(&scratch.order_lines)?;
     let tax = buyer.warehouse_tax + number.district_tax;
-    let ordered = Ordered::Committed {
+    let ordered = NewOrderOutcome::Committed {
         order: number.order,
         total: total(sum, buyer.discount, tax),
     };
@@ -144,7 +145,7 @@ pub(super) fn total(sum: i64, discount: i64, tax: i64) -> i64 {
     sum * (WHOLE - discount) / WHOLE * (WHOLE + tax) / WHOLE
 }
 
-impl Scratch {
+impl TransactionBuffers {
     /// The items and the stocks of an order's lines, each once and ascending: transactions that
     /// lock them do so in one order, and do not wait for each other in a circle.
     fn ask_for(&mut self, lines: &[Line]) {
@@ -204,7 +205,7 @@ impl Scratch {
             take_from_stock(change, line, input.warehouse);
             let amount = i64::from(line.quantity) * item.price;
             sum += amount;
-            let is_original = |data: &Text<50>| data.as_str().contains(ORIGINAL);
+            let is_original = |data: &FixedText<50>| data.as_str().contains(ORIGINAL);
             // The brand-generic field of the screen; nobody looks at it here.
             std::hint::black_box(is_original(&item.data) && is_original(&stock.data));
             self.order_lines.push(OrderLineRow {
@@ -245,7 +246,7 @@ fn take_from_stock(change: &mut StockChange, line: &Line, home: u32) {
 /// The engine's.
 pub fn payment(
     tables: &mut dyn Tables,
-    scratch: &mut Scratch,
+    scratch: &mut TransactionBuffers,
     input: &Payment,
     at: i64,
     key: (u32, u64),
@@ -262,7 +263,7 @@ pub fn payment(
     attempt(tables, Mode::Write, |tables| {
         let row = &mut scratch.customer;
         let (of_warehouse, of_district) = (input.customer_warehouse, input.customer_district);
-        tables.customer(of_warehouse, of_district, &input.who, Intent::Pay, row)?;
+        tables.customer(of_warehouse, of_district, &input.who, ReadIntent::Pay, row)?;
         let data = (row.credit.as_str() == "BC").then(|| noted(row, input));
         tables.pay_customer(&CustomerChange {
             warehouse: of_warehouse,
@@ -275,7 +276,7 @@ pub fn payment(
         })?;
         let of_district = tables.pay_district(warehouse, district, amount)?;
         let of_warehouse = tables.pay_warehouse(warehouse, amount)?;
-        let mut about = Text::<24>::cut(of_warehouse.name.as_str());
+        let mut about = FixedText::<24>::cut(of_warehouse.name.as_str());
         about.push("    ");
         about.push(of_district.name.as_str());
         tables.insert_history(&HistoryRow {
@@ -290,14 +291,14 @@ pub fn payment(
             amount,
             data: about,
         })?;
-        Ok(End::Commit(()))
+        Ok(Completion::Commit(()))
     })
 }
 
 /// C_DATA of a customer of bad credit: the payment is noted in front, and what grows beyond 500
 /// characters falls off the end (clause 2.5.2.2).
-fn noted(row: &CustomerRow, input: &Payment) -> Text<500> {
-    let mut data = Text::<500>::EMPTY;
+fn noted(row: &CustomerRow, input: &Payment) -> FixedText<500> {
+    let mut data = FixedText::<500>::EMPTY;
     let (units, cents) = (input.amount / 100, input.amount % 100);
     let noted = write!(
         data,
@@ -318,7 +319,7 @@ fn noted(row: &CustomerRow, input: &Payment) -> Text<500> {
 /// The engine's.
 pub fn order_status(
     tables: &mut dyn Tables,
-    scratch: &mut Scratch,
+    scratch: &mut TransactionBuffers,
     input: &OrderStatus,
 ) -> Result<Option<usize>> {
     if let Some(procedures) = tables.procedures() {
@@ -331,14 +332,14 @@ pub fn order_status(
     } = *input;
     attempt(tables, Mode::Read, |tables| {
         let row = &mut scratch.customer;
-        tables.customer(warehouse, district, &who, Intent::Show, row)?;
+        tables.customer(warehouse, district, &who, ReadIntent::Show, row)?;
         let Some(order) = tables.last_order(warehouse, district, row.id)? else {
-            return Ok(End::Commit(None));
+            return Ok(Completion::Commit(None));
         };
         let lines = &mut scratch.order_lines;
         tables.order_lines(warehouse, district, order.id, lines)?;
         std::hint::black_box((&row, &lines));
-        Ok(End::Commit(Some(lines.len())))
+        Ok(Completion::Commit(Some(lines.len())))
     })
 }
 
@@ -349,7 +350,7 @@ pub fn order_status(
 /// The engine's.
 pub fn delivery(
     tables: &mut dyn Tables,
-    scratch: &mut Scratch,
+    scratch: &mut TransactionBuffers,
     input: &Delivery,
     at: i64,
 ) -> Result<usize> {
@@ -357,7 +358,7 @@ pub fn delivery(
         return procedures.delivery(input, at);
     }
     attempt(tables, Mode::Write, |tables| {
-        deliver(tables, scratch, input, at).map(|delivered| End::Commit(delivered.len()))
+        deliver(tables, scratch, input, at).map(|delivered| Completion::Commit(delivered.len()))
     })
 }
 
@@ -367,10 +368,10 @@ pub fn delivery(
 /// The engine's.
 pub(super) fn deliver<'s>(
     tables: &mut dyn Tables,
-    scratch: &'s mut Scratch,
+    scratch: &'s mut TransactionBuffers,
     input: &Delivery,
     at: i64,
-) -> Result<&'s [Delivered]> {
+) -> Result<&'s [DeliveredOrder]> {
     let (due, delivered) = (&mut scratch.due, &mut scratch.delivered);
     tables.take_oldest_new_orders(input.warehouse, due)?;
     tables.deliver(input.warehouse, due, input.carrier, at, delivered)?;
@@ -394,7 +395,7 @@ pub fn stock_level(tables: &mut dyn Tables, input: &StockLevel) -> Result<u64> {
         } = *input;
         tables
             .low_stock(warehouse, district, threshold)
-            .map(End::Commit)
+            .map(Completion::Commit)
     })
 }
 
@@ -433,7 +434,7 @@ mod tests {
             warehouse: 1,
             district: 2,
             id: 3,
-            data: Text::cut(&"x".repeat(500)),
+            data: FixedText::cut(&"x".repeat(500)),
             ..CustomerRow::default()
         };
         let input = Payment {
@@ -441,7 +442,7 @@ mod tests {
             district: 5,
             customer_warehouse: 1,
             customer_district: 2,
-            who: super::super::tables::Who::Number(3),
+            who: super::super::tables::CustomerSelector::Number(3),
             amount: 12_305,
         };
         let data = noted(&row, &input);

@@ -1,6 +1,6 @@
 //! What is held against the database after the load and after a run.
 
-use super::consistency::{self, Found, When};
+use super::consistency::{self, CheckPhase, InspectionResult};
 use super::figures::NOTICE;
 use super::rows::Table;
 use super::settings::Settings;
@@ -18,7 +18,7 @@ const NO_SNAPSHOTS: &str = "below clause 3.4: a read transaction can see several
 /// What does not hold, and whatever the engine says.
 pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Result<(), Error> {
     let (scale, store) = (&settings.scale, settings.store);
-    let found = consistency::check(scale, store, target, When::Loaded, VerifyLevel::Full)?;
+    let found = consistency::check(scale, store, target, CheckPhase::Loaded, VerifyLevel::Full)?;
     let mut rows = consistency::count_rows(scale, store, target)?;
     rows.insert(Table::Customer, found.counts.customers);
     rows.insert(Table::History, found.histories);
@@ -92,7 +92,7 @@ pub(super) fn verify(
         return Ok(conclusion);
     }
     let (scale, store) = (&settings.scale, settings.store);
-    let found = consistency::check(scale, store, target, When::Run, ended.verify)?;
+    let found = consistency::check(scale, store, target, CheckPhase::Run, ended.verify)?;
     conclusion.checks = found.verdicts.checks();
     if ended.crashed.is_some() {
         let missing = missing(settings, ended, &found).map(|(name, count)| {
@@ -101,11 +101,11 @@ pub(super) fn verify(
         });
         conclusion.results.extend(missing);
     }
-    let tallied = match ended.crashed {
+    let counted = match ended.crashed {
         Some(Survival::ConsistentPrefix) => no_more_than_acknowledged(settings, ended, &found),
-        _ => tallies(settings, ended, &found),
+        _ => count_checks(settings, ended, &found),
     };
-    conclusion.checks.extend(tallied);
+    conclusion.checks.extend(counted);
     Ok(conclusion)
 }
 
@@ -125,7 +125,7 @@ fn acknowledged(settings: &Settings, ended: &ExecutionSummary) -> (u64, u64) {
 fn missing(
     settings: &Settings,
     ended: &ExecutionSummary,
-    found: &Found,
+    found: &InspectionResult,
 ) -> [(&'static str, u64); 2] {
     let (orders, payments) = acknowledged(settings, ended);
     [
@@ -142,7 +142,7 @@ fn missing(
 fn no_more_than_acknowledged(
     settings: &Settings,
     ended: &ExecutionSummary,
-    found: &Found,
+    found: &InspectionResult,
 ) -> Vec<Check> {
     let (orders, payments) = acknowledged(settings, ended);
     let check = |name: &str, acknowledged: u64, there: u64| {
@@ -163,7 +163,11 @@ fn no_more_than_acknowledged(
 }
 
 /// What the workers were told against what the database holds.
-fn tallies(settings: &Settings, ended: &ExecutionSummary, found: &Found) -> Vec<Check> {
+fn count_checks(
+    settings: &Settings,
+    ended: &ExecutionSummary,
+    found: &InspectionResult,
+) -> Vec<Check> {
     let loaded = |table| settings.scale.rows(table).unwrap_or_default();
     let (acknowledged, payments) = acknowledged(settings, ended);
     let orders = found.counts.orders;

@@ -2,36 +2,36 @@
 //!
 //! `docs/workloads/ycsb.md` says what is as in YCSB, what is not, and why.
 
-mod draw;
-mod file;
+mod choosers;
 mod kinds;
 mod properties;
+mod property_file;
 mod settings;
-mod shared;
+mod shared_state;
 mod verify;
 mod version;
 mod worker;
 
-pub use file::{Property, PropertyError, parse_properties};
+pub use property_file::{Property, PropertyError, parse_properties};
 
-use crate::generate::key::Buffer;
+use crate::generate::key::KeyBuffer;
 use crate::keyed::load::load;
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     OperationBytes, WorkerFindings, Workload, WorkloadInfo,
 };
-use draw::{LengthChooser, RecordLengths};
+use choosers::{LengthChooser, RecordLengths};
 use kinds::Kinds;
 use properties::Properties;
 use settings::Settings;
-use shared::Shared;
+use shared_state::SharedState;
 use std::sync::OnceLock;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::{Conditions, WorkerKind};
 use worker::Worker;
 
 /// Items by whose keys the mean key is told.
-const KEYS_LOOKED_AT: u64 = 1_000;
+const SAMPLED_KEYS: u64 = 1_000;
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ impl Workload for Ycsb {
         settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
-        let properties = Properties::of(&settings.into(), conditions.duration_s.is_some())?;
+        let properties = Properties::new(&settings.into(), conditions.duration_s.is_some())?;
         Ok(Box::new(YcsbJob {
             kinds: kinds::with_share(&properties.proportions),
             properties,
@@ -76,14 +76,14 @@ struct YcsbJob {
     kinds: Kinds,
     /// Whether operations are done that will not be counted.
     warms_up: bool,
-    shared: OnceLock<Result<Shared, Error>>,
+    shared: OnceLock<Result<SharedState, Error>>,
 }
 
 impl YcsbJob {
-    fn shared(&self, task: &JobTask<'_>) -> Result<&Shared, Error> {
+    fn shared(&self, task: &JobTask<'_>) -> Result<&SharedState, Error> {
         let shared = self.shared.get_or_init(|| {
             let complete = task.worker_kind == WorkerKind::Threads || task.workers == 1;
-            Shared::new(&self.properties, task.seed, task.generation, complete)
+            SharedState::new(&self.properties, task.seed, task.generation, complete)
         });
         shared.as_ref().map_err(Clone::clone)
     }
@@ -91,11 +91,11 @@ impl YcsbJob {
     /// The mean bytes of a record's key and value.
     fn record_bytes(&self) -> f64 {
         let shape = &self.properties.shape;
-        let looked_at = self.properties.records.min(KEYS_LOOKED_AT);
-        let mut buffer = Buffer::default();
-        let keys = (0..looked_at).map(|item| shape.keys.write(item, &mut buffer).len());
+        let sampled = self.properties.records.min(SAMPLED_KEYS);
+        let mut buffer = KeyBuffer::default();
+        let keys = (0..sampled).map(|item| shape.keys.write(item, &mut buffer).len());
         let keys: usize = keys.sum();
-        keys as f64 / looked_at as f64 + RecordLengths::new(shape, 0).mean()
+        keys as f64 / sampled as f64 + RecordLengths::new(shape, 0).mean()
     }
 }
 
@@ -128,7 +128,7 @@ impl Job for YcsbJob {
     }
 
     fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
-        let inserts = match self.properties.does(kinds::INSERT) {
+        let inserts = match self.properties.has_kind(kinds::INSERT) {
             true if self.warms_up => return None,
             true => *counts.get(self.kinds.index(kinds::INSERT))?,
             false => 0,
@@ -148,7 +148,7 @@ impl Job for YcsbJob {
     }
 
     fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), String> {
-        let inserts = self.properties.does(kinds::INSERT);
+        let inserts = self.properties.has_kind(kinds::INSERT);
         if inserts && kind == WorkerKind::Processes && workers > 1 {
             return Err(format!(
                 "{workers} workers that insert must know of each other's records, so they must be \
@@ -183,7 +183,7 @@ impl Job for YcsbJob {
 
     fn load_key(&self) -> Option<String> {
         let Properties { records, shape, .. } = &self.properties;
-        let inserts = self.properties.does(kinds::INSERT);
+        let inserts = self.properties.has_kind(kinds::INSERT);
         (!inserts).then(|| format!("{records} {shape:?}"))
     }
 
@@ -206,7 +206,7 @@ impl Job for YcsbJob {
         if remains == ExistingDatabase::Loaded && !used_up {
             return Ok(None);
         }
-        let mut maker = shared::record_maker(self.properties.shape, target.seed)?;
+        let mut maker = shared_state::record_maker(self.properties.shape, target.seed)?;
         let Properties {
             records,
             load_batch,

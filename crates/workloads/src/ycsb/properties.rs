@@ -10,20 +10,20 @@ use crate::generate::value::MIN_VALUE_BYTES;
 const DEFAULT_OPERATIONS: u64 = 1_000;
 
 /// What YCSB's workload files leave to `CoreWorkload`, and what they set otherwise.
-struct Preset {
+struct WorkloadPreset {
     proportions: [f64; kinds::COUNT],
     request: Request,
     max_scan: u64,
 }
 
 /// YCSB's workload files, as they stand in its repository under `workloads/`.
-fn preset(file: WorkloadFile) -> Preset {
+fn preset(file: WorkloadFile) -> WorkloadPreset {
     let of = |shares: &[(usize, f64)], request| {
         let mut proportions = [0.0; kinds::COUNT];
         for (kind, share) in shares {
             proportions[*kind] = *share;
         }
-        Preset {
+        WorkloadPreset {
             proportions,
             request,
             max_scan: 1_000,
@@ -43,7 +43,7 @@ fn preset(file: WorkloadFile) -> Preset {
             &[(kinds::READ, 0.95), (kinds::INSERT, 0.05)],
             Request::Latest,
         ),
-        WorkloadFile::E => Preset {
+        WorkloadFile::E => WorkloadPreset {
             max_scan: 100,
             ..of(
                 &[(kinds::SCAN, 0.95), (kinds::INSERT, 0.05)],
@@ -63,7 +63,7 @@ fn preset(file: WorkloadFile) -> Preset {
 
 /// How lengths are drawn, of fields or of scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lengths {
+pub(super) enum LengthDistribution {
     /// All the same.
     Constant(u64),
     /// Each as often as any other, both ends included.
@@ -74,9 +74,9 @@ pub(super) enum Lengths {
 
 /// How records are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct RecordShape {
     pub(super) fields: u64,
-    pub(super) field_bytes: Lengths,
+    pub(super) field_bytes: LengthDistribution,
     pub(super) keys: KeyFormat,
 }
 
@@ -86,12 +86,12 @@ pub(super) struct Properties {
     pub(super) records: u64,
     /// `None`: the trial ends by its duration alone.
     pub(super) operations: Option<u64>,
-    pub(super) shape: Shape,
+    pub(super) shape: RecordShape,
     pub(super) read_all_fields: bool,
     /// By kind, adding up to 1.
     pub(super) proportions: [f64; kinds::COUNT],
     pub(super) request: Distribution,
-    pub(super) scan_records: Lengths,
+    pub(super) scan_records: LengthDistribution,
     pub(super) load_batch: u64,
 }
 
@@ -100,7 +100,7 @@ impl Properties {
     ///
     /// # Errors
     /// One sentence, where they do not go together.
-    pub(super) fn of(settings: &Settings, has_duration: bool) -> Result<Self, String> {
+    pub(super) fn new(settings: &Settings, has_duration: bool) -> Result<Self, String> {
         let preset = preset(settings.workload);
         let proportions = proportions(settings, &preset)?;
         let records = settings.recordcount;
@@ -115,8 +115,8 @@ impl Properties {
         };
         let scans = (settings.minscanlength, max_scan);
         let scan_records = match settings.scanlengthdistribution {
-            ScanLengths::Zipfian => Lengths::Zipfian(scans.0, scans.1),
-            ScanLengths::Uniform => Lengths::Uniform(scans.0, scans.1),
+            ScanLengths::Zipfian => LengthDistribution::Zipfian(scans.0, scans.1),
+            ScanLengths::Uniform => LengthDistribution::Uniform(scans.0, scans.1),
         };
         if scans.0 > scans.1 {
             return Err(format!(
@@ -139,18 +139,18 @@ impl Properties {
     }
 
     /// Whether operations of a kind are done at all.
-    pub(super) fn does(&self, kind: usize) -> bool {
+    pub(super) fn has_kind(&self, kind: usize) -> bool {
         self.proportions[kind] > 0.0
     }
 
     /// Whether records that are there are written anew.
-    pub(super) fn renews(&self) -> bool {
-        self.does(kinds::UPDATE) || self.does(kinds::READ_MODIFY_WRITE)
+    pub(super) fn updates(&self) -> bool {
+        self.has_kind(kinds::UPDATE) || self.has_kind(kinds::READ_MODIFY_WRITE)
     }
 
     /// The items that are chosen from: YCSB's uniform, sequential and hotspot stay with those that
     /// were loaded.
-    pub(super) fn among(&self, growing: Items) -> Items {
+    pub(super) fn choosable_items(&self, growing: Items) -> Items {
         match self.request {
             Distribution::Uniform | Distribution::Sequential | Distribution::Hotspot { .. } => {
                 Items::Fixed(self.records)
@@ -173,7 +173,10 @@ impl Properties {
 }
 
 /// YCSB's `DiscreteGenerator` divides by the sum; so it need not be 1.
-fn proportions(settings: &Settings, preset: &Preset) -> Result<[f64; kinds::COUNT], String> {
+fn proportions(
+    settings: &Settings,
+    preset: &WorkloadPreset,
+) -> Result<[f64; kinds::COUNT], String> {
     let given = [
         (kinds::READ, settings.readproportion),
         (kinds::UPDATE, settings.updateproportion),
@@ -193,7 +196,7 @@ fn proportions(settings: &Settings, preset: &Preset) -> Result<[f64; kinds::COUN
     Ok(proportions.map(|proportion| proportion / sum))
 }
 
-fn request(settings: &Settings, preset: &Preset, keyspace: u64) -> Distribution {
+fn request(settings: &Settings, preset: &WorkloadPreset, keyspace: u64) -> Distribution {
     let asked = match settings.requestdistribution {
         Request::Preset => preset.request,
         given => given,
@@ -214,16 +217,16 @@ fn request(settings: &Settings, preset: &Preset, keyspace: u64) -> Distribution 
     }
 }
 
-fn shape(settings: &Settings) -> Result<Shape, String> {
+fn shape(settings: &Settings) -> Result<RecordShape, String> {
     let fields = settings.fieldcount;
     let (fewest, most) = (settings.minfieldlength, settings.fieldlength);
     let field_bytes = match settings.fieldlengthdistribution {
-        FieldLengths::Uniform => Lengths::Uniform(fewest, most),
-        FieldLengths::Zipfian => Lengths::Zipfian(fewest, most),
-        FieldLengths::Constant => Lengths::Constant(most),
+        FieldLengths::Uniform => LengthDistribution::Uniform(fewest, most),
+        FieldLengths::Zipfian => LengthDistribution::Zipfian(fewest, most),
+        FieldLengths::Constant => LengthDistribution::Constant(most),
     };
     let shortest = match field_bytes {
-        Lengths::Constant(_) => most,
+        LengthDistribution::Constant(_) => most,
         _ => fewest,
     };
     if shortest > most {
@@ -242,7 +245,7 @@ fn shape(settings: &Settings) -> Result<Shape, String> {
         InsertOrder::Ordered => KeyFormat::ycsb_ordered(padding),
         InsertOrder::Hashed => KeyFormat::ycsb_hashed(padding),
     };
-    Ok(Shape {
+    Ok(RecordShape {
         fields,
         field_bytes,
         keys: keys.map_err(|error| error.to_string())?,

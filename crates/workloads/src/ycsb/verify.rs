@@ -2,9 +2,9 @@
 //! whole, and as many updates as were committed.
 
 use super::properties::Properties;
-use super::shared::{Maker, record_maker};
-use super::version::Trial;
-use super::worker::{INSERTED, RENEWED};
+use super::shared_state::{Maker, record_maker};
+use super::version::TrialVersions;
+use super::worker::{INSERTED_RECORDS, UPDATED_RECORDS};
 use crate::generate::random::mix;
 use crate::keyed::read_check::{ReadCounts, ReadFault};
 use crate::keyed::scan::scan_first;
@@ -33,7 +33,7 @@ pub(super) fn verify(
         let counts = ended.findings.iter().filter_map(|found| found.get(name));
         counts.sum()
     };
-    let records = properties.records + sum(INSERTED);
+    let records = properties.records + sum(INSERTED_RECORDS);
     let mut conclusion = JobResults::default();
     let results = [
         ("records", records),
@@ -45,7 +45,7 @@ pub(super) fn verify(
     if ended.verify == VerifyLevel::Off || !target.capabilities.retains_data {
         return Ok(conclusion);
     }
-    let found = Survey::of(properties, target, ended.verify, records)?;
+    let found = DatabaseCheck::run(properties, target, ended.verify, records)?;
     let checks = &mut conclusion.checks;
     let reads = ReadCounts::sum(&ended.findings);
     if reads.checked() > 0 {
@@ -56,16 +56,20 @@ pub(super) fn verify(
     let whole = found.whole.checked();
     let when_right = || format!("{whole} looked at");
     checks.push(found.whole.check("stored records", when_right));
-    if properties.renews() {
-        checks.push(Check::equal("updates", &sum(RENEWED), &found.updates));
+    if properties.updates() {
+        checks.push(Check::equal(
+            "updates",
+            &sum(UPDATED_RECORDS),
+            &found.updates,
+        ));
     }
     Ok(conclusion)
 }
 
 /// What a pass over all records found.
-struct Survey {
+struct DatabaseCheck {
     maker: Maker,
-    trial: Trial,
+    trial: TrialVersions,
     seed: u64,
     every: bool,
     /// A bit for each item that was met.
@@ -79,16 +83,16 @@ struct Survey {
     last: Option<Vec<u8>>,
 }
 
-impl Survey {
-    fn of(
+impl DatabaseCheck {
+    fn run(
         properties: &Properties,
         target: &JobDatabase<'_>,
         verify: VerifyLevel,
         items: u64,
     ) -> Result<Self, Error> {
-        let mut survey = Self {
+        let mut check = Self {
             maker: record_maker(properties.shape, target.seed)?,
-            trial: Trial::new(target.generation),
+            trial: TrialVersions::new(target.generation),
             seed: target.seed,
             every: verify == VerifyLevel::Full,
             met: vec![0; items.div_ceil(64) as usize],
@@ -100,10 +104,10 @@ impl Survey {
             last: None,
         };
         let mut session = target.open_session()?;
-        while survey.batch(&mut *session)? {
-            (target.progress)((survey.records as f64 / items as f64).min(1.0));
+        while check.batch(&mut *session)? {
+            (target.progress)((check.records as f64 / items as f64).min(1.0));
         }
-        Ok(survey)
+        Ok(check)
     }
 
     /// Looks at the records after the last one; whether there may be more.

@@ -14,11 +14,11 @@ pub(super) const GENERATIONS: u32 = (1 << (u32::BITS - COUNT_BITS)) - 1;
 
 /// The versions of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Trial {
+pub(super) struct TrialVersions {
     tag: u32,
 }
 
-impl Trial {
+impl TrialVersions {
     /// Of the trial that comes after `generation` others on the same load.
     pub(super) fn new(generation: u32) -> Self {
         Self {
@@ -44,29 +44,29 @@ impl Trial {
 
 /// What the threads of a process know of the updates of each record.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    records: Box<[Entry]>,
+pub(super) struct UpdateCounts {
+    records: Box<[RecordUpdates]>,
     /// Whether every update of the trial is entered here: not where workers are processes.
     complete: bool,
 }
 
 #[derive(Debug, Default)]
-struct Entry {
+struct RecordUpdates {
     begun: AtomicU32,
     /// The most updates that a committed version tells.
     committed: AtomicU32,
 }
 
-impl Ledger {
+impl UpdateCounts {
     /// For the records below `records`; those beyond may have any version.
     pub(super) fn new(records: u64, complete: bool) -> Self {
         Self {
-            records: (0..records).map(|_| Entry::default()).collect(),
+            records: (0..records).map(|_| RecordUpdates::default()).collect(),
             complete,
         }
     }
 
-    fn entry(&self, item: u64) -> Option<&Entry> {
+    fn entry(&self, item: u64) -> Option<&RecordUpdates> {
         self.records.get(usize::try_from(item).ok()?)
     }
 
@@ -85,7 +85,7 @@ impl Ledger {
     }
 
     /// The fewest updates that a read which begins now must find.
-    pub(super) fn fewest(&self, item: u64) -> u32 {
+    pub(super) fn least(&self, item: u64) -> u32 {
         self.entry(item)
             .map_or(0, |entry| entry.committed.load(SeqCst))
     }
@@ -106,21 +106,22 @@ mod tests {
 
     #[test]
     fn each_trial_on_a_load_counts_from_one() {
-        let (first, second) = (Trial::new(0), Trial::new(1));
+        let (first, second) = (TrialVersions::new(0), TrialVersions::new(1));
         let once = first.next(FIRST_VERSION).unwrap();
         let twice = first.next(once).unwrap();
         assert_eq!((first.updates(once), first.updates(twice)), (1, 2));
         assert_eq!(second.updates(twice), 0);
         assert_eq!(second.updates(second.next(twice).unwrap()), 1);
-        let tags: std::collections::HashSet<_> =
-            (0..GENERATIONS).map(|g| Trial::new(g).tag).collect();
+        let tags: std::collections::HashSet<_> = (0..GENERATIONS)
+            .map(|g| TrialVersions::new(g).tag)
+            .collect();
         assert_eq!(tags.len(), GENERATIONS as usize);
         assert!(!tags.contains(&0));
     }
 
     #[test]
     fn a_record_is_not_updated_beyond_what_its_version_can_tell() {
-        let trial = Trial::new(GENERATIONS - 1);
+        let trial = TrialVersions::new(GENERATIONS - 1);
         let last = (trial.tag << COUNT_BITS) | MAX_COUNT;
         assert_eq!(trial.updates(last), MAX_COUNT);
         assert_eq!(trial.next(last), None);
@@ -128,14 +129,23 @@ mod tests {
 
     #[test]
     fn a_read_finds_what_was_committed_before_it_and_nothing_that_was_not_begun() {
-        let ledger = Ledger::new(2, true);
-        ledger.begin(1);
-        assert_eq!((ledger.fewest(1), ledger.most(1)), (0, 1));
-        ledger.commit(1, 1);
-        assert_eq!((ledger.fewest(1), ledger.most(1)), (1, 1));
-        assert_eq!((ledger.fewest(0), ledger.most(0)), (0, 0));
+        let updates_by_record = UpdateCounts::new(2, true);
+        updates_by_record.begin(1);
+        assert_eq!(
+            (updates_by_record.least(1), updates_by_record.most(1)),
+            (0, 1)
+        );
+        updates_by_record.commit(1, 1);
+        assert_eq!(
+            (updates_by_record.least(1), updates_by_record.most(1)),
+            (1, 1)
+        );
+        assert_eq!(
+            (updates_by_record.least(0), updates_by_record.most(0)),
+            (0, 0)
+        );
         // Other processes may have updated it as well.
-        assert_eq!(Ledger::new(2, false).most(0), MAX_COUNT);
-        assert_eq!(ledger.most(2), MAX_COUNT);
+        assert_eq!(UpdateCounts::new(2, false).most(0), MAX_COUNT);
+        assert_eq!(updates_by_record.most(2), MAX_COUNT);
     }
 }

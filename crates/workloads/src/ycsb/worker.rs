@@ -1,12 +1,12 @@
 //! One worker's share: draws operations and does each in a transaction of its own, as YCSB's core
 //! workload does them through its RocksDB binding.
 
-use super::draw::{LengthChooser, Mix};
+use super::choosers::{LengthChooser, OperationMix};
 use super::kinds::{self, Kinds};
-use super::properties::{Properties, Shape};
-use super::shared::{Maker, Shared};
+use super::properties::{Properties, RecordShape};
+use super::shared_state::{Maker, SharedState};
 use crate::generate::distribution::{Chooser, Items};
-use crate::generate::key::Buffer;
+use crate::generate::key::KeyBuffer;
 use crate::generate::random::Random;
 use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
@@ -17,18 +17,18 @@ use crate::{Error, JobTask, WorkerFindings};
 use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// The name of the number of records that were written anew, in the findings.
-pub(super) const RENEWED: &str = "renewed";
+pub(super) const UPDATED_RECORDS: &str = "renewed";
 /// The name of the number of records that were inserted, in the findings.
-pub(super) const INSERTED: &str = "inserted";
+pub(super) const INSERTED_RECORDS: &str = "inserted";
 
 /// One worker.
 pub(super) struct Worker<'a> {
     properties: &'a Properties,
-    shared: &'a Shared,
+    shared: &'a SharedState,
     /// Whether reads are checked.
     verifies: bool,
     kinds: Kinds,
-    mix: Mix,
+    mix: OperationMix,
     mixes: Random,
     chooser: Chooser,
     choices: Random,
@@ -37,41 +37,46 @@ pub(super) struct Worker<'a> {
     fields: Random,
     maker: Maker,
     /// The key of the current operation.
-    key: Buffer,
+    key: KeyBuffer,
     /// The last key of a scan.
     last: Vec<u8>,
     /// What a client would be handed.
-    taken: Vec<u8>,
+    copied: Vec<u8>,
     reads: ReadCounts,
-    renewed: u64,
+    updated: u64,
     inserted: u64,
 }
 
 /// How a record is got: within a transaction, or by a look-up of its own.
-type Get = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> EngineResult<bool>;
+type RecordGetter = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> EngineResult<bool>;
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
         task: &JobTask<'_>,
         properties: &'a Properties,
-        shared: &'a Shared,
+        shared: &'a SharedState,
     ) -> Result<Self, Error> {
-        let items = match properties.does(kinds::INSERT) {
+        let items = match properties.has_kind(kinds::INSERT) {
             true => Items::Growing(shared.inserts.clone()),
             false => Items::Fixed(properties.records),
         };
         let (worker, workers) = (task.worker, task.workers);
         // Trials that share a load do not repeat each other.
         let seed = task.seed ^ u64::from(task.generation).rotate_left(32);
-        let chooser = Chooser::new(properties.request, properties.among(items), worker, workers)
-            .map_err(|error| Error::Workload(error.to_string()))?;
+        let chooser = Chooser::new(
+            properties.request,
+            properties.choosable_items(items),
+            worker,
+            workers,
+        )
+        .map_err(|error| Error::Workload(error.to_string()))?;
         let random = |purpose| Random::for_worker(seed, worker, purpose);
         Ok(Self {
             properties,
             shared,
             verifies: task.verifies_reads(),
             kinds: kinds::with_share(&properties.proportions),
-            mix: Mix::new(&properties.proportions),
+            mix: OperationMix::new(&properties.proportions),
             mixes: random("mix"),
             chooser,
             choices: random("keys"),
@@ -79,11 +84,11 @@ impl<'a> Worker<'a> {
             scan_lengths: random("scans"),
             fields: random("fields"),
             maker: shared.maker.clone(),
-            key: Buffer::default(),
+            key: KeyBuffer::default(),
             last: Vec::new(),
-            taken: Vec::new(),
+            copied: Vec::new(),
             reads: ReadCounts::default(),
-            renewed: 0,
+            updated: 0,
             inserted: 0,
         })
     }
@@ -100,8 +105,8 @@ impl<'a> Worker<'a> {
             Ok(1)
         })?;
         let mut findings = WorkerFindings::new();
-        findings.insert(RENEWED.to_owned(), self.renewed);
-        findings.insert(INSERTED.to_owned(), self.inserted);
+        findings.insert(UPDATED_RECORDS.to_owned(), self.updated);
+        findings.insert(INSERTED_RECORDS.to_owned(), self.inserted);
         self.reads.write(&mut findings);
         Ok(findings)
     }
@@ -111,7 +116,7 @@ impl<'a> Worker<'a> {
             kinds::INSERT => self.insert(task),
             kinds::SCAN => self.scan(task),
             kinds::READ => self.read(task),
-            _ => self.renew(task, kind == kinds::READ_MODIFY_WRITE),
+            _ => self.update(task, kind == kinds::READ_MODIFY_WRITE),
         }
     }
 
@@ -131,7 +136,7 @@ impl<'a> Worker<'a> {
         let floor = self.shared.floor(item);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         retry(meter, doing("reading", item), |_| {
-            let get: Get = |session, key, visitor| session.point_read(key, visitor);
+            let get: RecordGetter = |session, key, visitor| session.point_read(key, visitor);
             self.look_up(session, get, item, field, floor).map(drop)
         })
     }
@@ -142,17 +147,17 @@ impl<'a> Worker<'a> {
     fn look_up(
         &mut self,
         session: &mut dyn Session,
-        get: Get,
+        get: RecordGetter,
         item: u64,
         field: Option<u64>,
         floor: u32,
     ) -> EngineResult<Option<u32>> {
-        let Shape { fields, keys, .. } = self.properties.shape;
+        let RecordShape { fields, keys, .. } = self.properties.shape;
         let mut state = RecordState::Absent;
-        let (maker, taken) = (&mut self.maker, &mut self.taken);
+        let (maker, copied) = (&mut self.maker, &mut self.copied);
         let key = keys.write(item, &mut self.key);
         get(session, key, &mut |record| {
-            take(taken, record, field, fields);
+            copy_wanted(copied, record, field, fields);
             state = maker.state(item, record);
         })?;
         if self.verifies {
@@ -167,16 +172,16 @@ impl<'a> Worker<'a> {
 
     /// Reads a record and writes it anew. With `twice` it is read once more before, as by YCSB's
     /// read-modify-write, whose update reads by itself.
-    fn renew(&mut self, task: &mut JobTask<'_>, twice: bool) -> Result<(), Error> {
+    fn update(&mut self, task: &mut JobTask<'_>, twice: bool) -> Result<(), Error> {
         let item = self.choose();
         let field = if twice { self.wanted_field() } else { None };
         let shared = self.shared;
-        shared.ledger.begin(item);
+        shared.updates_by_record.begin(item);
         let floor = shared.floor(item);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         let doing = doing("updating", item);
         let updates = transact(session, meter, Mode::Write, doing, |session, _| {
-            let get: Get = |session, key, visitor| session.get(key, visitor);
+            let get: RecordGetter = |session, key, visitor| session.get(key, visitor);
             if twice {
                 self.look_up(session, get, item, field, floor)?;
             }
@@ -192,8 +197,8 @@ impl<'a> Worker<'a> {
             session.put(key, record)?;
             Ok::<_, TransactionError>(shared.trial.updates(next))
         })?;
-        shared.ledger.commit(item, updates);
-        self.renewed += 1;
+        shared.updates_by_record.commit(item, updates);
+        self.updated += 1;
         Ok(())
     }
 
@@ -218,26 +223,26 @@ impl<'a> Worker<'a> {
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         let doing = doing("scanning from", item);
         transact(session, meter, Mode::Read, doing, |session, _| {
-            self.pass(session, (item, wanted), field, floor)
+            self.scan_records(session, (item, wanted), field, floor)
         })
     }
 
     /// Scans so many records from an item's on, fewer at the end.
-    fn pass(
+    fn scan_records(
         &mut self,
         session: &mut dyn Session,
         (item, wanted): (u64, u64),
         field: Option<u64>,
         floor: u32,
     ) -> EngineResult<()> {
-        let Shape { fields, keys, .. } = self.properties.shape;
+        let RecordShape { fields, keys, .. } = self.properties.shape;
         let verifies = self.verifies;
         let start = keys.write(item, &mut self.key);
-        let (maker, taken, shared) = (&mut self.maker, &mut self.taken, self.shared);
+        let (maker, copied, shared) = (&mut self.maker, &mut self.copied, self.shared);
         let (reads, last) = (&mut self.reads, &mut self.last);
         let mut is_first = true;
         let shown = scan_first(session, KeyRange::from(start), wanted, |key, record| {
-            take(taken, record, field, fields);
+            copy_wanted(copied, record, field, fields);
             if verifies {
                 match maker.identify(key, record, false) {
                     Ok((found, version)) => {
@@ -272,7 +277,7 @@ fn doing(what: &'static str, item: u64) -> impl FnOnce() -> String {
 }
 
 /// Copies what a client would be handed: the whole record, or one field's share of it.
-fn take(taken: &mut Vec<u8>, record: &[u8], field: Option<u64>, fields: u64) {
+fn copy_wanted(copied: &mut Vec<u8>, record: &[u8], field: Option<u64>, fields: u64) {
     let part = match field {
         None => record,
         Some(field) => {
@@ -280,6 +285,6 @@ fn take(taken: &mut Vec<u8>, record: &[u8], field: Option<u64>, fields: u64) {
             &record[end_of(field)..end_of(field + 1)]
         }
     };
-    taken.clear();
-    taken.extend_from_slice(part);
+    copied.clear();
+    copied.extend_from_slice(part);
 }

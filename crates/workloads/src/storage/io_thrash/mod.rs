@@ -5,12 +5,12 @@
 //! `docs/workloads/io-thrash.md` says what is measured and why.
 
 mod settings;
-mod thrash;
 mod verify;
+mod worker;
 
-use super::failed;
-use super::file::{Layout, lay_out};
-use super::log::{Log, Place};
+use super::file::{FileLayout, lay_out};
+use super::io_error;
+use super::log::{LogPosition, LogShape};
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     OperationBytes, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
@@ -107,14 +107,14 @@ impl Workload for IoThrash {
         Ok(Box::new(IoThrashJob {
             blocks,
             block_bytes: block_bytes as usize,
-            journal: Log {
+            journal: LogShape {
                 bytes: journal_bytes as usize,
                 records: holds(
                     ("journal_file_bytes", settings.journal_file_bytes),
                     ("journal_bytes", journal_bytes),
                     16,
                 )?,
-                place: Place::End,
+                place: LogPosition::End,
             },
             journal_percent: settings.journal_percent,
             read_percent: settings.read_percent,
@@ -131,7 +131,7 @@ struct IoThrashJob {
     /// Blocks of a worker's database.
     blocks: u64,
     block_bytes: usize,
-    journal: Log,
+    journal: LogShape,
     journal_percent: u64,
     read_percent: u64,
     sync_every: u64,
@@ -229,8 +229,8 @@ impl Job for IoThrashJob {
                 ),
             ];
             for (path, bytes) in files {
-                lay_out(&path, Layout::Preallocated, bytes, target.seed)
-                    .map_err(|error| failed("laying out", &path, &error))?;
+                lay_out(&path, FileLayout::Preallocated, bytes, target.seed)
+                    .map_err(|error| io_error("laying out", &path, &error))?;
             }
             (target.progress)(f64::from(worker + 1) / f64::from(target.workers));
         }
@@ -238,7 +238,7 @@ impl Job for IoThrashJob {
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
-        thrash::run(self, task)
+        worker::run(self, task)
     }
 
     fn verify(

@@ -1,6 +1,6 @@
 //! What can be set about `io-thrash`.
 
-use super::super::record::LEAST_BYTES;
+use super::super::log_record::MIN_RECORD_BYTES;
 use trueput_engine::parameters;
 
 parameters! {
@@ -11,11 +11,11 @@ parameters! {
         /// Percentage of the other operations that read a block; the rest write one.
         read_percent: Integer = 50 in 0..=100, unit "%",
         /// Size of a block of the database.
-        block_bytes: Bytes = 4 KiB in (LEAST_BYTES as u64) B..=1 MiB,
+        block_bytes: Bytes = 4 KiB in (MIN_RECORD_BYTES as u64) B..=1 MiB,
         /// Size of each worker's database.
         database_bytes: Bytes = 64 MiB in 4 KiB..=1 TiB,
         /// Size of a journal record.
-        journal_bytes: Bytes = 512 B in (LEAST_BYTES as u64) B..=1 MiB,
+        journal_bytes: Bytes = 512 B in (MIN_RECORD_BYTES as u64) B..=1 MiB,
         /// Maximum size of each worker's journal; then writing continues at its start.
         journal_file_bytes: Bytes = 64 MiB in 4 KiB..=1 TiB,
         /// Journal records between two flushes of the journal; 0: never flush it.

@@ -2,11 +2,13 @@
 //! belongs there, the sampled ones are the last version, the journals have every record that no
 //! later one was written over.
 
-use super::super::failed;
 use super::super::file::{each_record, open_uncached};
-use super::super::record::{Pen, read_header};
-use super::super::survey::{SAMPLE, Survey};
-use super::thrash::{JOURNALED, READS, WRITES, WRONG_READS, is_unwritten, sample_step, sampled};
+use super::super::io_error;
+use super::super::log_record::{RecordWriter, read_header};
+use super::super::log_verifier::{LogVerifier, SAMPLE};
+use super::worker::{
+    JOURNALED, READS, WRITES, WRONG_READS, is_unwritten, sample_name, sample_step,
+};
 use super::{IoThrashJob, database_path, journal_path, kinds};
 use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
 use std::io;
@@ -32,29 +34,29 @@ pub(super) fn verify(
         return Ok(conclusion);
     }
     let journaled: Vec<u64> = (0..target.workers as usize)
-        .map(|worker| found(ended, worker, JOURNALED))
+        .map(|worker| finding(ended, worker, JOURNALED))
         .collect();
-    let mut journals = Survey::new(job.journal, target, ended.verify);
-    let mut blocks = Blocks::default();
+    let mut journals = LogVerifier::new(job.journal, target, ended.verify);
+    let mut blocks = BlockCheck::default();
     for worker in 0..target.workers {
         let path = journal_path(target.directory, worker);
         let own = worker as usize..worker as usize + 1;
         open_uncached(&path)
             .and_then(|file| journals.read_appended(&file, &journaled, own))
-            .map_err(|error| failed("reading back", &path, &error))?;
+            .map_err(|error| io_error("reading back", &path, &error))?;
         let path = database_path(target.directory, worker);
         blocks
             .read(job, target, ended, worker)
-            .map_err(|error| failed("reading back", &path, &error))?;
+            .map_err(|error| io_error("reading back", &path, &error))?;
         (target.progress)(f64::from(worker + 1) / f64::from(target.workers));
     }
     conclusion.checks = journals.checks(&journaled);
     conclusion.checks.extend(blocks.checks());
-    conclusion.checks.extend(counted(job, ended));
+    conclusion.checks.extend(check_counts(job, ended));
     Ok(conclusion)
 }
 
-fn found(ended: &ExecutionSummary, worker: usize, name: &str) -> u64 {
+fn finding(ended: &ExecutionSummary, worker: usize, name: &str) -> u64 {
     let findings = ended.findings.get(worker);
     let count = findings.and_then(|findings| findings.get(name));
     count.copied().unwrap_or_default()
@@ -62,10 +64,10 @@ fn found(ended: &ExecutionSummary, worker: usize, name: &str) -> u64 {
 
 /// What the meter counted is what the workers did, the warm-up's share excepted; and every read
 /// found what was written last.
-fn counted(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
+fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
     let sum = |name: &str| -> u64 {
         let workers = 0..ended.findings.len();
-        workers.map(|worker| found(ended, worker, name)).sum()
+        workers.map(|worker| finding(ended, worker, name)).sum()
     };
     let named = [
         (kinds::READ, READS),
@@ -92,14 +94,14 @@ fn counted(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
 
 /// What was found in the databases.
 #[derive(Default)]
-struct Blocks {
+struct BlockCheck {
     whole: u64,
     damaged: u64,
     sampled: u64,
     outdated: u64,
 }
 
-impl Blocks {
+impl BlockCheck {
     fn read(
         &mut self,
         job: &IoThrashJob,
@@ -108,7 +110,7 @@ impl Blocks {
         worker: u32,
     ) -> io::Result<()> {
         let file = open_uncached(&database_path(target.directory, worker))?;
-        let pen = Pen::new(target.seed, worker, job.block_bytes);
+        let record_writer = RecordWriter::new(target.seed, worker, job.block_bytes);
         let mut scratch = vec![0; job.block_bytes];
         let step = sample_step(job.blocks);
         each_record(&file, job.block_bytes, 0..job.blocks, &mut |at, block| {
@@ -116,13 +118,15 @@ impl Blocks {
                 .filter(|header| (header.writer, header.sequence) == (worker, at));
             let looked_at = ended.verify == VerifyLevel::Full || at.is_multiple_of(SAMPLE);
             let whole = match version {
-                Some(header) => !looked_at || pen.wrote(block, header, &mut scratch),
+                Some(header) => {
+                    !looked_at || record_writer.has_written(block, header, &mut scratch)
+                }
                 None => is_unwritten(block),
             };
             self.whole += u64::from(whole);
             self.damaged += u64::from(!whole);
             if at.is_multiple_of(step) {
-                let last = found(ended, worker as usize, &sampled(at));
+                let last = finding(ended, worker as usize, &sample_name(at));
                 self.sampled += 1;
                 self.outdated += u64::from(version.map_or(0, |header| header.index) != last);
             }

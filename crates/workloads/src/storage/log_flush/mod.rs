@@ -2,26 +2,26 @@
 //!
 //! `docs/workloads/log-flush.md` says what is measured and why.
 
-mod group;
+mod group_commit;
 mod settings;
 mod verify;
 mod writer;
 
-use super::channel::Flush;
-use super::file::{Layout, lay_out};
-use super::log::{self, Log, Place};
-use super::{failed, record};
+use super::file::{FileLayout, lay_out};
+use super::log::{self, LogPosition, LogShape};
+use super::write_channel::FlushMethod;
+use super::{io_error, log_record};
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     OperationBytes, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
 };
-use group::Group;
+use group_commit::GroupCommit;
 use settings::{Files, Settings, WritePosition};
 use std::sync::OnceLock;
 use trueput_engine::{Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Durability, TrialSpec, WorkerKind};
-use writer::Cursor;
+use writer::LogCursor;
 
 /// The kinds of operation, as indexes of [`Job::kinds`].
 mod kinds {
@@ -72,7 +72,7 @@ impl Workload for LogFlush {
     ) -> Result<Box<dyn Job>, String> {
         let settings = Settings::from(settings);
         let Settings { flush, bytes, .. } = settings;
-        if flush == Flush::DirectDsync && !bytes.is_multiple_of(512) {
+        if flush == FlushMethod::DirectDsync && !bytes.is_multiple_of(512) {
             return Err(format!(
                 "direct writes are of whole blocks: bytes={bytes} is no multiple of 512 (most \
                  file systems want 4096)"
@@ -90,10 +90,10 @@ impl Workload for LogFlush {
         };
         let layout = settings.file;
         let place = match settings.at {
-            WritePosition::Place => Place::Start,
-            WritePosition::End => Place::End,
+            WritePosition::Place => LogPosition::Start,
+            WritePosition::End => LogPosition::End,
         };
-        let log = Log {
+        let log = LogShape {
             bytes: bytes as usize,
             records: records(settings.file_bytes, bytes, layout)?,
             place,
@@ -114,9 +114,9 @@ impl Workload for LogFlush {
 }
 
 /// How many records of a size a log file holds.
-fn records(file_bytes: u64, bytes: u64, layout: Layout) -> Result<u64, String> {
+fn records(file_bytes: u64, bytes: u64, layout: FileLayout) -> Result<u64, String> {
     let used = match (file_bytes, layout) {
-        (0, Layout::Growing) => GROWING_BYTES.max(LEAST_RECORDS * bytes),
+        (0, FileLayout::Growing) => GROWING_BYTES.max(LEAST_RECORDS * bytes),
         (0, _) => LAID_OUT_BYTES.max(LEAST_RECORDS * bytes),
         (given, _) => given,
     };
@@ -131,9 +131,9 @@ fn records(file_bytes: u64, bytes: u64, layout: Layout) -> Result<u64, String> {
 }
 
 struct LogFlushJob {
-    flush: Flush,
-    layout: Layout,
-    log: Log,
+    flush: FlushMethod,
+    layout: FileLayout,
+    log: LogShape,
     /// One file for each worker.
     apart: bool,
     group_commit: bool,
@@ -142,14 +142,14 @@ struct LogFlushJob {
     duration_s: Option<f64>,
     warm_up: bool,
     /// What the threads of one process share, made by the first of them.
-    group: OnceLock<Group>,
-    cursor: OnceLock<Cursor>,
+    group: OnceLock<GroupCommit>,
+    cursor: OnceLock<LogCursor>,
 }
 
 impl LogFlushJob {
     /// Whether one flush may serve several commits. Without a flush there is nothing to share.
     fn shares_flushes(&self) -> bool {
-        self.group_commit && !self.apart && self.flush != Flush::None
+        self.group_commit && !self.apart && self.flush != FlushMethod::None
     }
 
     fn files(&self, workers: u32) -> u32 {
@@ -170,7 +170,7 @@ impl LogFlushJob {
     fn bytes_of_files(&self, workers: u32) -> u64 {
         let files = u64::from(self.files(workers));
         let whole = files.saturating_mul(self.laid_out_bytes(workers));
-        if self.layout != Layout::Growing {
+        if self.layout != FileLayout::Growing {
             return whole;
         }
         let by_time = self.duration_s.map_or(f64::MAX, |s| s * EXPECTED_PER_S);
@@ -180,20 +180,20 @@ impl LogFlushJob {
 
     fn mapped_bytes(&self, workers: u32) -> u64 {
         match self.flush {
-            Flush::Msync => self.laid_out_bytes(workers),
+            FlushMethod::Msync => self.laid_out_bytes(workers),
             _ => 0,
         }
     }
 
     /// Direct writes have an alignment that only the file system knows.
     fn try_direct(&self, target: &JobDatabase<'_>) -> Result<(), Error> {
-        if self.flush != Flush::DirectDsync {
+        if self.flush != FlushMethod::DirectDsync {
             return Ok(());
         }
         let path = target.directory.join("direct");
-        let buffer = super::buffer::Buffer::zeroed(self.log.bytes);
+        let buffer = super::buffer::PageBuffer::zeroed(self.log.bytes);
         let tried = std::fs::write(&path, [])
-            .and_then(|()| super::channel::Channel::open(&path, self.flush, 0))
+            .and_then(|()| super::write_channel::WriteChannel::open(&path, self.flush, 0))
             .and_then(|mut channel| {
                 let bytes = buffer.bytes();
                 channel.commit([(0, bytes), (bytes.len() as u64, bytes)])
@@ -209,7 +209,7 @@ impl LogFlushJob {
             }
             tried => tried
                 .and(removed)
-                .map_err(|error| failed("writing", &path, &error)),
+                .map_err(|error| io_error("writing", &path, &error)),
         }
     }
 }
@@ -291,7 +291,7 @@ impl Job for LogFlushJob {
                 // A mapping cannot reach beyond the file's end: its blocks come as they are stored
                 // to, as those of an engine that maps its file.
                 match (self.layout, self.flush) {
-                    (Layout::Growing, Flush::Msync) => {
+                    (FileLayout::Growing, FlushMethod::Msync) => {
                         let file = std::fs::File::options().write(true).open(&path)?;
                         file.set_len(bytes)?;
                         file.sync_all()
@@ -299,7 +299,7 @@ impl Job for LogFlushJob {
                     _ => Ok(()),
                 }
             });
-            laid_out.map_err(|error| failed("laying out", &path, &error))?;
+            laid_out.map_err(|error| io_error("laying out", &path, &error))?;
             (target.progress)(f64::from(file + 1) / f64::from(files));
         }
         Ok(None)

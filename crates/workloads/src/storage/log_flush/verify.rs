@@ -1,10 +1,10 @@
 //! Reads the log back from storage and holds every record against what its writer wrote.
 
-use super::super::channel::Flush;
-use super::super::failed;
-use super::super::file::{Layout, open_uncached};
-use super::super::log::{self, Place};
-use super::super::survey::Survey;
+use super::super::file::{FileLayout, open_uncached};
+use super::super::io_error;
+use super::super::log::{self, LogPosition};
+use super::super::log_verifier::LogVerifier;
+use super::super::write_channel::FlushMethod;
 use super::writer::WRITTEN;
 use super::{LogFlushJob, kinds};
 use crate::{Error, ExecutionSummary, JobDatabase, JobResults};
@@ -30,31 +30,33 @@ pub(super) fn verify(
     if ended.verify == VerifyLevel::Off {
         return Ok(conclusion);
     }
-    let mut survey = Survey::new(job.log, target, ended.verify);
+    let mut verifier = LogVerifier::new(job.log, target, ended.verify);
     for file in 0..job.files(target.workers) {
         let path = log::path(target.directory, job.apart, file);
         let own = match job.apart {
             true => file as usize..file as usize + 1,
             false => 0..written.len(),
         };
-        let read = |error: io::Error| failed("reading back", &path, &error);
+        let read = |error: io::Error| io_error("reading back", &path, &error);
         let opened = open_uncached(&path).map_err(read)?;
-        let grown = job.layout == Layout::Growing && job.flush != Flush::Msync;
-        if grown && job.log.place == Place::End {
+        let grown = job.layout == FileLayout::Growing && job.flush != FlushMethod::Msync;
+        if grown && job.log.place == LogPosition::End {
             let length = opened.metadata().map_err(read)?.len();
-            survey.check_length(length, written[own.clone()].iter().sum());
+            verifier.check_length(length, written[own.clone()].iter().sum());
         }
         match job.log.place {
-            Place::End => survey.read_appended(&opened, &written, own),
-            Place::Start if job.shares_flushes() => survey.read_last_batch(&opened, &written),
-            Place::Start => survey.read_places(&opened, &written, own),
+            LogPosition::End => verifier.read_appended(&opened, &written, own),
+            LogPosition::Start if job.shares_flushes() => {
+                verifier.read_last_batch(&opened, &written)
+            }
+            LogPosition::Start => verifier.read_places(&opened, &written, own),
         }
         .map_err(read)?;
         let done = f64::from(file + 1) / f64::from(job.files(target.workers));
         (target.progress)(done);
     }
-    conclusion.checks = survey.checks(&written);
-    conclusion.checks.push(counted(job, ended, &written));
+    conclusion.checks = verifier.checks(&written);
+    conclusion.checks.push(check_counts(job, ended, &written));
     Ok(conclusion)
 }
 
@@ -81,13 +83,13 @@ fn results(
         true => written.iter().copied().max().unwrap_or_default(),
         false => written.iter().sum(),
     };
-    if job.log.place == Place::End {
+    if job.log.place == LogPosition::End {
         put("laps", most.div_ceil(job.log.records).into());
     }
 }
 
 /// What the meter counted is what the workers wrote, the warm-up's share excepted.
-fn counted(job: &LogFlushJob, ended: &ExecutionSummary, written: &[u64]) -> Check {
+fn check_counts(job: &LogFlushJob, ended: &ExecutionSummary, written: &[u64]) -> Check {
     let counted = ended.counts.first().copied().unwrap_or_default();
     let written: u64 = written.iter().sum();
     match job.warm_up {

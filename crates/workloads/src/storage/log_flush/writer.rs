@@ -1,11 +1,11 @@
 //! What one worker does: commits, together with others or each by itself.
 
-use super::super::buffer::Buffer;
-use super::super::channel::Channel;
-use super::super::failed;
-use super::super::log::{self, Log, Place};
-use super::super::record::Pen;
-use super::group::Group;
+use super::super::buffer::PageBuffer;
+use super::super::io_error;
+use super::super::log::{self, LogPosition, LogShape};
+use super::super::log_record::RecordWriter;
+use super::super::write_channel::WriteChannel;
+use super::group_commit::GroupCommit;
 use super::{LogFlushJob, kinds};
 use crate::{Error, JobTask, Meter, WorkerFindings};
 use std::io;
@@ -19,34 +19,34 @@ pub(super) const WRITTEN: &str = "written";
 pub(super) fn run(job: &LogFlushJob, task: &mut JobTask<'_>) -> Result<WorkerFindings, Error> {
     let (worker, workers) = (task.worker, task.workers);
     let path = log::path(task.directory, job.apart, worker);
-    let opened = Channel::open(&path, job.flush, job.mapped_bytes(workers));
-    let mut channel = opened.map_err(|error| failed("opening", &path, &error))?;
-    let pen = Pen::new(task.seed, worker, job.log.bytes);
+    let opened = WriteChannel::open(&path, job.flush, job.mapped_bytes(workers));
+    let mut channel = opened.map_err(|error| io_error("opening", &path, &error))?;
+    let record_writer = RecordWriter::new(task.seed, worker, job.log.bytes);
     let mut left = log::share(job.operations, worker, workers);
     let written = if job.shares_flushes() {
-        let group = job.group.get_or_init(|| Group::new(job.log, workers));
+        let group = job.group.get_or_init(|| GroupCommit::new(job.log, workers));
         commits(task.meter, &mut left, |sequence, meter| {
-            group.commit(&pen, sequence, &mut channel, meter)
+            group.commit(&record_writer, sequence, &mut channel, meter)
         })
     } else {
-        let cursor = (!job.apart).then(|| job.cursor.get_or_init(|| Cursor::new(workers)));
-        let mut alone = Alone::new(job.log, &pen, cursor, worker);
+        let cursor = (!job.apart).then(|| job.cursor.get_or_init(|| LogCursor::new(workers)));
+        let mut alone = SoloWriter::new(job.log, &record_writer, cursor, worker);
         commits(task.meter, &mut left, |sequence, _| {
-            alone.commit(&pen, sequence, &mut channel)
+            alone.commit(&record_writer, sequence, &mut channel)
         })
     };
-    let written = written.map_err(|error| no_commit(&path, &error))?;
+    let written = written.map_err(|error| write_error(&path, &error))?;
     Ok(WorkerFindings::from([(WRITTEN.to_owned(), written)]))
 }
 
 /// A growing log fills a small file system within seconds: then it is said what to do.
-fn no_commit(path: &Path, error: &io::Error) -> Error {
+fn write_error(path: &Path, error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull => Error::Workload(format!(
             "committing to {}: {error}; give it more room, or write over it with file=recycled",
             path.display()
         )),
-        _ => failed("committing to", path, error),
+        _ => io_error("committing to", path, error),
     }
 }
 
@@ -73,14 +73,14 @@ fn commits(
 }
 
 /// Where the next record of a log goes that several threads write to, each by itself.
-pub(super) struct Cursor {
+pub(super) struct LogCursor {
     next: AtomicU64,
     /// By worker, the index of the record that it writes or a lower one; the largest number where
     /// it writes none.
     under_way: Vec<AtomicU64>,
 }
 
-impl Cursor {
+impl LogCursor {
     pub(super) fn new(workers: u32) -> Self {
         Self {
             next: AtomicU64::new(0),
@@ -109,20 +109,25 @@ impl Cursor {
 }
 
 /// A worker that flushes for itself alone.
-struct Alone<'a> {
-    log: Log,
-    record: Buffer,
+struct SoloWriter<'a> {
+    log: LogShape,
+    record: PageBuffer,
     /// `None` where the file is the worker's own.
-    cursor: Option<&'a Cursor>,
+    cursor: Option<&'a LogCursor>,
     worker: u32,
     /// Records before this index may be written over: those a lap before them are finished.
     free_before: u64,
 }
 
-impl<'a> Alone<'a> {
-    fn new(log: Log, pen: &Pen, cursor: Option<&'a Cursor>, worker: u32) -> Self {
-        let mut record = Buffer::zeroed(log.bytes);
-        pen.fill(record.bytes_mut());
+impl<'a> SoloWriter<'a> {
+    fn new(
+        log: LogShape,
+        record_writer: &RecordWriter,
+        cursor: Option<&'a LogCursor>,
+        worker: u32,
+    ) -> Self {
+        let mut record = PageBuffer::zeroed(log.bytes);
+        record_writer.fill(record.bytes_mut());
         Self {
             log,
             record,
@@ -132,21 +137,26 @@ impl<'a> Alone<'a> {
         }
     }
 
-    fn commit(&mut self, pen: &Pen, sequence: u64, channel: &mut Channel) -> io::Result<()> {
+    fn commit(
+        &mut self,
+        record_writer: &RecordWriter,
+        sequence: u64,
+        channel: &mut WriteChannel,
+    ) -> io::Result<()> {
         let index = match self.cursor {
             Some(cursor) => cursor.claim(self.worker),
             None => sequence,
         };
-        pen.stamp(self.record.bytes_mut(), index, sequence);
+        record_writer.stamp(self.record.bytes_mut(), index, sequence);
         let offset = match (self.log.place, self.cursor) {
-            (Place::End, Some(cursor)) => {
+            (LogPosition::End, Some(cursor)) => {
                 self.wait_for_lap(cursor, index);
                 self.log.offset(index)
             }
-            (Place::End, None) => self.log.offset(index),
+            (LogPosition::End, None) => self.log.offset(index),
             // Each worker has a place of its own at the start.
-            (Place::Start, Some(_)) => u64::from(self.worker) * self.log.bytes as u64,
-            (Place::Start, None) => 0,
+            (LogPosition::Start, Some(_)) => u64::from(self.worker) * self.log.bytes as u64,
+            (LogPosition::Start, None) => 0,
         };
         let done = channel.commit([(offset, self.record.bytes()), (0, &[])]);
         if let Some(cursor) = self.cursor {
@@ -157,7 +167,7 @@ impl<'a> Alone<'a> {
 
     /// Where the file's start is used again, a slow worker may still be at the record to be written
     /// over.
-    fn wait_for_lap(&mut self, cursor: &Cursor, index: u64) {
+    fn wait_for_lap(&mut self, cursor: &LogCursor, index: u64) {
         while index >= self.free_before {
             let finished = cursor.finished_before();
             self.free_before = finished.saturating_add(self.log.records);
@@ -174,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_record_under_way_holds_back_who_would_write_over_it() {
-        let cursor = Cursor::new(2);
+        let cursor = LogCursor::new(2);
         assert_eq!((cursor.claim(0), cursor.claim(1)), (0, 1));
         assert_eq!(cursor.finished_before(), 0);
         cursor.finish(0);

@@ -15,14 +15,14 @@
 //! Each check says which case was followed, as the comments of clauses 3.4.2.7 to 3.4.2.9 ask.
 
 use super::{
-    CUSTOMER, DISTRICT, Stop, Suite, WAREHOUSE, ended, is_raised_within, joined, unless_in_the_way,
-    within,
+    AcidSuite, CUSTOMER, CompletionMode, DISTRICT, WAREHOUSE, ended, is_raised_within, join_thread,
+    none_after_conflict, within,
 };
 use crate::Error;
 use crate::tpcc::input::{Delivery, Line, NewOrder, Payment};
 use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
-use crate::tpcc::tables::{Intent, Tables, Who};
-use crate::tpcc::transaction::{self, Ordered, Scratch};
+use crate::tpcc::tables::{CustomerSelector, ReadIntent, Tables};
+use crate::tpcc::transaction::{self, NewOrderOutcome, TransactionBuffers};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -45,10 +45,10 @@ const AT: i64 = 0;
 /// The first writer of history rows of these payments.
 const WRITER: u32 = 2_000;
 
-type Outcome<T> = std::result::Result<T, Error>;
+type CaseResult<T> = std::result::Result<T, Error>;
 
 /// What two transactions came to.
-struct Beside<R, S> {
+struct ConcurrentResults<R, S> {
     /// What T1 came to; `None` where the engine rolled it back.
     first: Option<R>,
     second: S,
@@ -56,7 +56,7 @@ struct Beside<R, S> {
     has_overtaken: bool,
 }
 
-impl<R, S> Beside<R, S> {
+impl<R, S> ConcurrentResults<R, S> {
     /// Which of the cases was followed.
     fn case(&self) -> &'static str {
         match (&self.first, self.has_overtaken) {
@@ -81,16 +81,16 @@ impl<R, S> Beside<R, S> {
 
 /// What an order-status shows of the customer's last order.
 #[derive(Debug, Clone, PartialEq)]
-struct Status {
+struct LastOrder {
     order: Option<OrderRow>,
     lines: Vec<OrderLineRow>,
 }
 
-impl Status {
+impl LastOrder {
     fn read(tables: &mut dyn Tables) -> Result<Self> {
         let mut row = CustomerRow::default();
-        let who = Who::Number(CUSTOMER);
-        tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Show, &mut row)?;
+        let who = CustomerSelector::Number(CUSTOMER);
+        tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Show, &mut row)?;
         let order = tables.last_order(WAREHOUSE, DISTRICT, row.id)?;
         let mut lines = Vec::new();
         if let Some(order) = order {
@@ -106,16 +106,16 @@ impl Status {
     }
 }
 
-impl Suite<'_> {
+impl AcidSuite<'_> {
     /// Runs the nine tests; each is a check.
-    pub(super) fn isolation(&self) -> Outcome<Vec<Check>> {
+    pub(super) fn isolation(&self) -> CaseResult<Vec<Check>> {
         Ok(vec![
-            self.an_order_status_beside_a_new_order(Stop::Commit)?,
-            self.an_order_status_beside_a_new_order(Stop::Abort)?,
-            self.two_new_orders(Stop::Commit)?,
-            self.two_new_orders(Stop::Abort)?,
-            self.a_payment_beside_a_delivery(Stop::Commit)?,
-            self.a_payment_beside_a_delivery(Stop::Abort)?,
+            self.an_order_status_beside_a_new_order(CompletionMode::Commit)?,
+            self.an_order_status_beside_a_new_order(CompletionMode::Abort)?,
+            self.two_new_orders(CompletionMode::Commit)?,
+            self.two_new_orders(CompletionMode::Abort)?,
+            self.a_payment_beside_a_delivery(CompletionMode::Commit)?,
+            self.a_payment_beside_a_delivery(CompletionMode::Abort)?,
             self.prices_changed_under_a_new_order()?,
             self.a_new_order_under_a_delivery()?,
             self.a_new_order_under_an_order_status()?,
@@ -125,11 +125,11 @@ impl Suite<'_> {
     /// Begins T1 with `start`, has `second` done beside it, and goes on with `rest`.
     fn beside<A, R, S: Send>(
         &self,
-        (mode, stop): (Mode, Stop),
+        (mode, stop): (Mode, CompletionMode),
         mut start: impl FnMut(&mut dyn Tables) -> Result<A>,
         mut second: impl FnMut(&mut dyn Tables) -> Result<S> + Send,
         rest: impl FnOnce(&mut dyn Tables, A) -> Result<R>,
-    ) -> Outcome<Beside<R, S>> {
+    ) -> CaseResult<ConcurrentResults<R, S>> {
         let (is_half_way, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         let beside = || {
             let done = self.with("the second transaction", |tables| {
@@ -142,18 +142,18 @@ impl Suite<'_> {
         std::thread::scope(|scope| {
             let thread = scope.spawn(beside);
             let first = self.with("the first transaction", |tables| {
-                let started = again(|| begun(tables, mode, &mut start))?;
+                let started = again(|| begin_transaction(tables, mode, &mut start))?;
                 is_half_way.store(true, Relaxed);
                 let has_overtaken = is_raised_within(&is_over, PATIENCE);
                 let done = rest(tables, started);
-                let first = unless_in_the_way(ended(tables, stop, done))?;
+                let first = none_after_conflict(ended(tables, stop, done))?;
                 Ok((first, has_overtaken))
             });
             // Where it went wrong, the second must not wait for it.
             is_half_way.store(true, Relaxed);
-            let second = joined(thread)?;
+            let second = join_thread(thread)?;
             let (first, has_overtaken) = first?;
-            Ok(Beside {
+            Ok(ConcurrentResults {
                 first,
                 second,
                 has_overtaken,
@@ -161,32 +161,33 @@ impl Suite<'_> {
         })
     }
 
-    fn read<T>(&self, read: impl FnMut(&mut dyn Tables) -> Result<T>) -> Outcome<T> {
+    fn read<T>(&self, read: impl FnMut(&mut dyn Tables) -> Result<T>) -> CaseResult<T> {
         self.with("reading", |tables| {
-            within(tables, Mode::Read, Stop::Commit, read)
+            within(tables, Mode::Read, CompletionMode::Commit, read)
         })
     }
 
     /// Clauses 3.4.2.1 and 3.4.2.2: T1 is a new-order that stops before its end, the second an
     /// order-status of its customer, which sees the order of T1 or the one before it, and not the
     /// former unless T1 was committed first.
-    fn an_order_status_beside_a_new_order(&self, stop: Stop) -> Outcome<Check> {
+    fn an_order_status_beside_a_new_order(&self, stop: CompletionMode) -> CaseResult<Check> {
         let name = match stop {
-            Stop::Commit => {
+            CompletionMode::Commit => {
                 "isolation test 1 (clause 3.4.2.1): an order-status beside a new-order that commits"
             }
-            Stop::Abort => {
+            CompletionMode::Abort => {
                 "isolation test 2 (clause 3.4.2.2): an order-status beside a new-order that is \
                  rolled back"
             }
         };
-        let before = self.read(Status::read)?;
-        let status =
-            |tables: &mut dyn Tables| within(tables, Mode::Read, Stop::Commit, Status::read);
+        let before = self.read(LastOrder::read)?;
+        let status = |tables: &mut dyn Tables| {
+            within(tables, Mode::Read, CompletionMode::Commit, LastOrder::read)
+        };
         let run = self.beside((Mode::Write, stop), place, status, as_it_is)?;
-        let after = self.read(Status::read)?;
+        let after = self.read(LastOrder::read)?;
         let left = match (stop, run.first) {
-            (Stop::Commit, Some(order)) => (Some(order), LINES.to_vec()),
+            (CompletionMode::Commit, Some(order)) => (Some(order), LINES.to_vec()),
             _ => before.entered(),
         };
         if after.entered() != left {
@@ -202,12 +203,12 @@ impl Suite<'_> {
     /// Clauses 3.4.2.3 and 3.4.2.4: T1 is a new-order that stops before its end, the second another
     /// of the same customer, whose number is the next after that of T1, or its own where T1 was
     /// rolled back. D_NEXT_O_ID is one greater than the last number.
-    fn two_new_orders(&self, stop: Stop) -> Outcome<Check> {
+    fn two_new_orders(&self, stop: CompletionMode) -> CaseResult<Check> {
         let name = match stop {
-            Stop::Commit => {
+            CompletionMode::Commit => {
                 "isolation test 3 (clause 3.4.2.3): two new-orders, of which the first commits"
             }
-            Stop::Abort => {
+            CompletionMode::Abort => {
                 "isolation test 4 (clause 3.4.2.4): two new-orders, of which the first is rolled \
                  back"
             }
@@ -215,8 +216,8 @@ impl Suite<'_> {
         let next = self.next_order()?;
         let run = self.beside((Mode::Write, stop), place, order, as_it_is)?;
         let expected = match (stop, run.first) {
-            (Stop::Commit, Some(_)) => (Some(next), next + 1, next + 2),
-            (Stop::Abort, Some(_)) => (Some(next), next, next + 1),
+            (CompletionMode::Commit, Some(_)) => (Some(next), next + 1, next + 2),
+            (CompletionMode::Abort, Some(_)) => (Some(next), next, next + 1),
             (_, None) => (None, next, next + 1),
         };
         let found = (run.first, run.second, self.next_order()?);
@@ -224,7 +225,7 @@ impl Suite<'_> {
     }
 
     /// D_NEXT_O_ID.
-    fn next_order(&self) -> Outcome<u32> {
+    fn next_order(&self) -> CaseResult<u32> {
         let state = self.read(|tables| tables.district_state(WAREHOUSE, DISTRICT))?;
         Ok(state.next_order)
     }
@@ -232,13 +233,13 @@ impl Suite<'_> {
     /// Clauses 3.4.2.5 and 3.4.2.6: T1 is a delivery that stops before its end, the second a payment
     /// of a customer whose order is being delivered. C_BALANCE has both in it, or the payment alone
     /// where T1 was rolled back.
-    fn a_payment_beside_a_delivery(&self, stop: Stop) -> Outcome<Check> {
+    fn a_payment_beside_a_delivery(&self, stop: CompletionMode) -> CaseResult<Check> {
         let (name, writer) = match stop {
-            Stop::Commit => (
+            CompletionMode::Commit => (
                 "isolation test 5 (clause 3.4.2.5): a payment beside a delivery that commits",
                 WRITER,
             ),
-            Stop::Abort => (
+            CompletionMode::Abort => (
                 "isolation test 6 (clause 3.4.2.6): a payment beside a delivery that is rolled back",
                 WRITER + 1,
             ),
@@ -252,16 +253,16 @@ impl Suite<'_> {
             district: DISTRICT,
             customer_warehouse: WAREHOUSE,
             customer_district: DISTRICT,
-            who: Who::Number(customer),
+            who: CustomerSelector::Number(customer),
             amount: PAID,
         };
         let pay = |tables: &mut dyn Tables| {
-            let mut scratch = Scratch::default();
+            let mut scratch = TransactionBuffers::default();
             transaction::payment(tables, &mut scratch, &payment, AT, (writer, 0))
         };
         let run = self.beside((Mode::Write, stop), deliver, pay, as_it_is)?;
         let delivered = match (stop, run.first) {
-            (Stop::Commit, Some(amount)) => amount,
+            (CompletionMode::Commit, Some(amount)) => amount,
             _ => 0,
         };
         let after = self.read(|tables| balance(tables, customer))?;
@@ -272,19 +273,24 @@ impl Suite<'_> {
     /// raised by a tenth beside it, and it goes on to read x again, and y: every line has the price
     /// that was there when it began, unless it is rolled back (the clause's case B). The prices are
     /// the new ones afterwards (cases A, B and D; C does not come, as the change is tried again).
-    fn prices_changed_under_a_new_order(&self) -> Outcome<Check> {
+    fn prices_changed_under_a_new_order(&self) -> CaseResult<Check> {
         let name = "isolation test 7 (clause 3.4.2.7): prices changed under a new-order";
         let old = self.read(prices)?;
         let new = old.map(|price| price + price / 10);
         let change = |tables: &mut dyn Tables| {
-            within(tables, Mode::Write, Stop::Commit, |tables| {
+            within(tables, Mode::Write, CompletionMode::Commit, |tables| {
                 let mut changes = ITEMS.into_iter().zip(new);
                 changes.try_for_each(|(item, price)| tables.set_price(item, price))
             })
         };
         let first_look = |tables: &mut dyn Tables| price(tables, ITEMS[0]);
         let rest = |tables: &mut dyn Tables, seen| Ok((seen, place(tables)?));
-        let run = self.beside((Mode::Write, Stop::Commit), first_look, change, rest)?;
+        let run = self.beside(
+            (Mode::Write, CompletionMode::Commit),
+            first_look,
+            change,
+            rest,
+        )?;
         let now = self.read(prices)?;
         if now != new {
             return Ok(run.check(name, &now, &[new]));
@@ -303,10 +309,10 @@ impl Suite<'_> {
 
     /// Clause 3.4.2.8: a delivery stops when it has found no row of NEW-ORDER, a new-order is placed
     /// beside it, and the delivery looks again: there is still none.
-    fn a_new_order_under_a_delivery(&self) -> Outcome<Check> {
+    fn a_new_order_under_a_delivery(&self) -> CaseResult<Check> {
         let name = "isolation test 8 (clause 3.4.2.8): a new-order under a delivery";
         while self.with("delivering", |tables| {
-            let (mut scratch, input) = (Scratch::default(), DELIVERY);
+            let (mut scratch, input) = (TransactionBuffers::default(), DELIVERY);
             again(|| transaction::delivery(tables, &mut scratch, &input, AT))
         })? > 0
         {}
@@ -316,7 +322,12 @@ impl Suite<'_> {
             Ok(due.len())
         };
         let look_again = |tables: &mut dyn Tables, found| Ok((found, new_orders(tables)?));
-        let run = self.beside((Mode::Write, Stop::Commit), look, order, look_again)?;
+        let run = self.beside(
+            (Mode::Write, CompletionMode::Commit),
+            look,
+            order,
+            look_again,
+        )?;
         let left = self.read(new_orders)?;
         match &run.first {
             Some(seen) if left == [run.second] => Ok(run.check(name, seen, &[(0, vec![])])),
@@ -326,11 +337,16 @@ impl Suite<'_> {
 
     /// Clause 3.4.2.9: an order-status stops when it has read the customer's last order, a new-order
     /// of that customer is placed beside it, and the order-status looks again: it is the same order.
-    fn a_new_order_under_an_order_status(&self) -> Outcome<Check> {
+    fn a_new_order_under_an_order_status(&self) -> CaseResult<Check> {
         let name = "isolation test 9 (clause 3.4.2.9): a new-order under an order-status";
         let before = self.read(last_order)?;
         let look_again = |tables: &mut dyn Tables, seen| Ok((seen, last_order(tables)?));
-        let run = self.beside((Mode::Read, Stop::Commit), last_order, order, look_again)?;
+        let run = self.beside(
+            (Mode::Read, CompletionMode::Commit),
+            last_order,
+            order,
+            look_again,
+        )?;
         let after = self.read(last_order)?;
         match &run.first {
             Some(seen) if after == Some(run.second) => {
@@ -353,7 +369,7 @@ fn as_it_is<T>(_: &mut dyn Tables, value: T) -> Result<T> {
 /// Tries until there is no conflict.
 fn again<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
-        if let Some(value) = unless_in_the_way(attempt())? {
+        if let Some(value) = none_after_conflict(attempt())? {
             return Ok(value);
         }
         std::thread::yield_now();
@@ -361,7 +377,7 @@ fn again<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
 }
 
 /// Begins a transaction and leaves it open.
-fn begun<T>(
+fn begin_transaction<T>(
     tables: &mut dyn Tables,
     mode: Mode,
     start: &mut impl FnMut(&mut dyn Tables) -> Result<T>,
@@ -382,16 +398,17 @@ fn input() -> NewOrder {
     NewOrder::of(WAREHOUSE, DISTRICT, CUSTOMER, &lines)
 }
 
-fn number(ordered: Ordered) -> Result<u32> {
+fn number(ordered: NewOrderOutcome) -> Result<u32> {
     match ordered {
-        Ordered::Committed { order, .. } => Ok(order),
-        Ordered::RolledBack => Err(trueput_engine::Error::engine("an item is not there")),
+        NewOrderOutcome::Committed { order, .. } => Ok(order),
+        NewOrderOutcome::RolledBack => Err(trueput_engine::Error::engine("an item is not there")),
     }
 }
 
 /// All of a new-order but its end; its O_ID.
 fn place(tables: &mut dyn Tables) -> Result<u32> {
-    let (ordered, _) = transaction::place(tables, &mut Scratch::default(), &input(), AT)?;
+    let (ordered, _) =
+        transaction::place(tables, &mut TransactionBuffers::default(), &input(), AT)?;
     number(ordered)
 }
 
@@ -399,7 +416,7 @@ fn place(tables: &mut dyn Tables) -> Result<u32> {
 fn order(tables: &mut dyn Tables) -> Result<u32> {
     number(transaction::new_order(
         tables,
-        &mut Scratch::default(),
+        &mut TransactionBuffers::default(),
         &input(),
         AT,
     )?)
@@ -407,7 +424,7 @@ fn order(tables: &mut dyn Tables) -> Result<u32> {
 
 /// All of a delivery but its end; what the order of the tests' district comes to, cents.
 fn deliver(tables: &mut dyn Tables) -> Result<i64> {
-    let mut scratch = Scratch::default();
+    let mut scratch = TransactionBuffers::default();
     let delivered = transaction::deliver(tables, &mut scratch, &DELIVERY, AT)?;
     let mut of_district = delivered.iter().filter(|one| one.district == DISTRICT);
     let due = of_district.next().map(|one| one.amount);
@@ -435,8 +452,8 @@ fn new_orders(tables: &mut dyn Tables) -> Result<Vec<u32>> {
 /// C_BALANCE, cents.
 fn balance(tables: &mut dyn Tables, customer: u32) -> Result<i64> {
     let mut row = CustomerRow::default();
-    let who = Who::Number(customer);
-    tables.customer(WAREHOUSE, DISTRICT, &who, Intent::Show, &mut row)?;
+    let who = CustomerSelector::Number(customer);
+    tables.customer(WAREHOUSE, DISTRICT, &who, ReadIntent::Show, &mut row)?;
     Ok(row.balance)
 }
 

@@ -6,7 +6,7 @@ use super::super::rows::{
     Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, OrderLineRow, OrderRow, StockRow,
     WarehouseRow,
 };
-use super::super::text::Text;
+use super::super::text::FixedText;
 
 /// What stands for a moment that is not set.
 const NEVER: i64 = i64::MIN;
@@ -46,9 +46,9 @@ pub(super) fn peek<const N: usize>(value: &[u8], place: usize) -> Option<[u8; N]
 }
 
 /// Appends fields to a value.
-struct Writer<'v>(&'v mut Vec<u8>);
+struct FieldWriter<'v>(&'v mut Vec<u8>);
 
-impl Writer<'_> {
+impl FieldWriter<'_> {
     fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend_from_slice(bytes);
         self
@@ -66,7 +66,7 @@ impl Writer<'_> {
         self.raw(&number.to_le_bytes())
     }
 
-    fn text<const N: usize>(&mut self, text: &Text<N>) -> &mut Self {
+    fn text<const N: usize>(&mut self, text: &FixedText<N>) -> &mut Self {
         let length = (text.len() as u16).to_le_bytes();
         self.raw(&length[..length_bytes(N)]).raw(text.as_bytes())
     }
@@ -86,9 +86,9 @@ const fn length_bytes(most: usize) -> usize {
 }
 
 /// Takes fields off a value; `None` where it is too short.
-struct Reader<'v>(&'v [u8]);
+struct FieldReader<'v>(&'v [u8]);
 
-impl<'v> Reader<'v> {
+impl<'v> FieldReader<'v> {
     fn raw(&mut self, length: usize) -> Option<&'v [u8]> {
         let (taken, left) = self.0.split_at_checked(length)?;
         self.0 = left;
@@ -121,8 +121,8 @@ impl<'v> Reader<'v> {
         self.raw(usize::from(u16::from_le_bytes([low, high])))
     }
 
-    fn text<const N: usize>(&mut self) -> Option<Text<N>> {
-        Text::new(std::str::from_utf8(self.text_bytes(N)?).ok()?)
+    fn text<const N: usize>(&mut self) -> Option<FixedText<N>> {
+        FixedText::new(std::str::from_utf8(self.text_bytes(N)?).ok()?)
     }
 
     fn address(&mut self) -> Option<Address> {
@@ -139,14 +139,14 @@ impl<'v> Reader<'v> {
 /// W_YTD stands in a record of its own.
 pub(super) fn put_warehouse(row: &WarehouseRow, out: &mut Vec<u8>) {
     out.clear();
-    Writer(out)
+    FieldWriter(out)
         .i64(row.tax)
         .text(&row.name)
         .address(&row.address);
 }
 
 pub(super) fn warehouse(id: u32, value: &[u8]) -> Option<WarehouseRow> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some(WarehouseRow {
         id,
         tax: reader.i64()?,
@@ -158,19 +158,19 @@ pub(super) fn warehouse(id: u32, value: &[u8]) -> Option<WarehouseRow> {
 
 /// W_TAX alone.
 pub(super) fn warehouse_tax(value: &[u8]) -> Option<i64> {
-    Reader(value).i64()
+    FieldReader(value).i64()
 }
 
 /// D_YTD stands in a record of its own.
 pub(super) fn put_district(row: &DistrictRow, out: &mut Vec<u8>) {
     out.clear();
-    let mut writer = Writer(out);
+    let mut writer = FieldWriter(out);
     writer.u32(row.next_order).i64(row.tax);
     writer.text(&row.name).address(&row.address);
 }
 
 pub(super) fn district(warehouse: u32, id: u8, value: &[u8]) -> Option<DistrictRow> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some(DistrictRow {
         warehouse,
         id,
@@ -184,13 +184,13 @@ pub(super) fn district(warehouse: u32, id: u8, value: &[u8]) -> Option<DistrictR
 
 /// D_NEXT_O_ID and D_TAX.
 pub(super) fn district_order(value: &[u8]) -> Option<(u32, i64)> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some((reader.u32()?, reader.i64()?))
 }
 
 pub(super) fn put_customer(row: &CustomerRow, out: &mut Vec<u8>) {
     out.clear();
-    let mut writer = Writer(out);
+    let mut writer = FieldWriter(out);
     writer.i64(row.balance).i64(row.ytd_payment);
     writer.u32(row.payment_count).u32(row.delivery_count);
     writer.i64(row.discount).text(&row.credit).text(&row.last);
@@ -201,7 +201,7 @@ pub(super) fn put_customer(row: &CustomerRow, out: &mut Vec<u8>) {
 
 /// Its key's part of the row is left as it is.
 pub(super) fn customer(value: &[u8], row: &mut CustomerRow) -> Option<()> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     row.balance = reader.i64()?;
     row.ytd_payment = reader.i64()?;
     row.payment_count = reader.u32()?;
@@ -220,8 +220,8 @@ pub(super) fn customer(value: &[u8], row: &mut CustomerRow) -> Option<()> {
 }
 
 /// Writes another C_DATA, which stands last.
-pub(super) fn replace_customer_data(value: &mut Vec<u8>, data: &Text<500>) -> Option<()> {
-    let mut reader = Reader(value.get(customer_at::DELIVERY_COUNT + 4..)?);
+pub(super) fn replace_customer_data(value: &mut Vec<u8>, data: &FixedText<500>) -> Option<()> {
+    let mut reader = FieldReader(value.get(customer_at::DELIVERY_COUNT + 4..)?);
     reader.raw(8)?;
     for most in [2, 16, 16, 2, 20, 20, 20, 2, 9, 16] {
         reader.text_bytes(most)?;
@@ -229,32 +229,32 @@ pub(super) fn replace_customer_data(value: &mut Vec<u8>, data: &Text<500>) -> Op
     reader.raw(16)?;
     let place = value.len() - reader.0.len();
     value.truncate(place);
-    Writer(value).text(data);
+    FieldWriter(value).text(data);
     Some(())
 }
 
 /// C_DISCOUNT, C_CREDIT and C_LAST.
-pub(super) fn buyer(value: &[u8]) -> Option<(i64, Text<2>, Text<16>)> {
-    let mut reader = Reader(value.get(customer_at::DELIVERY_COUNT + 4..)?);
+pub(super) fn buyer(value: &[u8]) -> Option<(i64, FixedText<2>, FixedText<16>)> {
+    let mut reader = FieldReader(value.get(customer_at::DELIVERY_COUNT + 4..)?);
     Some((reader.i64()?, reader.text()?, reader.text()?))
 }
 
 /// C_BALANCE and C_YTD_PAYMENT.
 pub(super) fn customer_money(value: &[u8]) -> Option<(i64, i64)> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some((reader.i64()?, reader.i64()?))
 }
 
 pub(super) fn put_history(row: &HistoryRow, out: &mut Vec<u8>) {
     out.clear();
-    let mut writer = Writer(out);
+    let mut writer = FieldWriter(out);
     writer.u32(row.customer_warehouse).u8(row.customer_district);
     writer.u32(row.customer).u32(row.warehouse).u8(row.district);
     writer.i64(row.at).i64(row.amount).text(&row.data);
 }
 
 pub(super) fn history(value: &[u8]) -> Option<HistoryRow> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some(HistoryRow {
         customer_warehouse: reader.u32()?,
         customer_district: reader.u8()?,
@@ -270,14 +270,14 @@ pub(super) fn history(value: &[u8]) -> Option<HistoryRow> {
 
 pub(super) fn put_order(row: &OrderRow, out: &mut Vec<u8>) {
     out.clear();
-    let mut writer = Writer(out);
+    let mut writer = FieldWriter(out);
     writer.u8(row.carrier.unwrap_or_default());
     writer.u32(row.customer).i64(row.at);
     writer.u8(row.lines).u8(u8::from(row.all_local));
 }
 
 pub(super) fn order(warehouse: u32, district: u8, id: u32, value: &[u8]) -> Option<OrderRow> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some(OrderRow {
         warehouse,
         district,
@@ -294,7 +294,7 @@ pub(super) fn order(warehouse: u32, district: u8, id: u32, value: &[u8]) -> Opti
 
 pub(super) fn put_order_line(row: &OrderLineRow, out: &mut Vec<u8>) {
     out.clear();
-    let mut writer = Writer(out);
+    let mut writer = FieldWriter(out);
     writer
         .i64(row.delivered_at.unwrap_or(NEVER))
         .i64(row.amount);
@@ -304,7 +304,7 @@ pub(super) fn put_order_line(row: &OrderLineRow, out: &mut Vec<u8>) {
 
 /// Its key's part of the row is left at its default.
 pub(super) fn order_line(value: &[u8]) -> Option<OrderLineRow> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     let delivered_at = reader.i64()?;
     Some(OrderLineRow {
         delivered_at: (delivered_at != NEVER).then_some(delivered_at),
@@ -319,19 +319,19 @@ pub(super) fn order_line(value: &[u8]) -> Option<OrderLineRow> {
 
 /// Whether OL_DELIVERY_D is set, OL_AMOUNT, and OL_I_ID.
 pub(super) fn line_state(value: &[u8]) -> Option<(bool, i64, u32)> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some((reader.i64()? != NEVER, reader.i64()?, reader.u32()?))
 }
 
 pub(super) fn put_item(row: &ItemRow, out: &mut Vec<u8>) {
     out.clear();
-    let mut writer = Writer(out);
+    let mut writer = FieldWriter(out);
     writer.i64(row.price).u32(row.image);
     writer.text(&row.name).text(&row.data);
 }
 
 pub(super) fn item(value: &[u8]) -> Option<ItemRow> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     Some(ItemRow {
         id: 0,
         price: reader.i64()?,
@@ -343,7 +343,7 @@ pub(super) fn item(value: &[u8]) -> Option<ItemRow> {
 
 pub(super) fn put_stock(row: &StockRow, out: &mut Vec<u8>) {
     out.clear();
-    let mut writer = Writer(out);
+    let mut writer = FieldWriter(out);
     writer.raw(&row.quantity.to_le_bytes()).i64(row.ytd);
     writer.u32(row.order_count).u32(row.remote_count);
     writer.text(&row.data);
@@ -354,7 +354,7 @@ pub(super) fn put_stock(row: &StockRow, out: &mut Vec<u8>) {
 
 /// A stock with S_DIST_xx of one district, 1 to 10.
 pub(super) fn stock(district: u8, value: &[u8]) -> Option<super::Stock> {
-    let mut reader = Reader(value);
+    let mut reader = FieldReader(value);
     let quantity = i32::from_le_bytes(reader.array()?);
     let (ytd, order_count, remote_count) = (reader.i64()?, reader.u32()?, reader.u32()?);
     let data = reader.text()?;
@@ -388,7 +388,7 @@ mod tests {
             item: 100_000,
             supplier: 7,
             quantity: 5,
-            district_info: Text::cut("abcdefghijklmnopqrstuvwx"),
+            district_info: FixedText::cut("abcdefghijklmnopqrstuvwx"),
             ..OrderLineRow::default()
         };
         let mut value = Vec::new();
@@ -397,15 +397,15 @@ mod tests {
         assert_eq!(order_line(&value[..value.len() - 1]), None);
         let mut customer_row = CustomerRow {
             balance: -1_000,
-            data: Text::cut(&"x".repeat(400)),
-            last: Text::cut("BARBARBAR"),
+            data: FixedText::cut(&"x".repeat(400)),
+            last: FixedText::cut("BARBARBAR"),
             ..CustomerRow::default()
         };
         put_customer(&customer_row, &mut value);
         patch(&mut value, customer_at::BALANCE, 17_i64.to_le_bytes()).unwrap();
         let mut read = CustomerRow::default();
         customer(&value, &mut read).unwrap();
-        customer_row.data = Text::cut(&"y".repeat(500));
+        customer_row.data = FixedText::cut(&"y".repeat(500));
         replace_customer_data(&mut value, &customer_row.data).unwrap();
         customer(&value, &mut read).unwrap();
         customer_row.balance = 17;

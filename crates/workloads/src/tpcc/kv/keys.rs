@@ -8,7 +8,7 @@ use trueput_engine::key::KeyBuffer;
 /// The first byte of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Space {
+pub(super) enum KeySpace {
     /// WAREHOUSE without W_YTD: (w).
     Warehouse = 1,
     /// W_YTD: (w). Apart, so that new-orders, which read the tax, do not meet payments: the
@@ -39,14 +39,14 @@ pub(super) enum Space {
 }
 
 /// Starts a key of a table that belongs to warehouses.
-pub(super) fn of_warehouse(key: &mut KeyBuffer, space: Space, warehouse: u32) -> &mut KeyBuffer {
+pub(super) fn of_warehouse(key: &mut KeyBuffer, space: KeySpace, warehouse: u32) -> &mut KeyBuffer {
     key.clear().u8(space as u8).u32(warehouse)
 }
 
 /// Starts a key of a table that belongs to districts.
 pub(super) fn of_district(
     key: &mut KeyBuffer,
-    space: Space,
+    space: KeySpace,
     warehouse: u32,
     district: u8,
 ) -> &mut KeyBuffer {
@@ -54,23 +54,23 @@ pub(super) fn of_district(
 }
 
 /// Starts a key that is of no warehouse.
-pub(super) fn of_none(key: &mut KeyBuffer, space: Space) -> &mut KeyBuffer {
+pub(super) fn of_none(key: &mut KeyBuffer, space: KeySpace) -> &mut KeyBuffer {
     key.clear().u8(space as u8)
 }
 
-/// Appends a name to a key of [`Space::CustomerName`].
+/// Appends a name to a key of [`KeySpace::CustomerName`].
 pub(super) fn name<'k>(key: &'k mut KeyBuffer, last: &[u8]) -> &'k mut KeyBuffer {
     key.bytes(last)
 }
 
 /// Every key that starts with a prefix, as a low and a high end.
 #[derive(Debug, Clone)]
-pub(super) struct Prefix {
+pub(super) struct KeyPrefix {
     lower: KeyBuffer,
     upper: Vec<u8>,
 }
 
-impl Prefix {
+impl KeyPrefix {
     pub(super) fn new() -> Self {
         Self {
             lower: KeyBuffer::new(),
@@ -78,7 +78,7 @@ impl Prefix {
         }
     }
 
-    /// The prefix, to be written; [`Prefix::range`] follows.
+    /// The prefix, to be written; [`KeyPrefix::range`] follows.
     pub(super) fn write(&mut self) -> &mut KeyBuffer {
         &mut self.lower
     }
@@ -102,7 +102,7 @@ pub(super) fn last_u32(key: &[u8]) -> Option<u32> {
     key.last_chunk().copied().map(u32::from_be_bytes)
 }
 
-/// O_ID and OL_NUMBER of a key of [`Space::OrderLine`].
+/// O_ID and OL_NUMBER of a key of [`KeySpace::OrderLine`].
 pub(super) fn order_and_line(key: &[u8]) -> Option<(u32, u8)> {
     let (line, order) = key.split_last()?;
     Some((last_u32(order)?, *line))
@@ -114,14 +114,14 @@ mod tests {
 
     #[test]
     fn a_prefix_covers_its_continuations_and_nothing_else() {
-        let mut prefix = Prefix::new();
-        of_district(prefix.write(), Space::Order, u32::MAX, 255);
+        let mut prefix = KeyPrefix::new();
+        of_district(prefix.write(), KeySpace::Order, u32::MAX, 255);
         let mut key = KeyBuffer::new();
-        let inside = of_district(&mut key, Space::Order, u32::MAX, 255)
+        let inside = of_district(&mut key, KeySpace::Order, u32::MAX, 255)
             .u32(9)
             .as_bytes()
             .to_vec();
-        let above = of_warehouse(&mut key, Space::OrderCustomer, 0)
+        let above = of_warehouse(&mut key, KeySpace::OrderCustomer, 0)
             .as_bytes()
             .to_vec();
         let range = prefix.range();
@@ -131,13 +131,13 @@ mod tests {
 
     #[test]
     fn a_name_is_no_prefix_of_a_longer_one() {
-        let mut prefix = Prefix::new();
+        let mut prefix = KeyPrefix::new();
         name(
-            of_district(prefix.write(), Space::CustomerName, 1, 1),
+            of_district(prefix.write(), KeySpace::CustomerName, 1, 1),
             b"BAR",
         );
         let mut key = KeyBuffer::new();
-        of_district(&mut key, Space::CustomerName, 1, 1);
+        of_district(&mut key, KeySpace::CustomerName, 1, 1);
         let longer = name(&mut key, b"BARBAR").as_bytes().to_vec();
         let range = prefix.range();
         assert!(!(range.admits_from_below(&longer) && range.admits_from_above(&longer)));

@@ -1,6 +1,6 @@
 //! Rows of the load, put as records.
 
-use super::keys::{Space, name, of_district, of_none, of_warehouse};
+use super::keys::{KeySpace, name, of_district, of_none, of_warehouse};
 use super::{KeyValue, codec};
 use crate::tpcc::rows::{CustomerRow, DistrictRow, OrderRow, WarehouseRow};
 use crate::tpcc::tables::{Rows, Tables};
@@ -20,8 +20,13 @@ impl KeyValue<'_> {
                 self.count(&mut bytes)
             }),
             Rows::NewOrders(rows) => each(rows, |row| {
-                of_district(&mut self.key, Space::NewOrder, row.warehouse, row.district)
-                    .u32(row.order);
+                of_district(
+                    &mut self.key,
+                    KeySpace::NewOrder,
+                    row.warehouse,
+                    row.district,
+                )
+                .u32(row.order);
                 self.put_counted(Vec::clear, &mut bytes)
             }),
             Rows::OrderLines(rows) => each(rows, |row| {
@@ -29,11 +34,11 @@ impl KeyValue<'_> {
                 self.count(&mut bytes)
             }),
             Rows::Items(rows) => each(rows, |row| {
-                of_none(&mut self.key, Space::Item).u32(row.id);
+                of_none(&mut self.key, KeySpace::Item).u32(row.id);
                 self.put_counted(|value| codec::put_item(row, value), &mut bytes)
             }),
             Rows::Stocks(rows) => each(rows, |row| {
-                of_warehouse(&mut self.key, Space::Stock, row.warehouse).u32(row.item);
+                of_warehouse(&mut self.key, KeySpace::Stock, row.warehouse).u32(row.item);
                 self.put_counted(|value| codec::put_stock(row, value), &mut bytes)
             }),
         }?;
@@ -54,25 +59,31 @@ impl KeyValue<'_> {
     }
 
     fn put_warehouse(&mut self, row: &WarehouseRow, bytes: &mut u64) -> Result<()> {
-        of_warehouse(&mut self.key, Space::Warehouse, row.id);
+        of_warehouse(&mut self.key, KeySpace::Warehouse, row.id);
         self.put_counted(|value| codec::put_warehouse(row, value), bytes)?;
-        of_warehouse(&mut self.key, Space::WarehouseYtd, row.id);
+        of_warehouse(&mut self.key, KeySpace::WarehouseYtd, row.id);
         self.put_counted(|value| sum(row.ytd, value), bytes)
     }
 
     fn put_district(&mut self, row: &DistrictRow, bytes: &mut u64) -> Result<()> {
-        of_district(&mut self.key, Space::District, row.warehouse, row.id);
+        of_district(&mut self.key, KeySpace::District, row.warehouse, row.id);
         self.put_counted(|value| codec::put_district(row, value), bytes)?;
-        of_district(&mut self.key, Space::DistrictYtd, row.warehouse, row.id);
+        of_district(&mut self.key, KeySpace::DistrictYtd, row.warehouse, row.id);
         self.put_counted(|value| sum(row.ytd, value), bytes)
     }
 
     fn put_customer(&mut self, row: &CustomerRow, bytes: &mut u64) -> Result<()> {
-        of_district(&mut self.key, Space::Customer, row.warehouse, row.district).u32(row.id);
+        of_district(
+            &mut self.key,
+            KeySpace::Customer,
+            row.warehouse,
+            row.district,
+        )
+        .u32(row.id);
         self.put_counted(|value| codec::put_customer(row, value), bytes)?;
         of_district(
             &mut self.key,
-            Space::CustomerName,
+            KeySpace::CustomerName,
             row.warehouse,
             row.district,
         );
@@ -82,11 +93,11 @@ impl KeyValue<'_> {
     }
 
     fn put_order(&mut self, row: &OrderRow, bytes: &mut u64) -> Result<()> {
-        of_district(&mut self.key, Space::Order, row.warehouse, row.district).u32(row.id);
+        of_district(&mut self.key, KeySpace::Order, row.warehouse, row.district).u32(row.id);
         self.put_counted(|value| codec::put_order(row, value), bytes)?;
         of_district(
             &mut self.key,
-            Space::OrderCustomer,
+            KeySpace::OrderCustomer,
             row.warehouse,
             row.district,
         )

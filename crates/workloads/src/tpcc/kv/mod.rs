@@ -9,11 +9,11 @@ mod scan;
 
 use super::rows::{CustomerRow, HistoryRow, ItemRow, OrderLineRow, OrderRow, Table};
 use super::tables::{
-    Buyer, CustomerChange, CustomerState, Delivered, DistrictState, Due, HistoryState, Intent,
-    Item, LineState, OrderNumber, OrderState, Place, Rows, Stock, StockChange, StockKey, Tables,
-    Who,
+    BuyerState, CustomerChange, CustomerSelector, CustomerState, DeliveredOrder, DistrictState,
+    HistoryState, Item, LineState, OrderNumber, OrderState, Place, ReadIntent, Rows, Stock,
+    StockChange, StockKey, Tables, UndeliveredOrder,
 };
-use keys::{Prefix, Space, of_district, of_none, of_warehouse};
+use keys::{KeyPrefix, KeySpace, of_district, of_none, of_warehouse};
 use trueput_engine::key::KeyBuffer;
 use trueput_engine::{Error, Mode, Result, Session};
 
@@ -21,27 +21,27 @@ use trueput_engine::{Error, Mode, Result, Session};
 pub struct KeyValue<'s> {
     session: &'s mut dyn Session,
     key: KeyBuffer,
-    prefix: Prefix,
+    prefix: KeyPrefix,
     value: Vec<u8>,
     /// The customer that a payment has read, key and value, to be patched.
     customer: (KeyBuffer, Vec<u8>),
     /// The stocks that a new-order has read, one after the other, with where each begins.
-    stocks: Arena,
+    stocks: ValueArena,
     /// The lines of an order under delivery: their numbers and where their values begin.
-    lines: Arena,
+    lines: ValueArena,
     /// Numbers met in an index.
     numbers: Vec<u32>,
 }
 
 /// Values kept one after the other, so that keeping them costs no allocation.
 #[derive(Debug, Default)]
-struct Arena {
+struct ValueArena {
     bytes: Vec<u8>,
     /// A tag, and where its value ends.
     ends: Vec<(u8, usize)>,
 }
 
-impl Arena {
+impl ValueArena {
     fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -85,11 +85,11 @@ impl<'s> KeyValue<'s> {
         Self {
             session,
             key: KeyBuffer::new(),
-            prefix: Prefix::new(),
+            prefix: KeyPrefix::new(),
             value: Vec::with_capacity(1_024),
             customer: (KeyBuffer::new(), Vec::with_capacity(1_024)),
-            stocks: Arena::default(),
-            lines: Arena::default(),
+            stocks: ValueArena::default(),
+            lines: ValueArena::default(),
             numbers: Vec::new(),
         }
     }
@@ -148,7 +148,7 @@ impl Tables for KeyValue<'_> {
         self.session.abort()
     }
 
-    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<Buyer> {
+    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState> {
         self.read_buyer(warehouse, district, customer)
     }
 
@@ -158,12 +158,12 @@ impl Tables for KeyValue<'_> {
 
     fn insert_order(&mut self, order: &OrderRow) -> Result<()> {
         let (warehouse, district) = (order.warehouse, order.district);
-        of_district(&mut self.key, Space::Order, warehouse, district).u32(order.id);
+        of_district(&mut self.key, KeySpace::Order, warehouse, district).u32(order.id);
         codec::put_order(order, &mut self.value);
         self.store()?;
-        of_district(&mut self.key, Space::NewOrder, warehouse, district).u32(order.id);
+        of_district(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order.id);
         self.session.put(self.key.as_bytes(), &[])?;
-        of_district(&mut self.key, Space::OrderCustomer, warehouse, district)
+        of_district(&mut self.key, KeySpace::OrderCustomer, warehouse, district)
             .u32(order.customer)
             .u32(order.id);
         self.session.put(self.key.as_bytes(), &[])
@@ -172,7 +172,7 @@ impl Tables for KeyValue<'_> {
     fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
         out.clear();
         for &id in ids {
-            of_none(&mut self.key, Space::Item).u32(id);
+            of_none(&mut self.key, KeySpace::Item).u32(id);
             let item = self.read("ITEM", codec::item)?;
             out.push(item.map(|item| Item {
                 price: item.price,
@@ -195,7 +195,7 @@ impl Tables for KeyValue<'_> {
         for line in lines {
             of_district(
                 &mut self.key,
-                Space::OrderLine,
+                KeySpace::OrderLine,
                 line.warehouse,
                 line.district,
             )
@@ -208,9 +208,9 @@ impl Tables for KeyValue<'_> {
     }
 
     fn pay_warehouse(&mut self, warehouse: u32, amount: i64) -> Result<Place> {
-        of_warehouse(&mut self.key, Space::WarehouseYtd, warehouse);
+        of_warehouse(&mut self.key, KeySpace::WarehouseYtd, warehouse);
         self.add_to_sum("W_YTD", amount)?;
-        of_warehouse(&mut self.key, Space::Warehouse, warehouse);
+        of_warehouse(&mut self.key, KeySpace::Warehouse, warehouse);
         let row = self.read("WAREHOUSE", |value| codec::warehouse(warehouse, value))?;
         let row = row.ok_or_else(|| missing("the row", warehouse, 0, 0))?;
         Ok(Place {
@@ -220,9 +220,9 @@ impl Tables for KeyValue<'_> {
     }
 
     fn pay_district(&mut self, warehouse: u32, district: u8, amount: i64) -> Result<Place> {
-        of_district(&mut self.key, Space::DistrictYtd, warehouse, district);
+        of_district(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
         self.add_to_sum("D_YTD", amount)?;
-        of_district(&mut self.key, Space::District, warehouse, district);
+        of_district(&mut self.key, KeySpace::District, warehouse, district);
         let decode = |value: &[u8]| codec::district(warehouse, district, value);
         let row = self.read("DISTRICT", decode)?;
         let row = row.ok_or_else(|| missing("the row", warehouse, district, 0))?;
@@ -236,8 +236,8 @@ impl Tables for KeyValue<'_> {
         &mut self,
         warehouse: u32,
         district: u8,
-        who: &Who,
-        _intent: Intent,
+        who: &CustomerSelector,
+        _intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()> {
         self.read_customer(warehouse, district, who, out)
@@ -248,7 +248,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn insert_history(&mut self, row: &HistoryRow) -> Result<()> {
-        of_none(&mut self.key, Space::History)
+        of_none(&mut self.key, KeySpace::History)
             .u32(row.writer)
             .u64(row.number);
         codec::put_history(row, &mut self.value);
@@ -274,17 +274,21 @@ impl Tables for KeyValue<'_> {
         self.read_order_lines(warehouse, district, order, out)
     }
 
-    fn take_oldest_new_orders(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()> {
+    fn take_oldest_new_orders(
+        &mut self,
+        warehouse: u32,
+        out: &mut Vec<UndeliveredOrder>,
+    ) -> Result<()> {
         self.take_due(warehouse, out)
     }
 
     fn deliver(
         &mut self,
         warehouse: u32,
-        due: &[Due],
+        due: &[UndeliveredOrder],
         carrier: u8,
         at: i64,
-        out: &mut Vec<Delivered>,
+        out: &mut Vec<DeliveredOrder>,
     ) -> Result<()> {
         out.clear();
         for &due in due {
@@ -293,7 +297,7 @@ impl Tables for KeyValue<'_> {
         Ok(())
     }
 
-    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[Delivered]) -> Result<()> {
+    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()> {
         delivered
             .iter()
             .try_for_each(|one| self.credit(warehouse, one))
@@ -304,7 +308,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
-        of_none(&mut self.key, Space::Item).u32(item);
+        of_none(&mut self.key, KeySpace::Item).u32(item);
         let row = self.read("ITEM", codec::item)?;
         let row = row.ok_or_else(|| missing("item", 0, 0, item))?;
         codec::put_item(&ItemRow { price, ..row }, &mut self.value);
@@ -326,7 +330,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn warehouse_ytd(&mut self, warehouse: u32) -> Result<i64> {
-        of_warehouse(&mut self.key, Space::WarehouseYtd, warehouse);
+        of_warehouse(&mut self.key, KeySpace::WarehouseYtd, warehouse);
         let ytd = self.read("W_YTD", |value| {
             codec::peek(value, 0).map(i64::from_le_bytes)
         })?;
@@ -334,11 +338,11 @@ impl Tables for KeyValue<'_> {
     }
 
     fn district_state(&mut self, warehouse: u32, district: u8) -> Result<DistrictState> {
-        of_district(&mut self.key, Space::DistrictYtd, warehouse, district);
+        of_district(&mut self.key, KeySpace::DistrictYtd, warehouse, district);
         let ytd = self.read("D_YTD", |value| {
             codec::peek(value, 0).map(i64::from_le_bytes)
         })?;
-        of_district(&mut self.key, Space::District, warehouse, district);
+        of_district(&mut self.key, KeySpace::District, warehouse, district);
         let order = self.read("DISTRICT", codec::district_order)?;
         let (ytd, (next_order, _)) = ytd
             .zip(order)
@@ -352,7 +356,7 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(CustomerState),
     ) -> Result<()> {
-        of_district(self.prefix.write(), Space::Customer, warehouse, district);
+        of_district(self.prefix.write(), KeySpace::Customer, warehouse, district);
         self.each("CUSTOMER", visitor, |key, value| {
             let (balance, ytd_payment) = codec::customer_money(value)?;
             Some(CustomerState {
@@ -364,7 +368,7 @@ impl Tables for KeyValue<'_> {
     }
 
     fn each_history(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()> {
-        of_none(self.prefix.write(), Space::History);
+        of_none(self.prefix.write(), KeySpace::History);
         self.each("HISTORY", visitor, |_, value| {
             let row = codec::history(value)?;
             Some(HistoryState {
@@ -384,7 +388,7 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(OrderState),
     ) -> Result<()> {
-        of_district(self.prefix.write(), Space::Order, warehouse, district);
+        of_district(self.prefix.write(), KeySpace::Order, warehouse, district);
         self.each("ORDER", visitor, |key, value| {
             let row = codec::order(warehouse, district, keys::last_u32(key)?, value)?;
             Some(OrderState {
@@ -402,7 +406,7 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(u32),
     ) -> Result<()> {
-        of_district(self.prefix.write(), Space::NewOrder, warehouse, district);
+        of_district(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
         self.each("NEW-ORDER", visitor, |key, _| keys::last_u32(key))
     }
 
@@ -412,7 +416,12 @@ impl Tables for KeyValue<'_> {
         district: u8,
         visitor: &mut dyn FnMut(LineState),
     ) -> Result<()> {
-        of_district(self.prefix.write(), Space::OrderLine, warehouse, district);
+        of_district(
+            self.prefix.write(),
+            KeySpace::OrderLine,
+            warehouse,
+            district,
+        );
         self.each("ORDER-LINE", visitor, |key, value| {
             let (is_delivered, amount, _) = codec::line_state(value)?;
             Some(LineState {

@@ -1,11 +1,11 @@
 //! What payment and delivery do with records.
 
-use super::keys::{self, Space, name, of_district};
+use super::keys::{self, KeySpace, name, of_district};
 use super::{KeyValue, codec, damaged, missing};
 use crate::tpcc::rows::CustomerRow;
 use crate::tpcc::scale::DISTRICTS;
-use crate::tpcc::tables::{CustomerChange, Delivered, Due, Who};
-use crate::tpcc::text::Text;
+use crate::tpcc::tables::{CustomerChange, CustomerSelector, DeliveredOrder, UndeliveredOrder};
+use crate::tpcc::text::FixedText;
 use codec::customer_at::{BALANCE, DELIVERY_COUNT, PAYMENT_COUNT, YTD_PAYMENT};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, Error, Result};
@@ -15,15 +15,15 @@ impl KeyValue<'_> {
         &mut self,
         warehouse: u32,
         district: u8,
-        who: &Who,
+        who: &CustomerSelector,
         out: &mut CustomerRow,
     ) -> Result<()> {
         let id = match who {
-            Who::Number(id) => *id,
-            Who::LastName(last) => self.middle_of_name(warehouse, district, last)?,
+            CustomerSelector::Number(id) => *id,
+            CustomerSelector::LastName(last) => self.middle_of_name(warehouse, district, last)?,
         };
         let (key, kept) = &mut self.customer;
-        of_district(key, Space::Customer, warehouse, district).u32(id);
+        of_district(key, KeySpace::Customer, warehouse, district).u32(id);
         let found = self.session.get(key.as_bytes(), &mut |value| {
             kept.clear();
             kept.extend_from_slice(value);
@@ -36,10 +36,15 @@ impl KeyValue<'_> {
     }
 
     /// Of the customers of a name, in the order of C_FIRST, the one at n/2 rounded up.
-    fn middle_of_name(&mut self, warehouse: u32, district: u8, last: &Text<16>) -> Result<u32> {
+    fn middle_of_name(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        last: &FixedText<16>,
+    ) -> Result<u32> {
         of_district(
             self.prefix.write(),
-            Space::CustomerName,
+            KeySpace::CustomerName,
             warehouse,
             district,
         );
@@ -73,10 +78,14 @@ impl KeyValue<'_> {
         self.session.put(key.as_bytes(), kept)
     }
 
-    pub(super) fn take_due(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()> {
+    pub(super) fn take_due(
+        &mut self,
+        warehouse: u32,
+        out: &mut Vec<UndeliveredOrder>,
+    ) -> Result<()> {
         out.clear();
         for district in 1..=DISTRICTS {
-            of_district(self.prefix.write(), Space::NewOrder, warehouse, district);
+            of_district(self.prefix.write(), KeySpace::NewOrder, warehouse, district);
             let mut oldest = None;
             let range = self.prefix.range();
             self.session
@@ -87,7 +96,7 @@ impl KeyValue<'_> {
             let Some(order) = oldest else {
                 continue;
             };
-            of_district(&mut self.key, Space::NewOrder, warehouse, district).u32(order);
+            of_district(&mut self.key, KeySpace::NewOrder, warehouse, district).u32(order);
             // Engines that lock what is read and not what is scanned take the lock here, and then
             // see whether another delivery has been faster.
             if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
@@ -95,7 +104,7 @@ impl KeyValue<'_> {
                 return Err(Error::Conflict(why.to_owned()));
             }
             self.session.delete(self.key.as_bytes())?;
-            out.push(Due { district, order });
+            out.push(UndeliveredOrder { district, order });
         }
         Ok(())
     }
@@ -104,12 +113,12 @@ impl KeyValue<'_> {
     pub(super) fn deliver_one(
         &mut self,
         warehouse: u32,
-        due: Due,
+        due: UndeliveredOrder,
         carrier: u8,
         at: i64,
-    ) -> Result<Delivered> {
-        let Due { district, order } = due;
-        of_district(&mut self.key, Space::Order, warehouse, district).u32(order);
+    ) -> Result<DeliveredOrder> {
+        let UndeliveredOrder { district, order } = due;
+        of_district(&mut self.key, KeySpace::Order, warehouse, district).u32(order);
         if !self.fetch()? {
             return Err(missing("order", warehouse, district, order));
         }
@@ -119,7 +128,7 @@ impl KeyValue<'_> {
             .ok_or_else(|| damaged("ORDER"))?;
         self.store()?;
         let amount = self.deliver_lines(warehouse, due, at)?;
-        Ok(Delivered {
+        Ok(DeliveredOrder {
             district,
             customer: row.customer,
             amount,
@@ -127,9 +136,15 @@ impl KeyValue<'_> {
     }
 
     /// Sets OL_DELIVERY_D of an order's lines; the sum of their amounts.
-    fn deliver_lines(&mut self, warehouse: u32, due: Due, at: i64) -> Result<i64> {
-        let Due { district, order } = due;
-        of_district(self.prefix.write(), Space::OrderLine, warehouse, district).u32(order);
+    fn deliver_lines(&mut self, warehouse: u32, due: UndeliveredOrder, at: i64) -> Result<i64> {
+        let UndeliveredOrder { district, order } = due;
+        of_district(
+            self.prefix.write(),
+            KeySpace::OrderLine,
+            warehouse,
+            district,
+        )
+        .u32(order);
         let (lines, mut amount, mut whole) = (&mut self.lines, 0, true);
         lines.clear();
         let range = self.prefix.range();
@@ -149,7 +164,7 @@ impl KeyValue<'_> {
                 break;
             };
             whole &= codec::patch(value, codec::DELIVERED_AT, at.to_le_bytes()).is_some();
-            of_district(&mut self.key, Space::OrderLine, warehouse, district)
+            of_district(&mut self.key, KeySpace::OrderLine, warehouse, district)
                 .u32(order)
                 .u8(number);
             self.session.put(self.key.as_bytes(), value)?;
@@ -162,13 +177,13 @@ impl KeyValue<'_> {
     }
 
     /// Adds what was delivered to the customer's balance.
-    pub(super) fn credit(&mut self, warehouse: u32, delivered: &Delivered) -> Result<()> {
-        let Delivered {
+    pub(super) fn credit(&mut self, warehouse: u32, delivered: &DeliveredOrder) -> Result<()> {
+        let DeliveredOrder {
             district,
             customer,
             amount,
         } = *delivered;
-        of_district(&mut self.key, Space::Customer, warehouse, district).u32(customer);
+        of_district(&mut self.key, KeySpace::Customer, warehouse, district).u32(customer);
         if !self.fetch()? {
             return Err(missing("customer", warehouse, district, customer));
         }

@@ -1,6 +1,6 @@
 //! Ordered passes over the records of a table.
 
-use super::keys::{Space, of_none, of_warehouse};
+use super::keys::{KeySpace, of_none, of_warehouse};
 use super::{KeyValue, damaged};
 use crate::tpcc::rows::Table;
 use std::ops::ControlFlow;
@@ -35,16 +35,16 @@ impl KeyValue<'_> {
 
     /// Reads every byte of every record of a table and of its index; the rows.
     pub(super) fn read_through(&mut self, table: Table, warehouse: u32) -> Result<u64> {
-        let spaces: &[Space] = match table {
-            Table::Warehouse => &[Space::Warehouse, Space::WarehouseYtd],
-            Table::District => &[Space::District, Space::DistrictYtd],
-            Table::Customer => &[Space::Customer, Space::CustomerName],
-            Table::History => &[Space::History],
-            Table::NewOrder => &[Space::NewOrder],
-            Table::Order => &[Space::Order, Space::OrderCustomer],
-            Table::OrderLine => &[Space::OrderLine],
-            Table::Item => &[Space::Item],
-            Table::Stock => &[Space::Stock],
+        let spaces: &[KeySpace] = match table {
+            Table::Warehouse => &[KeySpace::Warehouse, KeySpace::WarehouseYtd],
+            Table::District => &[KeySpace::District, KeySpace::DistrictYtd],
+            Table::Customer => &[KeySpace::Customer, KeySpace::CustomerName],
+            Table::History => &[KeySpace::History],
+            Table::NewOrder => &[KeySpace::NewOrder],
+            Table::Order => &[KeySpace::Order, KeySpace::OrderCustomer],
+            Table::OrderLine => &[KeySpace::OrderLine],
+            Table::Item => &[KeySpace::Item],
+            Table::Stock => &[KeySpace::Stock],
         };
         let mut rows = None;
         for &space in spaces {

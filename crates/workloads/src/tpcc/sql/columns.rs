@@ -4,7 +4,7 @@ use crate::tpcc::rows::{
     Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
     StockRow, Table, WarehouseRow,
 };
-use crate::tpcc::text::Text;
+use crate::tpcc::text::FixedText;
 use trueput_engine::{Datum, Error, Result};
 
 /// Digits of money behind the point.
@@ -33,9 +33,9 @@ pub(super) fn number(number: impl Into<i64>) -> Datum<'static> {
 }
 
 /// The columns of a row that are still to be taken.
-pub(super) struct Columns<'r>(pub(super) &'r [Datum<'r>]);
+pub(super) struct ColumnReader<'r>(pub(super) &'r [Datum<'r>]);
 
-impl<'r> Columns<'r> {
+impl<'r> ColumnReader<'r> {
     fn take(&mut self) -> Result<Datum<'r>> {
         let (first, rest) = self
             .0
@@ -81,10 +81,10 @@ impl<'r> Columns<'r> {
     }
 
     /// Text.
-    pub(super) fn text<const N: usize>(&mut self) -> Result<Text<N>> {
+    pub(super) fn text<const N: usize>(&mut self) -> Result<FixedText<N>> {
         match self.take()? {
             Datum::Text(text) => {
-                Text::new(text).ok_or_else(|| wrong("shorter text", Some(Datum::Text(text))))
+                FixedText::new(text).ok_or_else(|| wrong("shorter text", Some(Datum::Text(text))))
             }
             other => Err(wrong("text", Some(other))),
         }
@@ -146,7 +146,7 @@ fn wrong(expected: &str, found: Option<Datum<'_>>) -> Error {
 }
 
 /// A row of a table, as the parameters of its insert.
-pub(super) trait Row {
+pub(super) trait TableRow {
     const TABLE: Table;
 
     /// Appends the values in the order of the table's columns.
@@ -163,7 +163,7 @@ fn address<'r>(address: &'r Address) -> [Datum<'r>; 5] {
     ]
 }
 
-impl Row for WarehouseRow {
+impl TableRow for WarehouseRow {
     const TABLE: Table = Table::Warehouse;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -173,7 +173,7 @@ impl Row for WarehouseRow {
     }
 }
 
-impl Row for DistrictRow {
+impl TableRow for DistrictRow {
     const TABLE: Table = Table::District;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -184,7 +184,7 @@ impl Row for DistrictRow {
     }
 }
 
-impl Row for CustomerRow {
+impl TableRow for CustomerRow {
     const TABLE: Table = Table::Customer;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -212,7 +212,7 @@ impl Row for CustomerRow {
     }
 }
 
-impl Row for HistoryRow {
+impl TableRow for HistoryRow {
     const TABLE: Table = Table::History;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -229,7 +229,7 @@ impl Row for HistoryRow {
     }
 }
 
-impl Row for NewOrderRow {
+impl TableRow for NewOrderRow {
     const TABLE: Table = Table::NewOrder;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -241,7 +241,7 @@ impl Row for NewOrderRow {
     }
 }
 
-impl Row for OrderRow {
+impl TableRow for OrderRow {
     const TABLE: Table = Table::Order;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -258,7 +258,7 @@ impl Row for OrderRow {
     }
 }
 
-impl Row for OrderLineRow {
+impl TableRow for OrderLineRow {
     const TABLE: Table = Table::OrderLine;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -277,7 +277,7 @@ impl Row for OrderLineRow {
     }
 }
 
-impl Row for ItemRow {
+impl TableRow for ItemRow {
     const TABLE: Table = Table::Item;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -291,7 +291,7 @@ impl Row for ItemRow {
     }
 }
 
-impl Row for StockRow {
+impl TableRow for StockRow {
     const TABLE: Table = Table::Stock;
 
     fn values<'r>(&'r self, out: &mut Vec<Datum<'r>>) {
@@ -319,7 +319,7 @@ mod tests {
     use super::super::schema::columns;
     use super::*;
 
-    fn count<R: Row + Default>() -> (usize, usize) {
+    fn count<R: TableRow + Default>() -> (usize, usize) {
         let (row, mut values) = (R::default(), Vec::new());
         row.values(&mut values);
         (values.len(), columns(R::TABLE).len())
@@ -352,14 +352,14 @@ mod tests {
             Datum::Integer(7),
             decimal(1234, 4),
         ];
-        let mut columns = Columns(&row);
+        let mut columns = ColumnReader(&row);
         assert_eq!(columns.cents(), Ok(500));
         assert_eq!(columns.cents(), Ok(123));
         assert_eq!(columns.cents(), Ok(7));
         assert_eq!(columns.rate(), Ok(1234));
         assert!(columns.cents().is_err(), "there is none left");
-        assert!(Columns(&[decimal(1234, 3)]).cents().is_err());
-        assert!(Columns(&[Datum::Integer(300)]).whole::<u8>().is_err());
-        assert_eq!(Columns(&[Datum::Null]).maybe_whole::<u8>(), Ok(None));
+        assert!(ColumnReader(&[decimal(1234, 3)]).cents().is_err());
+        assert!(ColumnReader(&[Datum::Integer(300)]).whole::<u8>().is_err());
+        assert_eq!(ColumnReader(&[Datum::Null]).maybe_whole::<u8>(), Ok(None));
     }
 }

@@ -1,8 +1,8 @@
 //! Delivery, clause 2.7.4.2: all districts of a warehouse in six statements.
 
 use super::columns::{money, number};
-use super::{SqlTables, Which, one_of_pairs};
-use crate::tpcc::tables::{Delivered, Due};
+use super::{SqlTables, StatementKind, one_of_pairs};
+use crate::tpcc::tables::{DeliveredOrder, UndeliveredOrder};
 use trueput_engine::{Datum, Error, Result};
 
 /// The smallest NO_O_ID of each district, by the primary key.
@@ -11,7 +11,7 @@ const OLDEST: &str = "SELECT d_id, (SELECT MIN(no_o_id) FROM new_order \
                       FROM district WHERE d_w_id = ? ORDER BY d_id";
 
 /// The pairs of district and order, two parameters each.
-fn pairs<'p>(due: &[Due], parameters: &mut Vec<Datum<'p>>) {
+fn pairs<'p>(due: &[UndeliveredOrder], parameters: &mut Vec<Datum<'p>>) {
     for one in due {
         parameters.extend([number(one.district), number(one.order)]);
     }
@@ -29,13 +29,17 @@ fn lines(count: usize) -> String {
 }
 
 impl SqlTables<'_> {
-    pub(super) fn take_oldest(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()> {
+    pub(super) fn take_oldest(
+        &mut self,
+        warehouse: u32,
+        out: &mut Vec<UndeliveredOrder>,
+    ) -> Result<()> {
         out.clear();
-        let statement = self.statement(Which::Oldest, 0, |_| OLDEST.to_owned())?;
+        let statement = self.statement(StatementKind::Oldest, 0, |_| OLDEST.to_owned())?;
         self.rows(statement, &[number(warehouse)], |mut columns| {
             let district = columns.whole()?;
             if let Some(order) = columns.maybe_whole()? {
-                out.push(Due { district, order });
+                out.push(UndeliveredOrder { district, order });
             }
             Ok(())
         })?;
@@ -43,7 +47,7 @@ impl SqlTables<'_> {
             return Ok(());
         }
         let count = out.len();
-        let statement = self.statement(Which::TakeOldest, count, |_| {
+        let statement = self.statement(StatementKind::TakeOldest, count, |_| {
             let these = one_of_pairs("no_d_id", "no_o_id", count);
             format!("DELETE FROM new_order WHERE no_w_id = ? AND {these}")
         })?;
@@ -62,10 +66,10 @@ impl SqlTables<'_> {
     pub(super) fn deliver_orders(
         &mut self,
         warehouse: u32,
-        due: &[Due],
+        due: &[UndeliveredOrder],
         carrier: u8,
         at: i64,
-        out: &mut Vec<Delivered>,
+        out: &mut Vec<DeliveredOrder>,
     ) -> Result<()> {
         out.clear();
         let count = due.len();
@@ -79,30 +83,30 @@ impl SqlTables<'_> {
             parameters.extend_from_slice(&these);
             parameters
         };
-        let statement = self.statement(Which::DeliverOrders, count, |_| {
+        let statement = self.statement(StatementKind::DeliverOrders, count, |_| {
             format!("UPDATE orders SET o_carrier_id = ? WHERE {}", orders(count))
         })?;
         self.change("the orders", count, statement, &with(number(carrier)))?;
-        let statement = self.statement(Which::DeliveredOrders, count, |_| {
+        let statement = self.statement(StatementKind::DeliveredOrders, count, |_| {
             format!("SELECT o_d_id, o_c_id FROM orders WHERE {}", orders(count))
         })?;
-        out.extend(due.iter().map(|one| Delivered {
+        out.extend(due.iter().map(|one| DeliveredOrder {
             district: one.district,
-            ..Delivered::default()
+            ..DeliveredOrder::default()
         }));
         self.rows(statement, &these, |mut columns| {
             let customer = (columns.whole()?, columns.whole()?);
             of_district(out, customer.0)?.customer = customer.1;
             Ok(())
         })?;
-        let statement = self.statement(Which::DeliverLines, count, |_| {
+        let statement = self.statement(StatementKind::DeliverLines, count, |_| {
             format!(
                 "UPDATE order_line SET ol_delivery_d = ? WHERE {}",
                 lines(count)
             )
         })?;
         self.execute(statement, &with(Datum::Timestamp(at)))?;
-        let statement = self.statement(Which::DeliveredLines, count, |_| {
+        let statement = self.statement(StatementKind::DeliveredLines, count, |_| {
             format!(
                 "SELECT ol_d_id, SUM(ol_amount) FROM order_line WHERE {} GROUP BY ol_d_id",
                 lines(count)
@@ -119,13 +123,13 @@ impl SqlTables<'_> {
     pub(super) fn credit_customers(
         &mut self,
         warehouse: u32,
-        delivered: &[Delivered],
+        delivered: &[DeliveredOrder],
     ) -> Result<()> {
         let count = delivered.len();
         if count == 0 {
             return Ok(());
         }
-        let statement = self.statement(Which::Credit, count, |writing| {
+        let statement = self.statement(StatementKind::Credit, count, |writing| {
             let case = format!("WHEN ? THEN {}", writing.money_parameter());
             let cases = vec![case.as_str(); count].join(" ");
             let these = one_of_pairs("c_d_id", "c_id", count);
@@ -146,7 +150,7 @@ impl SqlTables<'_> {
     }
 }
 
-fn of_district(delivered: &mut [Delivered], district: u8) -> Result<&mut Delivered> {
+fn of_district(delivered: &mut [DeliveredOrder], district: u8) -> Result<&mut DeliveredOrder> {
     let mut all = delivered.iter_mut();
     let found = all.find(|one| one.district == district);
     found.ok_or_else(|| Error::engine("an order of a district that is not due"))

@@ -6,12 +6,12 @@ mod mariadb;
 mod postgresql;
 mod sqlite;
 
-use super::schema::Kind;
+use super::schema::ColumnType;
 use trueput_engine::Dialect;
 
 /// How a query ends after so many rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Paging {
+pub(super) enum RowLimit {
     /// `SELECT … LIMIT n`.
     Limit,
     /// `SELECT FIRST n …`.
@@ -21,11 +21,11 @@ pub(super) enum Paging {
 }
 
 /// How a dialect writes what is not written alike everywhere.
-pub(super) struct Writing {
+pub(super) struct DialectSyntax {
     /// Parameters are `$1`, `$2` … and not `?`.
     pub(super) is_numbered: bool,
     /// The type of a column.
-    pub(super) column_type: fn(Kind) -> String,
+    pub(super) column_type: fn(ColumnType) -> String,
     /// What stands behind a table's closing parenthesis; the argument is whether it has a primary
     /// key.
     pub(super) table_end: fn(bool) -> &'static str,
@@ -40,7 +40,7 @@ pub(super) struct Writing {
     pub(super) has_arrays: bool,
     /// `INSERT … VALUES (…), (…)` inserts several rows.
     pub(super) has_rows: bool,
-    pub(super) paging: Paging,
+    pub(super) paging: RowLimit,
     /// The type that a parameter of money is cast to where it stands by itself; `None` where a
     /// parameter carries its type.
     pub(super) money: Option<&'static str>,
@@ -54,7 +54,7 @@ pub(super) struct Writing {
 }
 
 /// The writing of a dialect.
-pub(super) fn writing(dialect: Dialect) -> &'static Writing {
+pub(super) fn writing(dialect: Dialect) -> &'static DialectSyntax {
     match dialect {
         Dialect::Postgresql => &postgresql::WRITING,
         Dialect::Mariadb => &mariadb::WRITING,
@@ -70,16 +70,16 @@ pub fn has_procedures(dialect: Dialect) -> bool {
 }
 
 /// The standard's types: what a dialect has that has nothing of its own to say.
-fn standard_type(kind: Kind) -> String {
+fn standard_type(kind: ColumnType) -> String {
     match kind {
-        Kind::Number => "INTEGER".to_owned(),
-        Kind::Small => "SMALLINT".to_owned(),
-        Kind::Large => "BIGINT".to_owned(),
-        Kind::Money => "DECIMAL(12, 2)".to_owned(),
-        Kind::Rate => "DECIMAL(4, 4)".to_owned(),
-        Kind::Fixed(length) => format!("CHAR({length})"),
-        Kind::Text(length) => format!("VARCHAR({length})"),
-        Kind::Moment => "TIMESTAMP".to_owned(),
+        ColumnType::Number => "INTEGER".to_owned(),
+        ColumnType::Small => "SMALLINT".to_owned(),
+        ColumnType::Large => "BIGINT".to_owned(),
+        ColumnType::Money => "DECIMAL(12, 2)".to_owned(),
+        ColumnType::Rate => "DECIMAL(4, 4)".to_owned(),
+        ColumnType::Fixed(length) => format!("CHAR({length})"),
+        ColumnType::Text(length) => format!("VARCHAR({length})"),
+        ColumnType::Moment => "TIMESTAMP".to_owned(),
     }
 }
 
@@ -91,7 +91,7 @@ fn for_each(tables: &[&str], start: &str) -> Vec<String> {
         .collect()
 }
 
-impl Writing {
+impl DialectSyntax {
     /// A statement that was written with `?`, as this dialect has its parameters.
     pub(super) fn parameters(&self, statement: &str) -> String {
         if !self.is_numbered {
@@ -124,9 +124,9 @@ impl Writing {
     /// A query for the first row of what `rest` says, from `FROM` on.
     pub(super) fn first(&self, columns: &str, rest: &str) -> String {
         match self.paging {
-            Paging::Limit => format!("SELECT {columns} {rest} LIMIT 1"),
-            Paging::First => format!("SELECT FIRST 1 {columns} {rest}"),
-            Paging::Top => format!("SELECT TOP 1 {columns} {rest}"),
+            RowLimit::Limit => format!("SELECT {columns} {rest} LIMIT 1"),
+            RowLimit::First => format!("SELECT FIRST 1 {columns} {rest}"),
+            RowLimit::Top => format!("SELECT TOP 1 {columns} {rest}"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The tables made, filled and finished (clause 4.3), and rows inserted.
 
-use super::columns::Row;
-use super::{SqlTables, Which, schema};
+use super::columns::TableRow;
+use super::{SqlTables, StatementKind, schema};
 use crate::tpcc::rows::Table;
 use crate::tpcc::tables::Rows;
 use trueput_engine::{Datum, Result};
@@ -19,13 +19,13 @@ fn bytes(datum: &Datum<'_>) -> u64 {
 
 impl SqlTables<'_> {
     /// Inserts rows, several with each statement; the bytes of their values.
-    pub(super) fn insert<R: Row>(&mut self, rows: &[R]) -> Result<u64> {
+    pub(super) fn insert<R: TableRow>(&mut self, rows: &[R]) -> Result<u64> {
         let columns = schema::columns(R::TABLE).len();
         let mut sent = 0;
         for some in rows.chunks(self.writing.rows_at_once(columns)) {
             let count = some.len();
             let insert = |_: &_| schema::insert(R::TABLE, count);
-            let statement = self.statement(Which::Insert(R::TABLE), count, insert)?;
+            let statement = self.statement(StatementKind::Insert(R::TABLE), count, insert)?;
             let mut parameters = Vec::with_capacity(columns * count);
             for row in some {
                 row.values(&mut parameters);

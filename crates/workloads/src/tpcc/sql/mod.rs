@@ -15,13 +15,13 @@ mod state;
 use super::procedures::Procedures;
 use super::rows::{CustomerRow, HistoryRow, OrderLineRow, OrderRow, Table};
 use super::tables::{
-    Buyer, CustomerChange, CustomerState, Delivered, DistrictState, Due, HistoryState, Intent,
-    Item, LineState, OrderNumber, OrderState, Place, Rows, Stock, StockChange, StockKey, Tables,
-    Who,
+    BuyerState, CustomerChange, CustomerSelector, CustomerState, DeliveredOrder, DistrictState,
+    HistoryState, Item, LineState, OrderNumber, OrderState, Place, ReadIntent, Rows, Stock,
+    StockChange, StockKey, Tables, UndeliveredOrder,
 };
-use columns::Columns;
+use columns::ColumnReader;
 pub(super) use dialect::has_procedures;
-use dialect::{Writing, writing};
+use dialect::{DialectSyntax, writing};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
@@ -29,7 +29,7 @@ use trueput_engine::{Datum, Error, Mode, Result, Session, Sql};
 
 /// Which statement is meant; some are written anew for each number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Which {
+enum StatementKind {
     Buyer,
     RaiseOrder,
     ReadOrder,
@@ -81,11 +81,11 @@ enum Which {
 /// The nine tables in SQL, through one session.
 pub struct SqlTables<'s> {
     session: &'s mut dyn Session,
-    writing: &'static Writing,
+    writing: &'static DialectSyntax,
     /// Whether the server does the transactions.
     has_procedures: bool,
     /// Prepared when first used, by what is meant and how many rows it is about.
-    statements: HashMap<(Which, usize), Statement>,
+    statements: HashMap<(StatementKind, usize), Statement>,
 }
 
 impl<'s> SqlTables<'s> {
@@ -120,9 +120,9 @@ impl<'s> SqlTables<'s> {
     /// The statement that is meant, about `count` rows; `text` writes it, with `?` for parameters.
     fn statement(
         &mut self,
-        which: Which,
+        which: StatementKind,
         count: usize,
-        text: impl FnOnce(&Writing) -> String,
+        text: impl FnOnce(&DialectSyntax) -> String,
     ) -> Result<Statement> {
         if let Some(known) = self.statements.get(&(which, count)) {
             return Ok(*known);
@@ -160,11 +160,11 @@ impl<'s> SqlTables<'s> {
         &mut self,
         statement: Statement,
         parameters: &[Datum<'_>],
-        mut read: impl FnMut(Columns<'_>) -> Result<()>,
+        mut read: impl FnMut(ColumnReader<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut told = Ok(());
         self.sql()?.query(statement, parameters, &mut |row| {
-            told = read(Columns(row));
+            told = read(ColumnReader(row));
             match told {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
@@ -178,7 +178,7 @@ impl<'s> SqlTables<'s> {
         &mut self,
         statement: Statement,
         parameters: &[Datum<'_>],
-        mut read: impl FnMut(Columns<'_>) -> Result<T>,
+        mut read: impl FnMut(ColumnReader<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let mut found = None;
         self.rows(statement, parameters, |columns| {
@@ -194,7 +194,7 @@ impl<'s> SqlTables<'s> {
         what: &str,
         statement: Statement,
         parameters: &[Datum<'_>],
-        read: impl FnMut(Columns<'_>) -> Result<T>,
+        read: impl FnMut(ColumnReader<'_>) -> Result<T>,
     ) -> Result<T> {
         let found = self.maybe_row(statement, parameters, read)?;
         found.ok_or_else(|| Error::engine(format!("{what} is not there")))
@@ -228,7 +228,7 @@ impl Tables for SqlTables<'_> {
         self.has_procedures.then_some(self as &mut dyn Procedures)
     }
 
-    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<Buyer> {
+    fn buyer(&mut self, warehouse: u32, district: u8, customer: u32) -> Result<BuyerState> {
         self.read_buyer(warehouse, district, customer)
     }
 
@@ -268,8 +268,8 @@ impl Tables for SqlTables<'_> {
         &mut self,
         warehouse: u32,
         district: u8,
-        who: &Who,
-        intent: Intent,
+        who: &CustomerSelector,
+        intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()> {
         self.read_customer(warehouse, district, who, intent, out)
@@ -302,22 +302,26 @@ impl Tables for SqlTables<'_> {
         self.read_order_lines(warehouse, district, order, out)
     }
 
-    fn take_oldest_new_orders(&mut self, warehouse: u32, out: &mut Vec<Due>) -> Result<()> {
+    fn take_oldest_new_orders(
+        &mut self,
+        warehouse: u32,
+        out: &mut Vec<UndeliveredOrder>,
+    ) -> Result<()> {
         self.take_oldest(warehouse, out)
     }
 
     fn deliver(
         &mut self,
         warehouse: u32,
-        due: &[Due],
+        due: &[UndeliveredOrder],
         carrier: u8,
         at: i64,
-        out: &mut Vec<Delivered>,
+        out: &mut Vec<DeliveredOrder>,
     ) -> Result<()> {
         self.deliver_orders(warehouse, due, carrier, at, out)
     }
 
-    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[Delivered]) -> Result<()> {
+    fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()> {
         self.credit_customers(warehouse, delivered)
     }
 
@@ -327,7 +331,7 @@ impl Tables for SqlTables<'_> {
 
     fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
         let text = "UPDATE item SET i_price = ? WHERE i_id = ?";
-        let statement = self.statement(Which::SetPrice, 0, |_| text.to_owned())?;
+        let statement = self.statement(StatementKind::SetPrice, 0, |_| text.to_owned())?;
         let parameters = [columns::money(price), columns::number(item)];
         self.change("the item", 1, statement, &parameters)
     }

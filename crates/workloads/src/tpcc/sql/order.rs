@@ -1,10 +1,10 @@
 //! New-order, clause 2.4.2.2, and stock-level, clause 2.8.2.2.
 
-use super::columns::{Columns, number};
-use super::dialect::Writing;
-use super::{SqlTables, Which};
+use super::columns::{ColumnReader, number};
+use super::dialect::DialectSyntax;
+use super::{SqlTables, StatementKind};
 use crate::tpcc::rows::{NewOrderRow, OrderRow};
-use crate::tpcc::tables::{Buyer, Item, OrderNumber, Stock, StockChange, StockKey};
+use crate::tpcc::tables::{BuyerState, Item, OrderNumber, Stock, StockChange, StockKey};
 use trueput_engine::{Datum, Error, Result};
 
 const BUYER: &str = "SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse \
@@ -24,7 +24,7 @@ const LOW_STOCK: &str = "SELECT COUNT(DISTINCT s_i_id) FROM district \
 const CHANGED: [&str; 4] = ["s_quantity", "s_ytd", "s_order_cnt", "s_remote_cnt"];
 
 /// One statement that sets each column of several stocks of a warehouse by a case for each item.
-fn update_stocks(writing: &Writing, count: usize) -> String {
+fn update_stocks(writing: &DialectSyntax, count: usize) -> String {
     let case = format!("WHEN ? THEN {}", writing.integer_parameter());
     let cases = vec![case.as_str(); count].join(" ");
     let set: Vec<_> = CHANGED
@@ -38,7 +38,7 @@ fn update_stocks(writing: &Writing, count: usize) -> String {
     )
 }
 
-fn stocks(writing: &Writing, district: u8, count: usize) -> String {
+fn stocks(writing: &DialectSyntax, district: u8, count: usize) -> String {
     let items = writing.one_of("s_i_id", count);
     format!(
         "SELECT s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_dist_{district:02}, s_data \
@@ -48,17 +48,17 @@ fn stocks(writing: &Writing, district: u8, count: usize) -> String {
 }
 
 /// Locks the stocks that [`stocks`] then reads: the same parameters.
-fn touch_stocks(writing: &Writing, count: usize) -> String {
+fn touch_stocks(writing: &DialectSyntax, count: usize) -> String {
     let items = writing.one_of("s_i_id", count);
     format!("UPDATE stock SET s_quantity = s_quantity WHERE s_w_id = ? AND {items}")
 }
 
-fn items(writing: &Writing, count: usize) -> String {
+fn items(writing: &DialectSyntax, count: usize) -> String {
     let items = writing.one_of("i_id", count);
     format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE {items}")
 }
 
-fn stock(columns: &mut Columns<'_>) -> Result<Stock> {
+fn stock(columns: &mut ColumnReader<'_>) -> Result<Stock> {
     Ok(Stock {
         quantity: columns.whole()?,
         ytd: columns.whole()?,
@@ -75,15 +75,15 @@ impl SqlTables<'_> {
         warehouse: u32,
         district: u8,
         customer: u32,
-    ) -> Result<Buyer> {
-        let statement = self.statement(Which::Buyer, 0, |_| BUYER.to_owned())?;
+    ) -> Result<BuyerState> {
+        let statement = self.statement(StatementKind::Buyer, 0, |_| BUYER.to_owned())?;
         let parameters = [number(warehouse), number(district), number(customer)];
         self.row(
             "the customer or the warehouse",
             statement,
             &parameters,
             |mut columns| {
-                Ok(Buyer {
+                Ok(BuyerState {
                     discount: columns.rate()?,
                     last: columns.text()?,
                     credit: columns.text()?,
@@ -99,27 +99,27 @@ impl SqlTables<'_> {
         district: u8,
     ) -> Result<OrderNumber> {
         let parameters = [number(warehouse), number(district)];
-        let read = |mut columns: Columns<'_>| {
+        let read = |mut columns: ColumnReader<'_>| {
             Ok(OrderNumber {
                 order: columns.whole()?,
                 district_tax: columns.rate()?,
             })
         };
         if self.writing.has_returning {
-            let raise = self.statement(Which::RaiseOrder, 0, |_| {
+            let raise = self.statement(StatementKind::RaiseOrder, 0, |_| {
                 format!("{RAISE} RETURNING d_next_o_id - 1, d_tax")
             })?;
             return self.row("the district", raise, &parameters, read);
         }
         let (lock, updates_first) = (self.writing.lock, self.writing.locks_by_update);
-        let raise = self.statement(Which::RaiseOrder, 0, |_| RAISE.to_owned())?;
+        let raise = self.statement(StatementKind::RaiseOrder, 0, |_| RAISE.to_owned())?;
         // Before it is raised, or after.
         let number = if updates_first {
             "d_next_o_id - 1"
         } else {
             "d_next_o_id"
         };
-        let select = self.statement(Which::ReadOrder, 0, |_| {
+        let select = self.statement(StatementKind::ReadOrder, 0, |_| {
             format!("SELECT {number}, d_tax FROM district WHERE d_w_id = ? AND d_id = ?{lock}")
         })?;
         if updates_first {
@@ -146,7 +146,9 @@ impl SqlTables<'_> {
         out.resize(ids.len(), None);
         let numbers: Vec<i64> = ids.iter().map(|id| i64::from(*id)).collect();
         let count = self.count_of(ids.len());
-        let statement = self.statement(Which::Items, count, |writing| items(writing, ids.len()))?;
+        let statement = self.statement(StatementKind::Items, count, |writing| {
+            items(writing, ids.len())
+        })?;
         let mut parameters = Vec::with_capacity(ids.len());
         self.push_numbers(&numbers, &mut parameters);
         self.rows(statement, &parameters, |mut columns| {
@@ -165,12 +167,12 @@ impl SqlTables<'_> {
         })
     }
 
-    /// How many parameters a condition of [`Writing::one_of`] has.
+    /// How many parameters a condition of [`DialectSyntax::one_of`] has.
     fn count_of(&self, numbers: usize) -> usize {
         if self.writing.has_arrays { 1 } else { numbers }
     }
 
-    /// The parameters of a condition of [`Writing::one_of`].
+    /// The parameters of a condition of [`DialectSyntax::one_of`].
     fn push_numbers<'n>(&self, numbers: &'n [i64], parameters: &mut Vec<Datum<'n>>) {
         match self.writing.has_arrays {
             true => parameters.push(Datum::Integers(numbers)),
@@ -192,14 +194,14 @@ impl SqlTables<'_> {
             let (count, before) = (of_warehouse.len(), out.len());
             let numbers: Vec<i64> = of_warehouse.iter().map(|key| i64::from(key.item)).collect();
             let size = self.count_of(count);
-            let statement = self.statement(Which::Stocks(district), size, |writing| {
+            let statement = self.statement(StatementKind::Stocks(district), size, |writing| {
                 stocks(writing, district, count)
             })?;
             let mut parameters = Vec::with_capacity(1 + count);
             parameters.push(number(first.warehouse));
             self.push_numbers(&numbers, &mut parameters);
             if self.writing.locks_by_update {
-                let touch = self.statement(Which::TouchStocks, size, |writing| {
+                let touch = self.statement(StatementKind::TouchStocks, size, |writing| {
                     touch_stocks(writing, count)
                 })?;
                 self.change("the stocks", count, touch, &parameters)?;
@@ -227,7 +229,7 @@ impl SqlTables<'_> {
                 continue;
             };
             let count = of_warehouse.len();
-            let statement = self.statement(Which::UpdateStocks, count, |writing| {
+            let statement = self.statement(StatementKind::UpdateStocks, count, |writing| {
                 update_stocks(writing, count)
             })?;
             let mut parameters = Vec::with_capacity(count * 9 + 1);
@@ -255,7 +257,7 @@ impl SqlTables<'_> {
         district: u8,
         threshold: i32,
     ) -> Result<u64> {
-        let statement = self.statement(Which::LowStock, 0, |_| LOW_STOCK.to_owned())?;
+        let statement = self.statement(StatementKind::LowStock, 0, |_| LOW_STOCK.to_owned())?;
         let parameters = [number(threshold), number(warehouse), number(district)];
         self.row("the district", statement, &parameters, |mut columns| {
             columns.whole()

@@ -1,9 +1,9 @@
 //! Payment, clause 2.5.2.2, and order-status, clause 2.6.2.2.
 
-use super::columns::{Columns, money, number};
-use super::{SqlTables, Which};
+use super::columns::{ColumnReader, money, number};
+use super::{SqlTables, StatementKind};
 use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
-use crate::tpcc::tables::{CustomerChange, Intent, Place, Who};
+use crate::tpcc::tables::{CustomerChange, CustomerSelector, Place, ReadIntent};
 use trueput_engine::{Datum, Error, Result};
 
 const CUSTOMER: &str = "SELECT c_w_id, c_d_id, c_id, c_first, c_middle, c_last, c_street_1, \
@@ -25,41 +25,41 @@ const LINES: &str = "SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_su
                      WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? ORDER BY ol_number";
 
 /// One of the two tables that a payment adds to.
-struct Payee {
-    pay: Which,
-    read: Which,
+struct PaidTable {
+    pay: StatementKind,
+    read: StatementKind,
     what: &'static str,
     table: &'static str,
     prefix: &'static str,
     condition: &'static str,
 }
 
-const WAREHOUSE: Payee = Payee {
-    pay: Which::PayWarehouse,
-    read: Which::ReadWarehouse,
+const WAREHOUSE: PaidTable = PaidTable {
+    pay: StatementKind::PayWarehouse,
+    read: StatementKind::ReadWarehouse,
     what: "the warehouse",
     table: "warehouse",
     prefix: "w_",
     condition: "w_id = ?",
 };
 
-const DISTRICT: Payee = Payee {
-    pay: Which::PayDistrict,
-    read: Which::ReadDistrict,
+const DISTRICT: PaidTable = PaidTable {
+    pay: StatementKind::PayDistrict,
+    read: StatementKind::ReadDistrict,
     what: "the district",
     table: "district",
     prefix: "d_",
     condition: "d_w_id = ? AND d_id = ?",
 };
 
-fn place(mut columns: Columns<'_>) -> Result<Place> {
+fn place(mut columns: ColumnReader<'_>) -> Result<Place> {
     Ok(Place {
         name: columns.text()?,
         address: columns.address()?,
     })
 }
 
-fn read_row(mut columns: Columns<'_>, out: &mut CustomerRow) -> Result<()> {
+fn read_row(mut columns: ColumnReader<'_>, out: &mut CustomerRow) -> Result<()> {
     out.warehouse = columns.whole()?;
     out.district = columns.whole()?;
     out.id = columns.whole()?;
@@ -82,7 +82,7 @@ fn read_row(mut columns: Columns<'_>, out: &mut CustomerRow) -> Result<()> {
 
 impl SqlTables<'_> {
     /// Adds cents to a table's YTD, and reads name and address.
-    fn add(&mut self, payee: &Payee, key: &[Datum<'_>], amount: i64) -> Result<Place> {
+    fn add(&mut self, payee: &PaidTable, key: &[Datum<'_>], amount: i64) -> Result<Place> {
         let (table, prefix, condition) = (payee.table, payee.prefix, payee.condition);
         let columns = ["name", "street_1", "street_2", "city", "state", "zip"]
             .map(|column| format!("{prefix}{column}"))
@@ -124,7 +124,7 @@ impl SqlTables<'_> {
 
     /// The C_ID of the customer of that name in the middle of the order of C_FIRST.
     fn named(&mut self, warehouse: u32, district: u8, last: &str) -> Result<u32> {
-        let statement = self.statement(Which::CustomerNames, 0, |_| NAMES.to_owned())?;
+        let statement = self.statement(StatementKind::CustomerNames, 0, |_| NAMES.to_owned())?;
         let parameters = [number(warehouse), number(district), Datum::Text(last)];
         let mut ids: Vec<u32> = Vec::with_capacity(8);
         self.rows(statement, &parameters, |mut columns| {
@@ -138,10 +138,19 @@ impl SqlTables<'_> {
 
     /// Locks the customers that are about to be read, of whom one is to pay: all of a name, since
     /// whoever has read them all before could not raise his lock while another holds the same.
-    fn touch_customer(&mut self, warehouse: u32, district: u8, who: &Who) -> Result<()> {
+    fn touch_customer(
+        &mut self,
+        warehouse: u32,
+        district: u8,
+        who: &CustomerSelector,
+    ) -> Result<()> {
         let (which, column, value) = match who {
-            Who::Number(id) => (Which::TouchCustomer, "c_id", number(*id)),
-            Who::LastName(last) => (Which::TouchNamed, "c_last", Datum::Text(last.as_str())),
+            CustomerSelector::Number(id) => (StatementKind::TouchCustomer, "c_id", number(*id)),
+            CustomerSelector::LastName(last) => (
+                StatementKind::TouchNamed,
+                "c_last",
+                Datum::Text(last.as_str()),
+            ),
         };
         let touch = self.statement(which, 0, |_| {
             format!(
@@ -157,20 +166,20 @@ impl SqlTables<'_> {
         &mut self,
         warehouse: u32,
         district: u8,
-        who: &Who,
-        intent: Intent,
+        who: &CustomerSelector,
+        intent: ReadIntent,
         out: &mut CustomerRow,
     ) -> Result<()> {
-        if intent == Intent::Pay && self.writing.locks_by_update {
+        if intent == ReadIntent::Pay && self.writing.locks_by_update {
             self.touch_customer(warehouse, district, who)?;
         }
         let id = match who {
-            Who::Number(id) => *id,
-            Who::LastName(last) => self.named(warehouse, district, last.as_str())?,
+            CustomerSelector::Number(id) => *id,
+            CustomerSelector::LastName(last) => self.named(warehouse, district, last.as_str())?,
         };
         let statement = match intent {
-            Intent::Show => self.statement(Which::Customer, 0, |_| CUSTOMER.to_owned()),
-            Intent::Pay => self.statement(Which::CustomerToPay, 0, |writing| {
+            ReadIntent::Show => self.statement(StatementKind::Customer, 0, |_| CUSTOMER.to_owned()),
+            ReadIntent::Pay => self.statement(StatementKind::CustomerToPay, 0, |writing| {
                 format!("{CUSTOMER}{}", writing.lock)
             }),
         }?;
@@ -182,11 +191,11 @@ impl SqlTables<'_> {
 
     pub(super) fn write_customer(&mut self, change: &CustomerChange<'_>) -> Result<()> {
         let which = match change.data {
-            Some(_) => Which::PayBadCustomer,
-            None => Which::PayCustomer,
+            Some(_) => StatementKind::PayBadCustomer,
+            None => StatementKind::PayCustomer,
         };
         let statement = self.statement(which, 0, |_| {
-            let data = if which == Which::PayBadCustomer {
+            let data = if which == StatementKind::PayBadCustomer {
                 ", c_data = ?"
             } else {
                 ""
@@ -211,7 +220,7 @@ impl SqlTables<'_> {
         district: u8,
         customer: u32,
     ) -> Result<Option<OrderRow>> {
-        let statement = self.statement(Which::LastOrder, 0, |writing| {
+        let statement = self.statement(StatementKind::LastOrder, 0, |writing| {
             writing.first(ORDER, LAST_ORDER)
         })?;
         let parameters = [number(warehouse), number(district), number(customer)];
@@ -237,7 +246,7 @@ impl SqlTables<'_> {
         out: &mut Vec<OrderLineRow>,
     ) -> Result<()> {
         out.clear();
-        let statement = self.statement(Which::OrderLines, 0, |_| LINES.to_owned())?;
+        let statement = self.statement(StatementKind::OrderLines, 0, |_| LINES.to_owned())?;
         let parameters = [number(warehouse), number(district), number(order)];
         self.rows(statement, &parameters, |mut columns| {
             out.push(OrderLineRow {

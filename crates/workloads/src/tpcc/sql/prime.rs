@@ -1,7 +1,7 @@
 //! Tables read into the server's cache, as transactions will find them there.
 
 use super::columns::number;
-use super::{SqlTables, Which, schema};
+use super::{SqlTables, StatementKind, schema};
 use crate::tpcc::rows::Table;
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
@@ -49,12 +49,12 @@ impl SqlTables<'_> {
         if let Some(first) = preparing(dialect) {
             self.sql()?.batch(first)?;
         }
-        let statement = self.statement(Which::Prime(table), 0, |_| by_key(table))?;
+        let statement = self.statement(StatementKind::Prime(table), 0, |_| by_key(table))?;
         self.pass(statement, table, warehouse)?;
         let Some(query) = by_index(table) else {
             return Ok(());
         };
-        let statement = self.statement(Which::PrimeIndex(table), 0, |_| query)?;
+        let statement = self.statement(StatementKind::PrimeIndex(table), 0, |_| query)?;
         self.pass(statement, table, warehouse)
     }
 

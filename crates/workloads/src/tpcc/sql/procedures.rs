@@ -1,12 +1,12 @@
 //! The transactions as functions of the server: one statement each, in a transaction of its own.
 
-use super::columns::{Columns, money, number};
-use super::{SqlTables, Which};
+use super::columns::{ColumnReader, money, number};
+use super::{SqlTables, StatementKind};
 use crate::tpcc::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::tpcc::procedures::Procedures;
-use crate::tpcc::tables::Who;
-use crate::tpcc::text::Text;
-use crate::tpcc::transaction::{self, Ordered};
+use crate::tpcc::tables::CustomerSelector;
+use crate::tpcc::text::FixedText;
+use crate::tpcc::transaction::{self, NewOrderOutcome};
 use std::hint::black_box;
 use trueput_engine::{Datum, Error, Result};
 
@@ -14,33 +14,33 @@ use trueput_engine::{Datum, Error, Result};
 const ITEM_IS_NOT_THERE: &str = "SQLSTATE TPC01";
 
 /// A customer's number and name as parameters, one of them empty.
-fn who(who: &Who) -> [Datum<'_>; 2] {
+fn who(who: &CustomerSelector) -> [Datum<'_>; 2] {
     match who {
-        Who::Number(id) => [number(*id), Datum::Null],
-        Who::LastName(last) => [Datum::Null, Datum::Text(last.as_str())],
+        CustomerSelector::Number(id) => [number(*id), Datum::Null],
+        CustomerSelector::LastName(last) => [Datum::Null, Datum::Text(last.as_str())],
     }
 }
 
 /// What a row of a new-order says: the order's head, and a line.
-struct Answer {
+struct OrderAnswer {
     order: u32,
     discount: i64,
     tax: i64,
     amount: i64,
 }
 
-fn answer(mut columns: Columns<'_>) -> Result<Answer> {
+fn answer(mut columns: ColumnReader<'_>) -> Result<OrderAnswer> {
     let order = columns.whole()?;
     let discount = columns.rate()?;
-    let (last, credit): (Text<16>, Text<2>) = (columns.text()?, columns.text()?);
+    let (last, credit): (FixedText<16>, FixedText<2>) = (columns.text()?, columns.text()?);
     let tax = columns.rate()? + columns.rate()?;
     let line: u8 = columns.whole()?;
-    let name: Text<24> = columns.text()?;
+    let name: FixedText<24> = columns.text()?;
     let (in_stock, is_original): (i32, u8) = (columns.whole()?, columns.whole()?);
     let (price, amount) = (columns.cents()?, columns.cents()?);
     // What a terminal shows; nobody looks at it here.
     black_box((last, credit, line, name, in_stock, is_original, price));
-    Ok(Answer {
+    Ok(OrderAnswer {
         order,
         discount,
         tax,
@@ -49,8 +49,8 @@ fn answer(mut columns: Columns<'_>) -> Result<Answer> {
 }
 
 impl Procedures for SqlTables<'_> {
-    fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<Ordered> {
-        let statement = self.statement(Which::NewOrder, 0, |_| {
+    fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<NewOrderOutcome> {
+        let statement = self.statement(StatementKind::NewOrder, 0, |_| {
             "SELECT * FROM tpcc_new_order(?, ?, ?, ?, ?, ?, ?)".to_owned()
         })?;
         let lines = input.lines().iter();
@@ -75,19 +75,19 @@ impl Procedures for SqlTables<'_> {
         });
         match answered {
             Err(Error::Engine { text, .. }) if text.contains(ITEM_IS_NOT_THERE) => {
-                return Ok(Ordered::RolledBack);
+                return Ok(NewOrderOutcome::RolledBack);
             }
             answered => answered?,
         }
         let head = head.ok_or_else(|| Error::engine("the new order has no line"))?;
-        Ok(Ordered::Committed {
+        Ok(NewOrderOutcome::Committed {
             order: head.order,
             total: transaction::total(sum, head.discount, head.tax),
         })
     }
 
     fn payment(&mut self, input: &Payment, at: i64) -> Result<()> {
-        let statement = self.statement(Which::Payment, 0, |_| {
+        let statement = self.statement(StatementKind::Payment, 0, |_| {
             "SELECT * FROM tpcc_payment(?, ?, ?, ?, ?, ?, ?, ?)".to_owned()
         })?;
         let [id, name] = who(&input.who);
@@ -109,14 +109,14 @@ impl Procedures for SqlTables<'_> {
     }
 
     fn order_status(&mut self, input: &OrderStatus) -> Result<Option<usize>> {
-        let statement = self.statement(Which::OrderStatus, 0, |_| {
+        let statement = self.statement(StatementKind::OrderStatus, 0, |_| {
             "SELECT * FROM tpcc_order_status(?, ?, ?, ?)".to_owned()
         })?;
         let [id, name] = who(&input.who);
         let parameters = [number(input.warehouse), number(input.district), id, name];
         let mut lines = None;
         self.rows(statement, &parameters, |mut columns| {
-            let (customer, names): (u32, Text<40>) = (columns.whole()?, columns.text()?);
+            let (customer, names): (u32, FixedText<40>) = (columns.whole()?, columns.text()?);
             black_box((customer, names, columns.cents()?));
             if columns.maybe_whole::<u32>()?.is_some() {
                 lines = Some(lines.unwrap_or(0) + 1);
@@ -127,7 +127,7 @@ impl Procedures for SqlTables<'_> {
     }
 
     fn delivery(&mut self, input: &Delivery, at: i64) -> Result<usize> {
-        let statement = self.statement(Which::Delivery, 0, |_| {
+        let statement = self.statement(StatementKind::Delivery, 0, |_| {
             "SELECT * FROM tpcc_delivery(?, ?, ?)".to_owned()
         })?;
         let parameters = [
@@ -146,7 +146,7 @@ impl Procedures for SqlTables<'_> {
     }
 
     fn stock_level(&mut self, input: &StockLevel) -> Result<u64> {
-        let statement = self.statement(Which::StockLevel, 0, |_| {
+        let statement = self.statement(StatementKind::StockLevel, 0, |_| {
             "SELECT tpcc_stock_level(?, ?, ?)".to_owned()
         })?;
         let parameters = [

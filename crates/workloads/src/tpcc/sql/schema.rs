@@ -1,13 +1,13 @@
 //! The nine tables and their columns (clause 1.3), primary keys, and the two secondary indexes.
 //! There are no foreign keys, as the peers' tables have none by default.
 
-use super::dialect::Writing;
+use super::dialect::DialectSyntax;
 use crate::tpcc::rows::Table;
-use Kind::{Fixed, Large, Moment, Money, Number, Rate, Small, Text};
+use ColumnType::{Fixed, Large, Moment, Money, Number, Rate, Small, Text};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnType {
     /// A whole number in four bytes.
     Number,
     /// A whole number in two bytes.
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 /// A column: its name, what it holds, and whether it may be empty.
-pub(super) type Column = (&'static str, Kind, bool);
+pub(super) type Column = (&'static str, ColumnType, bool);
 
 const WAREHOUSE: &[Column] = &[
     ("w_id", Number, false),
@@ -189,7 +189,7 @@ pub(super) fn names(columns: &[Column]) -> String {
 }
 
 /// The statement that makes a table.
-pub(super) fn create(table: Table, writing: &Writing) -> String {
+pub(super) fn create(table: Table, writing: &DialectSyntax) -> String {
     let columns = columns(table);
     let mut parts: Vec<String> = columns
         .iter()

@@ -1,7 +1,7 @@
 //! What the consistency conditions are checked by (clause 3.3.2), and whole tables read.
 
 use super::columns::number;
-use super::{SqlTables, Which, schema};
+use super::{SqlTables, StatementKind, schema};
 use crate::tpcc::rows::Table;
 use crate::tpcc::tables::{CustomerState, DistrictState, HistoryState, LineState, OrderState};
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use trueput_engine::Result;
 
 impl SqlTables<'_> {
     pub(super) fn read_warehouse_ytd(&mut self, warehouse: u32) -> Result<i64> {
-        let statement = self.statement(Which::WarehouseYtd, 0, |_| {
+        let statement = self.statement(StatementKind::WarehouseYtd, 0, |_| {
             "SELECT w_ytd FROM warehouse WHERE w_id = ?".to_owned()
         })?;
         let parameters = [number(warehouse)];
@@ -23,7 +23,7 @@ impl SqlTables<'_> {
         warehouse: u32,
         district: u8,
     ) -> Result<DistrictState> {
-        let statement = self.statement(Which::DistrictState, 0, |_| {
+        let statement = self.statement(StatementKind::DistrictState, 0, |_| {
             "SELECT d_ytd, d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?".to_owned()
         })?;
         let parameters = [number(warehouse), number(district)];
@@ -41,7 +41,7 @@ impl SqlTables<'_> {
         district: u8,
         visitor: &mut dyn FnMut(CustomerState),
     ) -> Result<()> {
-        let statement = self.statement(Which::Customers, 0, |_| {
+        let statement = self.statement(StatementKind::Customers, 0, |_| {
             "SELECT c_id, c_balance, c_ytd_payment FROM customer \
              WHERE c_w_id = ? AND c_d_id = ? ORDER BY c_id"
                 .to_owned()
@@ -61,7 +61,7 @@ impl SqlTables<'_> {
     }
 
     pub(super) fn visit_histories(&mut self, visitor: &mut dyn FnMut(HistoryState)) -> Result<()> {
-        let statement = self.statement(Which::Histories, 0, |_| {
+        let statement = self.statement(StatementKind::Histories, 0, |_| {
             "SELECT h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_amount FROM history".to_owned()
         })?;
         self.rows(statement, &[], |mut columns| {
@@ -83,7 +83,7 @@ impl SqlTables<'_> {
         district: u8,
         visitor: &mut dyn FnMut(OrderState),
     ) -> Result<()> {
-        let statement = self.statement(Which::Orders, 0, |_| {
+        let statement = self.statement(StatementKind::Orders, 0, |_| {
             "SELECT o_id, o_c_id, o_carrier_id, o_ol_cnt FROM orders \
              WHERE o_w_id = ? AND o_d_id = ? ORDER BY o_id"
                 .to_owned()
@@ -109,7 +109,7 @@ impl SqlTables<'_> {
         district: u8,
         visitor: &mut dyn FnMut(u32),
     ) -> Result<()> {
-        let statement = self.statement(Which::NewOrders, 0, |_| {
+        let statement = self.statement(StatementKind::NewOrders, 0, |_| {
             "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id"
                 .to_owned()
         })?;
@@ -129,7 +129,7 @@ impl SqlTables<'_> {
         district: u8,
         visitor: &mut dyn FnMut(LineState),
     ) -> Result<()> {
-        let statement = self.statement(Which::Lines, 0, |_| {
+        let statement = self.statement(StatementKind::Lines, 0, |_| {
             "SELECT ol_o_id, ol_delivery_d, ol_amount FROM order_line \
              WHERE ol_w_id = ? AND ol_d_id = ? ORDER BY ol_o_id, ol_number"
                 .to_owned()
@@ -150,7 +150,7 @@ impl SqlTables<'_> {
 
     pub(super) fn read_whole(&mut self, table: Table, warehouse: u32) -> Result<u64> {
         let column = schema::warehouse_column(table);
-        let statement = self.statement(Which::Read(table), 0, |_| {
+        let statement = self.statement(StatementKind::Read(table), 0, |_| {
             let name = table.name();
             match column {
                 Some(column) => format!("SELECT * FROM {name} WHERE {column} = ?"),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_workloads::generate::distribution::{
-    Chooser, Distribution, Items, Unfit, share_start, ycsb_keyspace,
+    Chooser, Distribution, DistributionError, Items, share_start, ycsb_keyspace,
 };
 use trueput_workloads::generate::hash::ycsb_hash;
 use trueput_workloads::generate::random::Random;
@@ -206,7 +206,10 @@ fn the_same_seed_gives_the_same_items() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let refused = |distribution, items| Chooser::new(distribution, Items::Fixed(items), 0, 1).err();
-    assert_eq!(refused(Distribution::Uniform, 0), Some(Unfit::NoItems));
+    assert_eq!(
+        refused(Distribution::Uniform, 0),
+        Some(DistributionError::NoItems)
+    );
     let keyspace = Distribution::ScrambledZipfian { keyspace: 9 };
     let message = refused(keyspace, 10).unwrap().to_string();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Items that may be chosen while others are inserted.
 
 use std::collections::VecDeque;
-use trueput_workloads::generate::insert::{InsertSequence, ItemCount, TooFarAhead, WINDOW};
+use trueput_workloads::generate::insert::{InsertSequence, InsertWindowError, ItemCount, WINDOW};
 use trueput_workloads::generate::random::Random;
 
 #[test]
@@ -20,7 +20,7 @@ fn an_item_can_be_chosen_once_all_before_it_are_acknowledged() {
 fn an_insert_that_never_ends_stops_the_others_at_the_window() {
     let sequence = InsertSequence::new(0);
     sequence.acknowledge(WINDOW - 1).unwrap();
-    let refused = TooFarAhead {
+    let refused = InsertWindowError {
         item: WINDOW,
         waiting_for: 0,
     };

@@ -1,10 +1,10 @@
 //! Keys and what they decode to.
 
 use proptest::prelude::*;
-use trueput_workloads::generate::key::{Buffer, KeyError, KeyFormat};
+use trueput_workloads::generate::key::{KeyBuffer, KeyError, KeyFormat};
 
 fn key(format: KeyFormat, item: u64) -> Vec<u8> {
-    format.write(item, &mut Buffer::default()).to_vec()
+    format.write(item, &mut KeyBuffer::default()).to_vec()
 }
 
 fn text(format: KeyFormat, item: u64) -> String {
@@ -53,7 +53,7 @@ fn ycsb_keys_are_those_of_ycsb() {
 
 #[test]
 fn a_buffer_keeps_nothing_of_the_key_before() {
-    let mut buffer = Buffer::default();
+    let mut buffer = KeyBuffer::default();
     let wide = KeyFormat::plain(40).unwrap();
     wide.write(u64::MAX, &mut buffer);
     KeyFormat::plain(9).unwrap().write(u64::MAX, &mut buffer);

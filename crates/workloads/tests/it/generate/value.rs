@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use trueput_workloads::generate::hash::fnv1a_64;
 use trueput_workloads::generate::value::{
-    MIN_VALUE_BYTES, PercentError, Values, Wrong, payload_percent,
+    MIN_VALUE_BYTES, PercentError, ValueError, Values, payload_percent,
 };
 
 /// By a second implementation of the module's documentation, in Python.
@@ -29,10 +29,10 @@ fn one_flipped_bit_anywhere_is_found() {
         bad[bit / 8] ^= 1 << (bit % 8);
         let wrong = values.check_all(42, &bad);
         if bit / 8 < MIN_VALUE_BYTES {
-            assert_eq!(wrong, Err(Wrong::Foreign { item: 42 }), "bit {bit}");
+            assert_eq!(wrong, Err(ValueError::Foreign { item: 42 }), "bit {bit}");
             assert_eq!(values.read(42, &bad), wrong);
         } else {
-            let damaged = Wrong::Damaged {
+            let damaged = ValueError::Damaged {
                 item: 42,
                 version: 7,
                 offset: bit / 8,
@@ -48,18 +48,27 @@ fn values_of_others_are_told_apart() {
     let values = values(50);
     let good = value(&values, 42, 7, 100);
     assert_eq!(values.read(42, &good), Ok(7));
-    assert_eq!(values.read(43, &good), Err(Wrong::Foreign { item: 43 }));
+    assert_eq!(
+        values.read(43, &good),
+        Err(ValueError::Foreign { item: 43 })
+    );
     let other_seed = Values::new(2015, 50).unwrap();
-    assert_eq!(other_seed.read(42, &good), Err(Wrong::Foreign { item: 42 }));
+    assert_eq!(
+        other_seed.read(42, &good),
+        Err(ValueError::Foreign { item: 42 })
+    );
     assert_eq!(
         values.read(42, &good[..99]),
-        Err(Wrong::Foreign { item: 42 })
+        Err(ValueError::Foreign { item: 42 })
     );
     assert_eq!(
         values.read(42, &good[..11]),
-        Err(Wrong::TooShort { bytes: 11 })
+        Err(ValueError::TooShort { bytes: 11 })
     );
-    assert_eq!(values.check_all(42, &[]), Err(Wrong::TooShort { bytes: 0 }));
+    assert_eq!(
+        values.check_all(42, &[]),
+        Err(ValueError::TooShort { bytes: 0 })
+    );
     assert!(values.read(42, &[0; 100]).is_err());
 }
 
@@ -72,7 +81,7 @@ fn a_payload_of_another_version_is_found_by_the_full_check_alone() {
     assert_eq!(values.read(42, &mixed), Ok(7));
     let wrong = values.check_all(42, &mixed).unwrap_err();
     assert!(
-        matches!(wrong, Wrong::Damaged { version: 7, .. }),
+        matches!(wrong, ValueError::Damaged { version: 7, .. }),
         "{wrong}"
     );
 }
@@ -95,7 +104,7 @@ fn values_longer_than_the_pool_go_around_it() {
     assert!(
         matches!(
             wrong,
-            Wrong::Damaged {
+            ValueError::Damaged {
                 offset: 2_999_999,
                 ..
             }
@@ -109,7 +118,10 @@ fn a_value_without_room_for_its_header_is_never_accepted() {
     let values = values(50);
     for bytes in 0..MIN_VALUE_BYTES {
         let short = value(&values, 1, 1, bytes);
-        assert_eq!(values.check_all(1, &short), Err(Wrong::TooShort { bytes }));
+        assert_eq!(
+            values.check_all(1, &short),
+            Err(ValueError::TooShort { bytes })
+        );
     }
     let least = value(&values, 1, 1, MIN_VALUE_BYTES);
     assert_eq!(values.check_all(1, &least), Ok(1));

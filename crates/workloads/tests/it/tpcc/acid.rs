@@ -6,16 +6,16 @@ use super::faulty::Fault;
 use super::harness::{Bench, engine};
 use trueput_engine::Engine;
 use trueput_record::measurement::Check;
-use trueput_workloads::tpcc::acid::Suite;
+use trueput_workloads::tpcc::acid::AcidSuite;
 use trueput_workloads::tpcc::scale::{Cardinality, Scale};
-use trueput_workloads::tpcc::store::Store;
+use trueput_workloads::tpcc::store::TableStore;
 
 fn checks(engine: &dyn Engine, fault: Fault, knobs: &[(&str, &str)]) -> Vec<Check> {
     let given = [("cardinality", "hundredth")];
     let bench = Bench::turned(engine, fault, 4, &given, knobs);
     let scale = Scale::new(1, Cardinality::Hundredth);
     bench.target(|target| {
-        let suite = Suite::load(target, &scale, Store::KeyValue).unwrap();
+        let suite = AcidSuite::load(target, &scale, TableStore::KeyValue).unwrap();
         suite.run().unwrap()
     })
 }

@@ -188,8 +188,8 @@ impl Bench {
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let start = |worker| scope.spawn(move || self.work(worker));
             let threads: Vec<_> = (0..self.workers).map(start).collect();
-            let joined = threads.into_iter().map(|thread| thread.join().unwrap());
-            joined.collect()
+            let join_thread = threads.into_iter().map(|thread| thread.join().unwrap());
+            join_thread.collect()
         });
         let mut ended = ExecutionSummary {
             counts: vec![0; self.job.kinds().len()],

@@ -6,9 +6,9 @@ use std::path::Path;
 use trueput_engine::{Durability, OpenSpec, parameter};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
-use trueput_workloads::tpcc::acid::Suite;
+use trueput_workloads::tpcc::acid::AcidSuite;
 use trueput_workloads::tpcc::scale::{Cardinality, Scale};
-use trueput_workloads::tpcc::store::Store;
+use trueput_workloads::tpcc::store::TableStore;
 
 /// A private server in a folder, if its engine is on this machine; otherwise it says why. It is set
 /// for the weakest level that there is through ODBC, which [`Bench`] takes.
@@ -61,7 +61,7 @@ fn passes_on(source: &str) {
     let bench = Bench::turned(&*odbc, Fault::None, 4, &small, &knobs);
     let scale = Scale::new(1, Cardinality::Hundredth);
     let checks = bench.target(|target| {
-        let suite = Suite::load(target, &scale, Store::Sql).unwrap();
+        let suite = AcidSuite::load(target, &scale, TableStore::Sql).unwrap();
         suite.run().unwrap()
     });
     for check in checks {

@@ -6,14 +6,14 @@ use super::faulty::Fault;
 use super::harness::{Bench, assert_right, engine};
 use trueput_engine::{Engine, Mode};
 use trueput_record::measurement::Check;
-use trueput_workloads::tpcc::acid::Suite;
+use trueput_workloads::tpcc::acid::AcidSuite;
 use trueput_workloads::tpcc::input::{Line, NewOrder, OrderStatus, StockLevel};
 use trueput_workloads::tpcc::rows::{CustomerRow, Table};
 use trueput_workloads::tpcc::scale::{Cardinality, DISTRICTS, Scale};
-use trueput_workloads::tpcc::store::{Store, tables};
-use trueput_workloads::tpcc::tables::{Intent, StockKey, Tables, Who};
+use trueput_workloads::tpcc::store::{TableStore, tables};
+use trueput_workloads::tpcc::tables::{CustomerSelector, ReadIntent, StockKey, Tables};
 use trueput_workloads::tpcc::transaction::{
-    Ordered, Scratch, new_order, order_status, stock_level,
+    NewOrderOutcome, TransactionBuffers, new_order, order_status, stock_level,
 };
 use trueput_workloads::{ExistingDatabase, WorkerFindings};
 
@@ -99,7 +99,7 @@ fn checks(name: &str, knobs: &[(&str, &str)]) -> Option<Vec<Check>> {
     let bench = Bench::turned(engine, Fault::None, 4, &given, knobs);
     let scale = Scale::new(1, Cardinality::Hundredth);
     Some(bench.target(|target| {
-        let suite = Suite::load(target, &scale, Store::Sql).unwrap();
+        let suite = AcidSuite::load(target, &scale, TableStore::Sql).unwrap();
         suite.run().unwrap()
     }))
 }
@@ -134,7 +134,7 @@ fn write_transactions_that_are_read_committed_fail_the_tests_that_read_again() {
 }
 
 /// Everything that the tables hold, a line for each row.
-fn contents(bench: &Bench, store: Store) -> Vec<String> {
+fn contents(bench: &Bench, store: TableStore) -> Vec<String> {
     bench.target(|target| {
         let mut session = target.database.session().unwrap();
         let mut tables = tables(&mut *session, store).unwrap();
@@ -194,9 +194,9 @@ fn of_warehouse(tables: &mut dyn Tables, warehouse: u32, lines: &mut Vec<String>
         let mut customer = CustomerRow::default();
         let mut orders = Vec::new();
         for id in 1..=scale.customers {
-            let (who, out) = (Who::Number(id), &mut customer);
+            let (who, out) = (CustomerSelector::Number(id), &mut customer);
             tables
-                .customer(warehouse, district, &who, Intent::Show, out)
+                .customer(warehouse, district, &who, ReadIntent::Show, out)
                 .unwrap();
             lines.push(format!(
                 "{:?}",
@@ -205,8 +205,8 @@ fn of_warehouse(tables: &mut dyn Tables, warehouse: u32, lines: &mut Vec<String>
                     ..customer
                 }
             ));
-            let by_name = Who::LastName(customer.last);
-            let (intent, out) = (Intent::Show, &mut customer);
+            let by_name = CustomerSelector::LastName(customer.last);
+            let (intent, out) = (ReadIntent::Show, &mut customer);
             tables
                 .customer(warehouse, district, &by_name, intent, out)
                 .unwrap();
@@ -230,7 +230,7 @@ fn filled(engine: &dyn Engine, store: &'static str) -> Vec<String> {
     given[0] = ("store", store);
     let bench = Bench::new(engine, Fault::None, 1, &given);
     assert_right(&bench.run().1);
-    let store = Store::ALL.into_iter().find(|one| one.word() == store);
+    let store = TableStore::ALL.into_iter().find(|one| one.word() == store);
     contents(&bench, store.unwrap())
 }
 
@@ -253,7 +253,7 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
 fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
     let mut given = SMALL.to_vec();
     given[3] = ("transactions", "1");
-    for (name, store) in [("kv", Store::KeyValue), ("sql", Store::Sql)] {
+    for (name, store) in [("kv", TableStore::KeyValue), ("sql", TableStore::Sql)] {
         given[0] = ("store", name);
         let bench = Bench::new(engine("sqlite"), Fault::None, 1, &given);
         bench.target(|target| {
@@ -285,7 +285,7 @@ fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<WorkerFindin
     let bench = Bench::new(engine, Fault::None, 1, &given);
     let (ended, conclusion) = bench.run();
     assert_right(&conclusion);
-    let rows = contents(&bench, Store::Sql);
+    let rows = contents(&bench, TableStore::Sql);
     (ended.counts, ended.findings, rows)
 }
 
@@ -305,7 +305,7 @@ fn functions_of_the_server_do_and_leave_what_the_clients_statements_do() {
 }
 
 /// Does `work` with the tables of a small database.
-fn with_tables(name: &str, store: Store, work: impl Fn(&mut dyn Tables, &str)) {
+fn with_tables(name: &str, store: TableStore, work: impl Fn(&mut dyn Tables, &str)) {
     let Some(engine) = found(name) else {
         return;
     };
@@ -313,7 +313,7 @@ fn with_tables(name: &str, store: Store, work: impl Fn(&mut dyn Tables, &str)) {
     let bench = Bench::new(engine, Fault::None, 1, &given);
     bench.target(|target| {
         let scale = Scale::new(1, Cardinality::Hundredth);
-        Suite::load(target, &scale, store).unwrap();
+        AcidSuite::load(target, &scale, store).unwrap();
         let mut session = target.database.session().unwrap();
         let mut tables = tables(&mut *session, store).unwrap();
         work(&mut *tables, &format!("{name} {store:?}"));
@@ -321,13 +321,13 @@ fn with_tables(name: &str, store: Store, work: impl Fn(&mut dyn Tables, &str)) {
 }
 
 /// Every engine and store that tells a row that is not there.
-const STORES: [(&str, Store); 6] = [
-    ("lmdb", Store::KeyValue),
-    ("sqlite", Store::KeyValue),
-    ("sqlite", Store::Sql),
-    ("postgresql", Store::Sql),
-    ("postgresql", Store::Procedures),
-    ("mariadb", Store::Sql),
+const STORES: [(&str, TableStore); 6] = [
+    ("lmdb", TableStore::KeyValue),
+    ("sqlite", TableStore::KeyValue),
+    ("sqlite", TableStore::Sql),
+    ("postgresql", TableStore::Sql),
+    ("postgresql", TableStore::Procedures),
+    ("mariadb", TableStore::Sql),
 ];
 
 #[test]
@@ -361,11 +361,11 @@ fn transactions_answer_alike_in_every_store_and_tell_what_is_not_there() {
     };
     for (name, store) in STORES {
         with_tables(name, store, |tables, name| {
-            let scratch = &mut Scratch::default();
+            let scratch = &mut TransactionBuffers::default();
             // One item twice: its stock is taken twice.
             let lines = [line(3), line(1), line(3), line(2), line(9)];
             let order = NewOrder::of(1, 1, 1, &lines);
-            let committed = |order| Ordered::Committed {
+            let committed = |order| NewOrderOutcome::Committed {
                 order,
                 total: TOTAL,
             };
@@ -373,7 +373,7 @@ fn transactions_answer_alike_in_every_store_and_tell_what_is_not_there() {
             assert_eq!(ordered, Ok(committed(31)), "{name}");
             let unused = NewOrder::of(1, 1, 1, &[line(3), line(1_001)]);
             let ordered = new_order(tables, scratch, &unused, 1);
-            assert_eq!(ordered, Ok(Ordered::RolledBack), "{name}");
+            assert_eq!(ordered, Ok(NewOrderOutcome::RolledBack), "{name}");
             // The number of the order that was rolled back is given again.
             let next = new_order(tables, scratch, &order, 1);
             assert_eq!(next, Ok(committed(32)), "{name}");
@@ -388,7 +388,7 @@ fn transactions_answer_alike_in_every_store_and_tell_what_is_not_there() {
             let status = |customer| OrderStatus {
                 warehouse: 1,
                 district: 1,
-                who: Who::Number(customer),
+                who: CustomerSelector::Number(customer),
             };
             let lines = order_status(tables, scratch, &status(1));
             assert_eq!(lines, Ok(Some(5)), "{name}");

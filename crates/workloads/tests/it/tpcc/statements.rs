@@ -8,10 +8,12 @@ use trueput_engine::{
     Datum, Dialect, Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
 use trueput_workloads::tpcc::input::{Line, NewOrder, Payment};
-use trueput_workloads::tpcc::store::{Store, tables};
-use trueput_workloads::tpcc::tables::Who;
-use trueput_workloads::tpcc::text::Text;
-use trueput_workloads::tpcc::transaction::{Ordered, Scratch, new_order, payment};
+use trueput_workloads::tpcc::store::{TableStore, tables};
+use trueput_workloads::tpcc::tables::CustomerSelector;
+use trueput_workloads::tpcc::text::FixedText;
+use trueput_workloads::tpcc::transaction::{
+    NewOrderOutcome, TransactionBuffers, new_order, payment,
+};
 
 /// A session of SQLite's that is written to in another dialect and remembers what it was sent.
 struct Spoken<'d> {
@@ -109,22 +111,25 @@ fn sent_in(bench: &Bench, dialect: Dialect) -> ([Vec<String>; 3], u32) {
             prepared: Vec::new(),
             sent: Vec::new(),
         };
-        let mut scratch = Scratch::default();
+        let mut scratch = TransactionBuffers::default();
         let lines = [1, 2].map(|item| Line {
             item,
             supplier: 1,
             quantity: 5,
         });
         let input = NewOrder::of(1, 1, 1, &lines);
-        let mut store = tables(&mut session, Store::Sql).unwrap();
+        let mut store = tables(&mut session, TableStore::Sql).unwrap();
         let ordered = new_order(&mut *store, &mut scratch, &input, 1).unwrap();
         drop(store);
-        let Ordered::Committed { order, .. } = ordered else {
+        let NewOrderOutcome::Committed { order, .. } = ordered else {
             panic!("{ordered:?}");
         };
         let mut all = vec![std::mem::take(&mut session.sent)];
-        let name = Text::new("BARBARBAR").unwrap();
-        for (key, who) in (1..).zip([Who::Number(1), Who::LastName(name)]) {
+        let name = FixedText::new("BARBARBAR").unwrap();
+        for (key, who) in (1..).zip([
+            CustomerSelector::Number(1),
+            CustomerSelector::LastName(name),
+        ]) {
             let input = Payment {
                 warehouse: 1,
                 district: 1,
@@ -133,7 +138,7 @@ fn sent_in(bench: &Bench, dialect: Dialect) -> ([Vec<String>; 3], u32) {
                 who,
                 amount: 100,
             };
-            let mut store = tables(&mut session, Store::Sql).unwrap();
+            let mut store = tables(&mut session, TableStore::Sql).unwrap();
             payment(&mut *store, &mut scratch, &input, 2, (order, key)).unwrap();
             drop(store);
             all.push(std::mem::take(&mut session.sent));

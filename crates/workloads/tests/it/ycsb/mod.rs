@@ -7,7 +7,7 @@ mod presets;
 use harness::{Bench, Call, Fate, SEED, assert_right, job};
 use trueput_record::WorkerKind;
 use trueput_workloads::generate::distribution::{Chooser, Distribution, Items, ycsb_keyspace};
-use trueput_workloads::generate::key::{Buffer, KeyFormat};
+use trueput_workloads::generate::key::{KeyBuffer, KeyFormat};
 use trueput_workloads::generate::random::Random;
 use trueput_workloads::{ExistingDatabase, LoadSummary};
 
@@ -52,7 +52,7 @@ fn the_load_puts_each_record_once_with_ycsbs_key_and_size() {
         ];
         let bench = Bench::new(1, &given);
         let load = bench.prepare(ExistingDatabase::Nothing).unwrap();
-        let (keys, mut buffer) = (keys.unwrap(), Buffer::default());
+        let (keys, mut buffer) = (keys.unwrap(), KeyBuffer::default());
         let mut expected = LoadSummary::default();
         for item in 0..300 {
             let key = keys.write(item, &mut buffer).to_vec();
@@ -77,7 +77,7 @@ fn the_records_asked_for_are_those_of_the_generator() {
     };
     let mut chooser = Chooser::new(distribution, Items::Fixed(1_000), 0, 1).unwrap();
     let mut random = Random::for_worker(SEED, 0, "keys");
-    let (keys, mut buffer) = (KeyFormat::ycsb_hashed(1).unwrap(), Buffer::default());
+    let (keys, mut buffer) = (KeyFormat::ycsb_hashed(1).unwrap(), KeyBuffer::default());
     let expected: Vec<_> = (0..1_000)
         .map(|_| {
             let item = chooser.next(&mut random);

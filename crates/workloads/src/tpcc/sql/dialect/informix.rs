@@ -1,9 +1,9 @@
 //! Informix, written to the "IBM Informix Guide to SQL: Syntax" (14.10) and not run here.
 
-use super::{Paging, Writing, for_each, standard_type};
-use crate::tpcc::sql::schema::Kind;
+use super::{DialectSyntax, RowLimit, for_each, standard_type};
+use crate::tpcc::sql::schema::ColumnType;
 
-pub(super) static WRITING: Writing = Writing {
+pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: false,
     column_type,
     // Pages would be locked otherwise.
@@ -15,18 +15,18 @@ pub(super) static WRITING: Writing = Writing {
     has_returning: false,
     has_arrays: false,
     has_rows: false,
-    paging: Paging::First,
+    paging: RowLimit::First,
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "UPDATE STATISTICS MEDIUM FOR TABLE"),
     procedures: None,
 };
 
-fn column_type(kind: Kind) -> String {
+fn column_type(kind: ColumnType) -> String {
     match kind {
-        Kind::Moment => "DATETIME YEAR TO FRACTION(5)".to_owned(),
+        ColumnType::Moment => "DATETIME YEAR TO FRACTION(5)".to_owned(),
         // VARCHAR holds 255 bytes at the most.
-        Kind::Text(length) if length > 255 => format!("LVARCHAR({length})"),
+        ColumnType::Text(length) if length > 255 => format!("LVARCHAR({length})"),
         _ => standard_type(kind),
     }
 }

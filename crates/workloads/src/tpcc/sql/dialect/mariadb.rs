@@ -1,9 +1,9 @@
 //! MariaDB, with InnoDB or MyRocks, as the session's default is.
 
-use super::{Paging, Writing, for_each, standard_type};
-use crate::tpcc::sql::schema::Kind;
+use super::{DialectSyntax, RowLimit, for_each, standard_type};
+use crate::tpcc::sql::schema::ColumnType;
 
-pub(super) static WRITING: Writing = Writing {
+pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: false,
     column_type,
     table_end: |_| " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
@@ -12,17 +12,17 @@ pub(super) static WRITING: Writing = Writing {
     has_returning: false,
     has_arrays: false,
     has_rows: true,
-    paging: Paging::Limit,
+    paging: RowLimit::Limit,
     money: Some("DECIMAL(12, 2)"),
     integer: Some("SIGNED"),
     analyze: |tables| for_each(tables, "ANALYZE TABLE"),
     procedures: None,
 };
 
-fn column_type(kind: Kind) -> String {
+fn column_type(kind: ColumnType) -> String {
     match kind {
         // A TIMESTAMP would end in 2038 and follow the session's time zone.
-        Kind::Moment => "DATETIME(6)".to_owned(),
+        ColumnType::Moment => "DATETIME(6)".to_owned(),
         _ => standard_type(kind),
     }
 }

@@ -1,9 +1,9 @@
 //! PostgreSQL.
 
-use super::{Paging, Writing, for_each, standard_type};
-use crate::tpcc::sql::schema::Kind;
+use super::{DialectSyntax, RowLimit, for_each, standard_type};
+use crate::tpcc::sql::schema::ColumnType;
 
-pub(super) static WRITING: Writing = Writing {
+pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: true,
     column_type,
     table_end: |_| "",
@@ -12,7 +12,7 @@ pub(super) static WRITING: Writing = Writing {
     has_returning: true,
     has_arrays: true,
     has_rows: true,
-    paging: Paging::Limit,
+    paging: RowLimit::Limit,
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "VACUUM ANALYZE"),
@@ -20,9 +20,9 @@ pub(super) static WRITING: Writing = Writing {
 };
 
 /// Text is ordered by its bytes, whatever the database's own collation.
-fn column_type(kind: Kind) -> String {
+fn column_type(kind: ColumnType) -> String {
     match kind {
-        Kind::Text(_) => format!("{} COLLATE \"C\"", standard_type(kind)),
+        ColumnType::Text(_) => format!("{} COLLATE \"C\"", standard_type(kind)),
         _ => standard_type(kind),
     }
 }

@@ -1,10 +1,10 @@
 //! SQLite: decimals are whole numbers of their smallest unit, moments are microseconds. It locks
 //! the database, not rows.
 
-use super::{Paging, Writing, standard_type};
-use crate::tpcc::sql::schema::Kind;
+use super::{DialectSyntax, RowLimit, standard_type};
+use crate::tpcc::sql::schema::ColumnType;
 
-pub(super) static WRITING: Writing = Writing {
+pub(super) static WRITING: DialectSyntax = DialectSyntax {
     is_numbered: false,
     column_type,
     table_end: |has_key| if has_key { " WITHOUT ROWID" } else { "" },
@@ -13,16 +13,16 @@ pub(super) static WRITING: Writing = Writing {
     has_returning: true,
     has_arrays: false,
     has_rows: true,
-    paging: Paging::Limit,
+    paging: RowLimit::Limit,
     money: None,
     integer: None,
     analyze: |_| vec!["ANALYZE".to_owned()],
     procedures: None,
 };
 
-fn column_type(kind: Kind) -> String {
+fn column_type(kind: ColumnType) -> String {
     match kind {
-        Kind::Money | Kind::Rate | Kind::Moment => "INTEGER".to_owned(),
+        ColumnType::Money | ColumnType::Rate | ColumnType::Moment => "INTEGER".to_owned(),
         _ => standard_type(kind),
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! Nothing here allocates, formats or locks between two operations, except to report an error.
 
+use super::config::{Maker, MicroConfig, Test, WorkerRole};
 use super::kinds::{Kind, Kinds};
 use super::names;
-use super::problem::{Maker, Problem, Role, Test};
+use super::operation_stream::{Operation, OperationStream, PlannedOperation};
 use super::scan;
-use super::stream::{Operation, Step, Stream};
-use super::track::{Knowledge, Table, Ticket, Tracker, Trial};
-use crate::generate::key::Buffer;
+use super::write_tracker::{PendingWrite, TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
+use crate::generate::key::KeyBuffer;
 use crate::generate::value::Values;
 use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
@@ -20,16 +20,16 @@ use trueput_engine::{Mode, Result as EngineResult};
 
 /// One worker: what it knows, and its buffers.
 pub(super) struct Worker<'w> {
-    pub problem: &'w Problem,
+    pub config: &'w MicroConfig,
     pub maker: Maker,
-    pub tracker: Tracker<'w>,
+    pub tracker: WriteTracker<'w>,
     pub reads: ReadCounts,
     /// Whether reads are checked.
     pub verifies: bool,
     pub kinds: Kinds,
     /// What an open loop paces.
     pub paced: Kinds,
-    pub key: Buffer,
+    pub key: KeyBuffer,
     /// A key that no record has: a record's own, and a byte more.
     missing: Vec<u8>,
     /// Least numbers that a scan may see, record by record.
@@ -43,25 +43,25 @@ pub(super) struct Worker<'w> {
 /// # Errors
 /// Whatever the engine says, conflicts excepted, and that the user stopped the run.
 pub(super) fn run(
-    problem: &Problem,
+    config: &MicroConfig,
     values: Values,
-    table: Option<&Table>,
+    table: Option<&WriteTable>,
     task: &mut JobTask<'_>,
 ) -> Result<WorkerFindings, Error> {
-    let mut worker = Worker::new(problem, values, table, task);
-    let quota = problem.quota(task.worker, task.workers);
-    match (problem.role(task.worker, task.workers), problem.test) {
-        (Role::Scanner, _) => scan::pass(&mut worker, task, Kind::Next, false, None)?,
-        (Role::Main, Test::Pass { reverse }) => {
-            scan::pass(&mut worker, task, Kind::Read, reverse, quota)?;
+    let mut worker = Worker::new(config, values, table, task);
+    let quota = config.quota(task.worker, task.workers);
+    match (config.role(task.worker, task.workers), config.test) {
+        (WorkerRole::Scanner, _) => scan::scan_all(&mut worker, task, Kind::Next, false, None)?,
+        (WorkerRole::Main, Test::Pass { reverse }) => {
+            scan::scan_all(&mut worker, task, Kind::Read, reverse, quota)?;
         }
         (role, _) => {
             let (seed, generation) = (task.seed, task.generation);
-            let stream = Stream::new(problem, seed, generation, task.worker, task.workers)?;
-            if role == Role::Main && problem.batch > 1 {
-                worker.batches(task, stream, quota)?;
+            let stream = OperationStream::new(config, seed, generation, task.worker, task.workers)?;
+            if role == WorkerRole::Main && config.batch > 1 {
+                worker.run_batches(task, stream, quota)?;
             } else {
-                worker.singles(task, stream, quota)?;
+                worker.run_single_operations(task, stream, quota)?;
             }
         }
     }
@@ -70,44 +70,44 @@ pub(super) fn run(
 
 impl<'w> Worker<'w> {
     fn new(
-        problem: &'w Problem,
+        config: &'w MicroConfig,
         values: Values,
-        table: Option<&'w Table>,
+        table: Option<&'w WriteTable>,
         task: &JobTask<'_>,
     ) -> Self {
-        let mutators = problem.mutators(task.workers);
-        let knowledge = Knowledge::of(task.worker_kind, task.worker, &mutators);
-        let trial = Trial {
+        let mutators = config.mutators(task.workers);
+        let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
+        let trial = TrialWrites {
             generation: task.generation,
-            records: problem.records,
+            records: config.records,
             mutates: !mutators.is_empty(),
-            deletes: problem.deletes(),
+            deletes: config.deletes(),
         };
-        let floors = usize::try_from(problem.nexts + 1).unwrap_or(usize::MAX);
+        let floors = usize::try_from(config.nexts + 1).unwrap_or(usize::MAX);
         Self {
-            problem,
-            maker: problem.maker(values),
-            tracker: Tracker::new(table, knowledge, trial),
+            config,
+            maker: config.maker(values),
+            tracker: WriteTracker::new(table, knowledge, trial),
             reads: ReadCounts::default(),
             verifies: task.verifies_reads(),
-            kinds: problem.kinds(),
-            paced: problem.main_kinds(),
-            key: Buffer::default(),
-            missing: vec![b'.'; problem.key_bytes + 1],
+            kinds: config.kinds(),
+            paced: config.main_kinds(),
+            key: KeyBuffer::default(),
+            missing: vec![b'.'; config.key_bytes + 1],
             floors: vec![0; floors],
             done: 0,
         }
     }
 
     /// Transactions of one operation each.
-    fn singles(
+    fn run_single_operations(
         &mut self,
         task: &mut JobTask<'_>,
-        mut stream: Stream,
+        mut stream: OperationStream,
         quota: Option<u64>,
     ) -> Result<(), Error> {
         run_units(task, quota, |task, _| {
-            let kind = self.perform(task, stream.next_step())?;
+            let kind = self.run_operation(task, stream.next_operation())?;
             task.meter.finish(self.kinds.index(kind));
             task.meter.finish_unit(self.paced.index(kind));
             self.done += 1;
@@ -115,12 +115,16 @@ impl<'w> Worker<'w> {
         })
     }
 
-    fn perform(&mut self, task: &mut JobTask<'_>, step: Step) -> Result<Kind, Error> {
+    fn run_operation(
+        &mut self,
+        task: &mut JobTask<'_>,
+        step: PlannedOperation,
+    ) -> Result<Kind, Error> {
         match step.operation {
             Operation::Read => self.read(task, step.item).map(|()| Kind::Read),
             Operation::Missing => self.read_missing(task, step.item).map(|()| Kind::Read),
-            Operation::Seek => scan::short(self, task, step.item).map(|()| Kind::Seek),
-            Operation::Scan => scan::short(self, task, step.item).map(|()| Kind::Scan),
+            Operation::Seek => scan::scan_from(self, task, step.item).map(|()| Kind::Seek),
+            Operation::Scan => scan::scan_from(self, task, step.item).map(|()| Kind::Scan),
             Operation::Insert => self.write(task, step).map(|()| Kind::Insert),
             Operation::Update => self.write(task, step).map(|()| Kind::Update),
             Operation::Delete => self.write(task, step).map(|()| Kind::Delete),
@@ -129,7 +133,7 @@ impl<'w> Worker<'w> {
 
     fn read(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
         let floor = self.tracker.floor(item);
-        let key = self.problem.format.write(item, &mut self.key);
+        let key = self.config.format.write(item, &mut self.key);
         let (maker, verifies) = (&mut self.maker, self.verifies);
         let mut state = RecordState::Absent;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
@@ -152,7 +156,7 @@ impl<'w> Worker<'w> {
     }
 
     fn read_missing(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<(), Error> {
-        let key = self.problem.format.write(item, &mut self.key);
+        let key = self.config.format.write(item, &mut self.key);
         self.missing[..key.len()].copy_from_slice(key);
         let missing = &self.missing;
         let (session, meter) = (&mut *task.session, &mut *task.meter);
@@ -171,12 +175,12 @@ impl<'w> Worker<'w> {
     }
 
     /// The ticket of a write: a new record has none.
-    fn ticket(&mut self, step: Step) -> Option<Ticket> {
+    fn ticket(&mut self, step: PlannedOperation) -> Option<PendingWrite> {
         let deletes = step.operation == Operation::Delete;
-        (step.operation != Operation::Insert).then(|| self.tracker.issue(step.item, deletes))
+        (step.operation != Operation::Insert).then(|| self.tracker.begin_write(step.item, deletes))
     }
 
-    fn write(&mut self, task: &mut JobTask<'_>, step: Step) -> Result<(), Error> {
+    fn write(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<(), Error> {
         let ticket = self.ticket(step);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         if step.operation == Operation::Delete {
@@ -192,24 +196,24 @@ impl<'w> Worker<'w> {
             })?;
         }
         if let Some(ticket) = ticket {
-            self.tracker.settle(ticket);
+            self.tracker.complete_write(ticket);
         }
         Ok(())
     }
 
     /// Transactions of several writes each, and the commit as an operation of its own.
-    fn batches(
+    fn run_batches(
         &mut self,
         task: &mut JobTask<'_>,
-        mut stream: Stream,
+        mut stream: OperationStream,
         quota: Option<u64>,
     ) -> Result<(), Error> {
-        let room = usize::try_from(self.problem.batch).unwrap_or(usize::MAX);
+        let room = usize::try_from(self.config.batch).unwrap_or(usize::MAX);
         let mut batch = Vec::with_capacity(room);
         run_units(task, quota, |task, left| {
             batch.clear();
-            for _ in 0..self.problem.batch.min(left) {
-                let step = stream.next_step();
+            for _ in 0..self.config.batch.min(left) {
+                let step = stream.next_operation();
                 batch.push((step, self.ticket(step)));
             }
             self.write_batch(task, &batch)?;
@@ -223,7 +227,7 @@ impl<'w> Worker<'w> {
     fn write_batch(
         &mut self,
         task: &mut JobTask<'_>,
-        batch: &[(Step, Option<Ticket>)],
+        batch: &[(PlannedOperation, Option<PendingWrite>)],
     ) -> Result<(), Error> {
         let Self {
             maker,
@@ -263,7 +267,7 @@ impl<'w> Worker<'w> {
             },
         )?;
         let tickets = batch.iter().filter_map(|(_, ticket)| *ticket);
-        tickets.for_each(|ticket| tracker.settle(ticket));
+        tickets.for_each(|ticket| tracker.complete_write(ticket));
         Ok(())
     }
 
@@ -274,8 +278,8 @@ impl<'w> Worker<'w> {
         }
         findings.insert(names::WORKER.to_owned(), task.worker.into());
         findings.insert(names::DONE.to_owned(), self.done);
-        let mutators = self.problem.mutators(task.workers);
-        let knowledge = Knowledge::of(task.worker_kind, task.worker, &mutators);
+        let mutators = self.config.mutators(task.workers);
+        let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
         findings.insert(names::KNOWLEDGE.to_owned(), knowledge as u64);
         self.reads.write(&mut findings);
         match self.tracker.into_unsettled() {

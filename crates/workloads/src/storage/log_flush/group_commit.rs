@@ -1,22 +1,22 @@
 //! Group commit: whoever finds no flush under way writes and flushes for all who wait.
 
-use super::super::buffer::Buffer;
-use super::super::channel::Channel;
-use super::super::log::Log;
-use super::super::record::Pen;
+use super::super::buffer::PageBuffer;
+use super::super::log::LogShape;
+use super::super::log_record::RecordWriter;
+use super::super::write_channel::WriteChannel;
 use super::kinds;
 use crate::Meter;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The log that the threads of a process append to together.
-pub(super) struct Group {
-    log: Log,
-    state: Mutex<State>,
+pub(super) struct GroupCommit {
+    log: LogShape,
+    state: Mutex<GroupState>,
     turned: Condvar,
 }
 
-struct State {
+struct GroupState {
     /// Index of the next record.
     next: u64,
     /// Records before this index are durable.
@@ -24,25 +24,25 @@ struct State {
     /// Whether somebody writes and flushes.
     leading: bool,
     /// Records from `next - gathered` on, which nobody has written yet. A worker has one at most.
-    gathering: Buffer,
+    gathering: PageBuffer,
     gathered: usize,
     /// The buffer that is not gathered in; taken while it is written from.
-    spare: Option<Buffer>,
+    spare: Option<PageBuffer>,
     /// The error that ended it.
     failure: Option<(io::ErrorKind, Option<i32>)>,
 }
 
-impl Group {
+impl GroupCommit {
     /// A log of so many writers.
-    pub(super) fn new(log: Log, writers: u32) -> Self {
+    pub(super) fn new(log: LogShape, writers: u32) -> Self {
         let room = log.bytes * writers as usize;
-        let state = State {
+        let state = GroupState {
             next: 0,
             durable: 0,
             leading: false,
-            gathering: Buffer::zeroed(room),
+            gathering: PageBuffer::zeroed(room),
             gathered: 0,
-            spare: Some(Buffer::zeroed(room)),
+            spare: Some(PageBuffer::zeroed(room)),
             failure: None,
         };
         Self {
@@ -58,17 +58,17 @@ impl Group {
     /// What the operating system said to whoever wrote it.
     pub(super) fn commit(
         &self,
-        pen: &Pen,
+        record_writer: &RecordWriter,
         sequence: u64,
-        channel: &mut Channel,
+        channel: &mut WriteChannel,
         meter: &mut dyn Meter,
     ) -> io::Result<()> {
         let mut state = self.lock();
         let index = state.next;
         let at = state.gathered * self.log.bytes;
         let record = &mut state.gathering.bytes_mut()[at..at + self.log.bytes];
-        pen.fill(record);
-        pen.stamp(record, index, sequence);
+        record_writer.fill(record);
+        record_writer.stamp(record, index, sequence);
         state.next += 1;
         state.gathered += 1;
         loop {
@@ -89,8 +89,8 @@ impl Group {
     /// Writes and flushes what has been gathered, the leader's own record included.
     fn lead(
         &self,
-        mut state: MutexGuard<'_, State>,
-        channel: &mut Channel,
+        mut state: MutexGuard<'_, GroupState>,
+        channel: &mut WriteChannel,
         meter: &mut dyn Meter,
     ) -> io::Result<()> {
         let Some(spare) = state.spare.take() else {
@@ -117,7 +117,7 @@ impl Group {
         done
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GroupState> {
         // A thread that panicked has left numbers behind that are right by themselves.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

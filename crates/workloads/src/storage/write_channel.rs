@@ -1,7 +1,7 @@
 //! The ways in which bytes reach storage: each a write and what makes it durable.
 
+use super::io_ring::Ring;
 use super::mapping::Mapping;
-use super::ring::Ring;
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ use trueput_record::Durability;
 
 choices! {
     /// How a write is made durable.
-    pub(super) enum Flush {
+    pub(super) enum FlushMethod {
         /// `write`, then `fsync`: data and every attribute.
         Fsync = "fsync",
         /// `write`, then `fdatasync`: data, and what is needed to find it.
@@ -34,7 +34,7 @@ choices! {
     }
 }
 
-impl Flush {
+impl FlushMethod {
     /// What a commit promises.
     pub(super) fn durability(self) -> Durability {
         match self {
@@ -53,28 +53,28 @@ impl Flush {
 }
 
 /// One worker's way to a file.
-pub(super) struct Channel {
-    flush: Flush,
+pub(super) struct WriteChannel {
+    flush: FlushMethod,
     file: File,
     mapping: Option<Mapping>,
     ring: Option<Ring>,
 }
 
-impl Channel {
+impl WriteChannel {
     /// Opens a file that has been laid out. `bytes` is the length that a mapping covers.
     ///
     /// # Errors
     /// What the operating system says.
-    pub(super) fn open(path: &Path, flush: Flush, bytes: u64) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, flush: FlushMethod, bytes: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         let file = options.custom_flags(flush.open_flags()).open(path)?;
         let mapping = match flush {
-            Flush::Msync => Some(Mapping::new(&file, bytes)?),
+            FlushMethod::Msync => Some(Mapping::new(&file, bytes)?),
             _ => None,
         };
         let ring = match flush {
-            Flush::IoUring => Some(Ring::new()?),
+            FlushMethod::IoUring => Some(Ring::new()?),
             _ => None,
         };
         Ok(Self {
@@ -103,9 +103,9 @@ impl Channel {
             self.file.write_all_at(bytes, *offset)?;
         }
         match self.flush {
-            Flush::Fsync => self.file.sync_all(),
-            Flush::Fdatasync => self.file.sync_data(),
-            Flush::SyncFileRange => {
+            FlushMethod::Fsync => self.file.sync_all(),
+            FlushMethod::Fdatasync => self.file.sync_data(),
+            FlushMethod::SyncFileRange => {
                 filled().try_for_each(|(offset, bytes)| self.sync_range(*offset, bytes.len()))
             }
             _ => Ok(()),
@@ -137,16 +137,16 @@ mod tests {
     #[test]
     fn every_method_writes_every_part_where_it_belongs() {
         let folder = tempfile::tempdir().unwrap();
-        for flush in Flush::ALL {
+        for flush in FlushMethod::ALL {
             let name = flush.word();
             let path = folder.path().join(name);
             std::fs::write(&path, [0; 16_384]).unwrap();
-            let mut channel = match Channel::open(&path, flush, 16_384) {
+            let mut channel = match WriteChannel::open(&path, flush, 16_384) {
                 // Some file systems in memory have no direct writes.
-                Err(_) if flush == Flush::DirectDsync => continue,
+                Err(_) if flush == FlushMethod::DirectDsync => continue,
                 channel => channel.unwrap(),
             };
-            let mut bytes = crate::storage::buffer::Buffer::zeroed(8_192);
+            let mut bytes = crate::storage::buffer::PageBuffer::zeroed(8_192);
             bytes.bytes_mut()[..4_096].fill(1);
             bytes.bytes_mut()[4_096..].fill(2);
             let (one, two) = bytes.bytes().split_at(4_096);

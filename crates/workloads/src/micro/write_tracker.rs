@@ -28,13 +28,13 @@ pub(super) const fn version(generation: u32, number: u32) -> u32 {
 }
 
 /// The generation and the number of a version.
-pub(super) const fn parts(version: u32) -> (u32, u32) {
+pub(super) const fn version_parts(version: u32) -> (u32, u32) {
     (version >> NUMBER_BITS, version & MAX_NUMBER)
 }
 
 /// What a worker process knows of what others write. Its number stands in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Knowledge {
+pub(super) enum WriteKnowledge {
     /// All of it: every writer is a thread of this process, or there is none.
     All = 1,
     /// One process writes, and it is another: versions may only rise.
@@ -43,7 +43,7 @@ pub(super) enum Knowledge {
     Nothing = 3,
 }
 
-impl Knowledge {
+impl WriteKnowledge {
     /// What a worker knows, where the workers `mutators` write.
     pub(super) fn of(kind: WorkerKind, worker: u32, mutators: &std::ops::Range<u32>) -> Self {
         match (kind, mutators.len()) {
@@ -58,7 +58,7 @@ impl Knowledge {
 /// One record's writes, in one cache line.
 #[derive(Debug, Default)]
 #[repr(align(16))]
-struct Entry {
+struct RecordWrites {
     /// Writes begun.
     issued: AtomicU32,
     /// Writes committed.
@@ -71,13 +71,13 @@ struct Entry {
 
 /// Which records are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sample {
+pub(super) struct RecordSample {
     /// Every so manieth.
     stride: u64,
     records: u64,
 }
 
-impl Sample {
+impl RecordSample {
     /// All of `records`, or a tenth.
     pub(super) fn new(level: VerifyLevel, records: u64) -> Self {
         let stride = if level == VerifyLevel::Full { 1 } else { 10 };
@@ -99,28 +99,28 @@ impl Sample {
 
 /// The entries of all tracked records.
 #[derive(Debug)]
-pub(super) struct Table {
-    entries: Box<[Entry]>,
-    sample: Sample,
+pub(super) struct WriteTable {
+    entries: Box<[RecordWrites]>,
+    sample: RecordSample,
 }
 
-impl Table {
+impl WriteTable {
     /// Nothing was written yet.
-    pub(super) fn new(sample: Sample) -> Self {
+    pub(super) fn new(sample: RecordSample) -> Self {
         Self {
-            entries: (0..sample.len()).map(|_| Entry::default()).collect(),
+            entries: (0..sample.len()).map(|_| RecordWrites::default()).collect(),
             sample,
         }
     }
 
-    fn entry(&self, item: u64) -> Option<&Entry> {
+    fn entry(&self, item: u64) -> Option<&RecordWrites> {
         self.entries.get(self.sample.place(item)?)
     }
 }
 
 /// A write under way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ticket {
+pub(super) struct PendingWrite {
     item: u64,
     /// Its number among the writes of its record.
     number: u32,
@@ -133,7 +133,7 @@ const MAX_UNSETTLED: usize = 4_096;
 
 /// What is done in a trial.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Trial {
+pub(super) struct TrialWrites {
     pub generation: u32,
     /// Records that were loaded. Those beyond are inserted once and never changed.
     pub records: u64,
@@ -144,10 +144,10 @@ pub(super) struct Trial {
 }
 
 /// What one worker knows and notes.
-pub(super) struct Tracker<'t> {
-    table: Option<&'t Table>,
-    knowledge: Knowledge,
-    trial: Trial,
+pub(super) struct WriteTracker<'t> {
+    table: Option<&'t WriteTable>,
+    knowledge: WriteKnowledge,
+    trial: TrialWrites,
     /// Numbers of writes that no table follows.
     untracked: u32,
     /// Records whose last write met another under way, so that either may be the final one.
@@ -155,9 +155,13 @@ pub(super) struct Tracker<'t> {
     overflowed: bool,
 }
 
-impl<'t> Tracker<'t> {
+impl<'t> WriteTracker<'t> {
     /// Nothing noted yet.
-    pub(super) fn new(table: Option<&'t Table>, knowledge: Knowledge, trial: Trial) -> Self {
+    pub(super) fn new(
+        table: Option<&'t WriteTable>,
+        knowledge: WriteKnowledge,
+        trial: TrialWrites,
+    ) -> Self {
         Self {
             table,
             knowledge,
@@ -168,13 +172,18 @@ impl<'t> Tracker<'t> {
         }
     }
 
-    fn entry(&self, item: u64) -> Option<&'t Entry> {
+    fn entry(&self, item: u64) -> Option<&'t RecordWrites> {
         self.table?.entry(item)
     }
 
-    fn judge_absence(&self, item: u64, entry: Option<&Entry>, floor: u32) -> Result<(), ReadFault> {
+    fn judge_absence(
+        &self,
+        item: u64,
+        entry: Option<&RecordWrites>,
+        floor: u32,
+    ) -> Result<(), ReadFault> {
         let legal = match (self.knowledge, entry) {
-            (Knowledge::All, Some(entry)) => entry.deleted.load(SeqCst) >= floor.max(1),
+            (WriteKnowledge::All, Some(entry)) => entry.deleted.load(SeqCst) >= floor.max(1),
             _ => item < self.trial.records,
         };
         if self.trial.deletes && legal {
@@ -186,10 +195,10 @@ impl<'t> Tracker<'t> {
 
     /// Begins a write, a delete or not, before its transaction does.
     #[inline]
-    pub(super) fn issue(&mut self, item: u64, deletes: bool) -> Ticket {
+    pub(super) fn begin_write(&mut self, item: u64, deletes: bool) -> PendingWrite {
         let Some(entry) = self.entry(item) else {
             self.untracked = self.untracked.wrapping_add(1);
-            return Ticket {
+            return PendingWrite {
                 item,
                 number: self.untracked % MAX_NUMBER + 1,
                 alone: true,
@@ -200,7 +209,7 @@ impl<'t> Tracker<'t> {
         if deletes {
             entry.deleted.fetch_max(before + 1, SeqCst);
         }
-        Ticket {
+        PendingWrite {
             item,
             number: before + 1,
             alone: completed == before,
@@ -208,13 +217,13 @@ impl<'t> Tracker<'t> {
     }
 
     /// The version that a write bears.
-    pub(super) fn version(&self, ticket: Ticket) -> u32 {
+    pub(super) fn version(&self, ticket: PendingWrite) -> u32 {
         version(self.trial.generation, ticket.number)
     }
 
     /// A write was committed.
     #[inline]
-    pub(super) fn settle(&mut self, ticket: Ticket) {
+    pub(super) fn complete_write(&mut self, ticket: PendingWrite) {
         let Some(entry) = self.entry(ticket.item) else {
             return;
         };
@@ -260,11 +269,11 @@ impl<'t> Tracker<'t> {
     }
 }
 
-impl ReadValidator for Tracker<'_> {
+impl ReadValidator for WriteTracker<'_> {
     #[inline]
     fn floor(&self, item: u64) -> u32 {
         match self.knowledge {
-            Knowledge::Nothing => 0,
+            WriteKnowledge::Nothing => 0,
             _ => self.entry(item).map_or(0, |entry| entry.floor.load(SeqCst)),
         }
     }
@@ -275,7 +284,7 @@ impl ReadValidator for Tracker<'_> {
         let number = match state {
             RecordState::Foreign => return Err(ReadFault::Foreign),
             RecordState::Absent => return self.judge_absence(item, entry, floor),
-            RecordState::Version(version) => match parts(version) {
+            RecordState::Version(version) => match version_parts(version) {
                 (generation, _) if generation > self.trial.generation => {
                     return Err(ReadFault::Unwritten);
                 }
@@ -288,7 +297,7 @@ impl ReadValidator for Tracker<'_> {
         };
         let most = match (self.knowledge, entry) {
             _ if !self.trial.mutates || item >= self.trial.records => 0,
-            (Knowledge::All, Some(entry)) => entry.issued.load(SeqCst).min(MAX_NUMBER),
+            (WriteKnowledge::All, Some(entry)) => entry.issued.load(SeqCst).min(MAX_NUMBER),
             _ => MAX_NUMBER,
         };
         if number < floor.min(MAX_NUMBER) {
@@ -297,7 +306,7 @@ impl ReadValidator for Tracker<'_> {
         if number > most {
             return Err(ReadFault::Unwritten);
         }
-        if let (Knowledge::Rising, Some(entry)) = (self.knowledge, entry) {
+        if let (WriteKnowledge::Rising, Some(entry)) = (self.knowledge, entry) {
             entry.floor.fetch_max(number, SeqCst);
         }
         Ok(())
@@ -308,12 +317,12 @@ impl ReadValidator for Tracker<'_> {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        Table::new(Sample::new(VerifyLevel::Full, 10))
+    fn table() -> WriteTable {
+        WriteTable::new(RecordSample::new(VerifyLevel::Full, 10))
     }
 
-    fn trial(generation: u32) -> Trial {
-        Trial {
+    fn trial(generation: u32) -> TrialWrites {
+        TrialWrites {
             generation,
             records: 10,
             mutates: true,
@@ -321,8 +330,8 @@ mod tests {
         }
     }
 
-    fn tracker(table: &Table, generation: u32) -> Tracker<'_> {
-        Tracker::new(Some(table), Knowledge::All, trial(generation))
+    fn tracker(table: &WriteTable, generation: u32) -> WriteTracker<'_> {
+        WriteTracker::new(Some(table), WriteKnowledge::All, trial(generation))
     }
 
     fn seen(generation: u32, number: u32) -> RecordState {
@@ -334,10 +343,10 @@ mod tests {
         let table = table();
         let mut tracker = tracker(&table, 0);
         assert_eq!(tracker.judge(3, tracker.floor(3), seen(0, 0)), Ok(()));
-        let ticket = tracker.issue(3, false);
+        let ticket = tracker.begin_write(3, false);
         let early = tracker.floor(3);
         assert_eq!(tracker.judge(3, early, seen(0, 1)), Ok(()));
-        tracker.settle(ticket);
+        tracker.complete_write(ticket);
         assert_eq!(tracker.judge(3, early, seen(0, 0)), Ok(()));
         let late = tracker.floor(3);
         assert_eq!(tracker.judge(3, late, seen(0, 0)), Err(ReadFault::Stale));
@@ -355,15 +364,15 @@ mod tests {
     fn of_two_writes_at_once_either_may_be_the_last_until_a_third_follows_alone() {
         let table = table();
         let (mut one, mut other) = (tracker(&table, 0), tracker(&table, 0));
-        let (first, second) = (one.issue(5, false), other.issue(5, false));
-        other.settle(second);
-        one.settle(first);
+        let (first, second) = (one.begin_write(5, false), other.begin_write(5, false));
+        other.complete_write(second);
+        one.complete_write(first);
         for number in 1..=2 {
             assert_eq!(one.judge(5, one.floor(5), seen(0, number)), Ok(()));
         }
         assert_eq!(other.unsettled, [5]);
-        let third = one.issue(5, false);
-        one.settle(third);
+        let third = one.begin_write(5, false);
+        one.complete_write(third);
         assert_eq!(
             one.judge(5, one.floor(5), seen(0, 2)),
             Err(ReadFault::Stale)
@@ -375,14 +384,14 @@ mod tests {
     fn a_record_may_be_absent_from_a_delete_on_and_until_a_write_after_it() {
         let table = table();
         let mut tracker = tracker(&table, 0);
-        let delete = tracker.issue(1, true);
+        let delete = tracker.begin_write(1, true);
         assert_eq!(tracker.judge(1, 0, RecordState::Absent), Ok(()));
-        tracker.settle(delete);
+        tracker.complete_write(delete);
         let floor = tracker.floor(1);
         assert_eq!(tracker.judge(1, floor, seen(0, 0)), Err(ReadFault::Stale));
         assert_eq!(tracker.judge(1, floor, RecordState::Absent), Ok(()));
-        let update = tracker.issue(1, false);
-        tracker.settle(update);
+        let update = tracker.begin_write(1, false);
+        tracker.complete_write(update);
         let floor = tracker.floor(1);
         assert_eq!(
             tracker.judge(1, floor, RecordState::Absent),
@@ -397,8 +406,8 @@ mod tests {
         assert_eq!(tracker.judge(4, 0, seen(1, 9)), Ok(()));
         assert_eq!(tracker.judge(4, 0, seen(3, 0)), Err(ReadFault::Unwritten));
         assert_eq!(tracker.judge(4, 0, seen(2, 0)), Err(ReadFault::Unwritten));
-        let ticket = tracker.issue(4, false);
-        tracker.settle(ticket);
+        let ticket = tracker.begin_write(4, false);
+        tracker.complete_write(ticket);
         assert_eq!(
             tracker.judge(4, tracker.floor(4), seen(1, 9)),
             Err(ReadFault::Stale)
@@ -408,7 +417,7 @@ mod tests {
     #[test]
     fn a_reader_in_another_process_than_the_one_writer_sees_versions_only_rise() {
         let table = table();
-        let tracker = Tracker::new(Some(&table), Knowledge::Rising, trial(0));
+        let tracker = WriteTracker::new(Some(&table), WriteKnowledge::Rising, trial(0));
         assert_eq!(tracker.judge(7, tracker.floor(7), seen(0, 3)), Ok(()));
         assert_eq!(
             tracker.judge(7, tracker.floor(7), seen(0, 2)),
@@ -419,6 +428,9 @@ mod tests {
     #[test]
     fn too_many_writes_of_one_record_bear_the_last_number() {
         assert_eq!(version(1, u32::MAX), version(1, MAX_NUMBER));
-        assert_eq!(parts(version(MAX_GENERATION, 5)), (MAX_GENERATION, 5));
+        assert_eq!(
+            version_parts(version(MAX_GENERATION, 5)),
+            (MAX_GENERATION, 5)
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What must fit before the load: keys and values the engine, and a further trial the versions.
 
-use super::problem::{Problem, Test};
-use super::track::MAX_GENERATION;
+use super::config::{MicroConfig, Test};
+use super::write_tracker::MAX_GENERATION;
 use crate::{Error, JobDatabase};
 use trueput_engine::Capabilities;
 use trueput_record::value::format_bytes;
@@ -10,7 +10,7 @@ use trueput_record::value::format_bytes;
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn check_room(problem: &Problem, capabilities: &Capabilities) -> Result<(), String> {
+pub(super) fn check_room(config: &MicroConfig, capabilities: &Capabilities) -> Result<(), String> {
     let refuse = |what: &str, given: usize, most: usize, setting: &str| {
         let (given, most_bytes) = (format_bytes(given as u64), format_bytes(most as u64));
         Err(format!(
@@ -19,13 +19,13 @@ pub(super) fn check_room(problem: &Problem, capabilities: &Capabilities) -> Resu
         ))
     };
     // A missing key has a byte more than the others.
-    let key_bytes = problem.key_bytes + usize::from(problem.test == Test::Missing);
+    let key_bytes = config.key_bytes + usize::from(config.test == Test::Missing);
     if key_bytes > capabilities.max_key_bytes {
         return refuse("keys", key_bytes, capabilities.max_key_bytes, "key_bytes");
     }
-    if problem.value_bytes > capabilities.max_value_bytes {
+    if config.value_bytes > capabilities.max_value_bytes {
         let most = capabilities.max_value_bytes;
-        return refuse("values", problem.value_bytes, most, "value_bytes");
+        return refuse("values", config.value_bytes, most, "value_bytes");
     }
     Ok(())
 }
@@ -34,8 +34,8 @@ pub(super) fn check_room(problem: &Problem, capabilities: &Capabilities) -> Resu
 ///
 /// # Errors
 /// A sentence.
-pub(super) fn check_fit(problem: &Problem, target: &JobDatabase<'_>) -> Result<(), Error> {
-    check_room(problem, &target.capabilities).map_err(Error::Workload)?;
+pub(super) fn check_fit(config: &MicroConfig, target: &JobDatabase<'_>) -> Result<(), Error> {
+    check_room(config, &target.capabilities).map_err(Error::Workload)?;
     if target.generation > MAX_GENERATION {
         return Err(Error::Workload(format!(
             "{} trials ran on this load already, and a value's version counts no more; split the \

@@ -1,9 +1,9 @@
 //! What one worker does to its database and its journal.
 
-use super::super::buffer::Buffer;
-use super::super::failed;
+use super::super::buffer::PageBuffer;
+use super::super::io_error;
 use super::super::log;
-use super::super::record::{Header, Pen, read_header};
+use super::super::log_record::{RecordHeader, RecordWriter, read_header};
 use super::{IoThrashJob, database_path, journal_path, kinds};
 use crate::generate::random::Random;
 use crate::{Error, JobTask, WorkerFindings};
@@ -23,7 +23,7 @@ pub(super) const WRONG_READS: &str = "wrong_reads";
 const SAMPLED_BLOCKS: u64 = 256;
 
 /// The finding that says which version of a block was written last.
-pub(super) fn sampled(block: u64) -> String {
+pub(super) fn sample_name(block: u64) -> String {
     format!("block_{block}")
 }
 
@@ -40,9 +40,9 @@ pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFin
     ];
     let [database, journal] = paths.each_ref().map(|path| {
         let opened = open(path, job.direct);
-        opened.map_err(|error| failed("opening", path, &error))
+        opened.map_err(|error| io_error("opening", path, &error))
     });
-    let mut hand = Hand::new(job, task, database?, journal?);
+    let mut hand = Worker::new(job, task, database?, journal?);
     let mut mix = Random::for_worker(task.seed, task.worker, "mix");
     let mut left = log::share(job.operations, task.worker, task.workers);
     let meter = &mut *task.meter;
@@ -57,11 +57,11 @@ pub(super) fn run(job: &IoThrashJob, task: &mut JobTask<'_>) -> Result<WorkerFin
             (kinds::WRITE, hand.write(mix.below(job.blocks)))
         };
         let path = &paths[usize::from(kind == kinds::JOURNAL)];
-        done.map_err(|error| failed(kinds::NAMES[kind], path, &error))?;
+        done.map_err(|error| io_error(kinds::NAMES[kind], path, &error))?;
         meter.finish(kind);
-        if let Some(file) = hand.due(kind) {
+        if let Some(file) = hand.file_to_flush(kind) {
             let flushed = file.sync_data();
-            flushed.map_err(|error| failed("flushing", path, &error))?;
+            flushed.map_err(|error| io_error("flushing", path, &error))?;
             meter.finish(kinds::FLUSH);
         }
         meter.finish_unit(kind);
@@ -81,17 +81,17 @@ fn open(path: &Path, direct: bool) -> io::Result<File> {
 }
 
 /// A worker's files, and what it knows of them.
-struct Hand<'j> {
+struct Worker<'j> {
     job: &'j IoThrashJob,
     seed: u64,
     worker: u32,
     database: File,
     journal: File,
-    pens: [Pen; 2],
-    block: Buffer,
+    writers: [RecordWriter; 2],
+    block: PageBuffer,
     /// What is read, so that what is written need not be filled anew.
-    found: Buffer,
-    record: Buffer,
+    found: PageBuffer,
+    record: PageBuffer,
     /// By block, how often it has been written.
     versions: Vec<u32>,
     journaled: u64,
@@ -100,23 +100,23 @@ struct Hand<'j> {
     wrong_reads: u64,
 }
 
-impl<'j> Hand<'j> {
+impl<'j> Worker<'j> {
     fn new(job: &'j IoThrashJob, task: &JobTask<'_>, database: File, journal: File) -> Self {
-        let pens = [job.block_bytes, job.journal.bytes]
-            .map(|bytes| Pen::new(task.seed, task.worker, bytes));
-        let mut block = Buffer::zeroed(job.block_bytes);
-        let mut record = Buffer::zeroed(job.journal.bytes);
-        pens[0].fill(block.bytes_mut());
-        pens[1].fill(record.bytes_mut());
+        let writers = [job.block_bytes, job.journal.bytes]
+            .map(|bytes| RecordWriter::new(task.seed, task.worker, bytes));
+        let mut block = PageBuffer::zeroed(job.block_bytes);
+        let mut record = PageBuffer::zeroed(job.journal.bytes);
+        writers[0].fill(block.bytes_mut());
+        writers[1].fill(record.bytes_mut());
         Self {
             job,
             seed: task.seed,
             worker: task.worker,
             database,
             journal,
-            pens,
+            writers,
             block,
-            found: Buffer::zeroed(job.block_bytes),
+            found: PageBuffer::zeroed(job.block_bytes),
             record,
             versions: vec![0; job.blocks as usize],
             journaled: 0,
@@ -128,7 +128,7 @@ impl<'j> Hand<'j> {
 
     fn append(&mut self) -> io::Result<()> {
         let index = self.journaled;
-        self.pens[1].stamp(self.record.bytes_mut(), index, index);
+        self.writers[1].stamp(self.record.bytes_mut(), index, index);
         let offset = self.job.journal.offset(index);
         self.journal.write_all_at(self.record.bytes(), offset)?;
         self.journaled += 1;
@@ -138,7 +138,7 @@ impl<'j> Hand<'j> {
     /// Writes the next version of a block.
     fn write(&mut self, block: u64) -> io::Result<()> {
         let version = self.versions[block as usize].wrapping_add(1);
-        self.pens[0].stamp(self.block.bytes_mut(), u64::from(version), block);
+        self.writers[0].stamp(self.block.bytes_mut(), u64::from(version), block);
         let offset = block * self.job.block_bytes as u64;
         self.database.write_all_at(self.block.bytes(), offset)?;
         self.versions[block as usize] = version;
@@ -153,7 +153,7 @@ impl<'j> Hand<'j> {
             .read_exact_at(self.found.bytes_mut(), offset)?;
         self.reads += 1;
         let version = u64::from(self.versions[block as usize]);
-        let expected = Header {
+        let expected = RecordHeader {
             index: version,
             sequence: block,
             writer: self.worker,
@@ -168,7 +168,7 @@ impl<'j> Hand<'j> {
     }
 
     /// The file that is to be flushed after an operation of this kind.
-    fn due(&self, kind: usize) -> Option<&File> {
+    fn file_to_flush(&self, kind: usize) -> Option<&File> {
         let every = |count: u64, every: u64| every > 0 && count.is_multiple_of(every);
         match kind {
             kinds::JOURNAL if every(self.journaled, self.job.sync_every) => Some(&self.journal),
@@ -190,7 +190,7 @@ impl<'j> Hand<'j> {
             .collect();
         for block in (0..self.job.blocks).step_by(sample_step(self.job.blocks) as usize) {
             let version = self.versions[block as usize];
-            findings.insert(sampled(block), u64::from(version));
+            findings.insert(sample_name(block), u64::from(version));
         }
         findings
     }

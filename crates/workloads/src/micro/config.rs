@@ -1,8 +1,8 @@
 //! The settings of a job, checked and made ready to use.
 
 use super::kinds::{Kind, Kinds};
-use super::settings::{DistributionName, Settings, TestName, too_short_a_value};
-use super::track::MAX_NUMBER;
+use super::settings::{DistributionName, Settings, TestName, short_value_message};
+use super::write_tracker::MAX_NUMBER;
 use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
@@ -41,12 +41,12 @@ pub(super) enum Test {
     /// Takes records out.
     Delete,
     /// Draws what it does.
-    Mix(Mix),
+    Mix(MixPercentages),
 }
 
 /// The percentages of a mix; what is left are reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Mix {
+pub(super) struct MixPercentages {
     /// Updates.
     pub update: u64,
     /// Inserts.
@@ -57,7 +57,7 @@ pub(super) struct Mix {
     pub scan: u64,
 }
 
-impl Mix {
+impl MixPercentages {
     fn sum(self) -> u64 {
         self.update + self.insert + self.delete + self.scan
     }
@@ -65,7 +65,7 @@ impl Mix {
 
 /// What a worker is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum WorkerRole {
     /// One of the plan's workers.
     Main,
     /// Updates beside them.
@@ -76,7 +76,7 @@ pub(super) enum Role {
 
 /// A job's settings.
 #[derive(Debug, Clone)]
-pub(super) struct Problem {
+pub(super) struct MicroConfig {
     pub test: Test,
     pub records: u64,
     /// The records that are chosen from: the first so many.
@@ -97,7 +97,7 @@ pub(super) struct Problem {
     pub scanners: u32,
 }
 
-impl Problem {
+impl MicroConfig {
     /// Reads the settings.
     ///
     /// # Errors
@@ -108,14 +108,14 @@ impl Problem {
         let key_bytes = settings.key_bytes;
         let value_bytes = usize::try_from(settings.value_bytes).unwrap_or(usize::MAX);
         if value_bytes < MIN_VALUE_BYTES {
-            return Err(too_short_a_value(value_bytes));
+            return Err(short_value_message(value_bytes));
         }
         let records = records(settings, (key_bytes + value_bytes) as u64)?;
         let or_own = |given: u32, of: TestName, own: u32| match given {
             0 if name == of => own,
             given => given,
         };
-        let problem = Self {
+        let config = Self {
             test,
             records,
             chosen_from: if name == TestName::ReadHot {
@@ -137,11 +137,11 @@ impl Problem {
             writers: or_own(settings.writers, TestName::ReadWhileWriting, 1),
             scanners: or_own(settings.scanners, TestName::ReadWhileScanning, 1),
         };
-        problem.check_count(settings, conditions)?;
-        problem.check_batch(name)?;
-        problem.check_beside(settings, conditions)?;
-        problem.check_choice(settings)?;
-        Ok(problem)
+        config.check_count(settings, conditions)?;
+        config.check_batch(name)?;
+        config.check_beside(settings, conditions)?;
+        config.check_choice(settings)?;
+        Ok(config)
     }
 
     fn check_count(&self, settings: &Settings, conditions: &Conditions) -> Result<(), String> {
@@ -235,11 +235,11 @@ impl Problem {
     }
 
     /// What a worker is for: writers come after the plan's workers, scanners after the writers.
-    pub(super) fn role(&self, worker: u32, workers: u32) -> Role {
+    pub(super) fn role(&self, worker: u32, workers: u32) -> WorkerRole {
         match worker.checked_sub(workers) {
-            None => Role::Main,
-            Some(beside) if beside < self.writers => Role::Writer,
-            Some(_) => Role::Scanner,
+            None => WorkerRole::Main,
+            Some(beside) if beside < self.writers => WorkerRole::Writer,
+            Some(_) => WorkerRole::Scanner,
         }
     }
 
@@ -260,12 +260,15 @@ impl Problem {
 
     /// Whether records are taken out.
     pub(super) fn deletes(&self) -> bool {
-        matches!(self.test, Test::Delete | Test::Mix(Mix { delete: 1.., .. }))
+        matches!(
+            self.test,
+            Test::Delete | Test::Mix(MixPercentages { delete: 1.., .. })
+        )
     }
 
     /// Whether records are added to those that were loaded.
     pub(super) fn inserts(&self) -> bool {
-        matches!(self.test, Test::Mix(Mix { insert: 1.., .. }))
+        matches!(self.test, Test::Mix(MixPercentages { insert: 1.., .. }))
     }
 
     /// Whether the database is empty at first, and filling it is what is measured.
@@ -281,7 +284,7 @@ impl Problem {
 
     /// How many operations end one worker's part; `None` where time does.
     pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
-        let counted = self.role(worker, workers) == Role::Main && self.operations.is_some();
+        let counted = self.role(worker, workers) == WorkerRole::Main && self.operations.is_some();
         let share = self.share(worker, workers);
         counted.then_some(share.end - share.start)
     }
@@ -429,7 +432,7 @@ impl Problem {
 }
 
 fn test(settings: &Settings) -> Result<Test, String> {
-    let mix = Mix {
+    let mix = MixPercentages {
         update: settings.update_percent,
         insert: settings.insert_percent,
         delete: settings.delete_percent,

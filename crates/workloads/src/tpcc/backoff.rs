@@ -9,13 +9,13 @@ const DOUBLINGS: u32 = 10;
 /// No pause is longer, so that a run that is stopped ends soon.
 const MOST: Duration = Duration::from_millis(100);
 
-/// The pauses of one worker: drawn anew each time, so that two that met do not meet again.
-pub(super) struct Pauses {
+/// The backoff of one worker after conflicts: drawn anew each time, so that two that met do not meet again.
+pub(super) struct Backoff {
     first_us: u64,
     random: Random,
 }
 
-impl Pauses {
+impl Backoff {
     /// Those of a worker, of which the first is `first_us` microseconds at most; 0: none at all.
     pub(super) fn new(first_us: u64, seed: u64, worker: u32) -> Self {
         Self {
@@ -40,8 +40,8 @@ mod tests {
     use super::*;
 
     fn longest(first_us: u64, conflicts: u32) -> Duration {
-        let mut pauses = Pauses::new(first_us, 7, 0);
-        let drawn = (0..1_000).map(|_| pauses.after(conflicts));
+        let mut backoff = Backoff::new(first_us, 7, 0);
+        let drawn = (0..1_000).map(|_| backoff.after(conflicts));
         drawn.max().unwrap_or_default()
     }
 

@@ -1,8 +1,8 @@
 //! Reads logs back and holds every record against what its writer wrote.
 
 use super::file::each_record;
-use super::log::Log;
-use super::record::{Header, Pen, read_header};
+use super::log::LogShape;
+use super::log_record::{RecordHeader, RecordWriter, read_header};
 use crate::JobDatabase;
 use std::fs::File;
 use std::io;
@@ -14,11 +14,11 @@ use trueput_record::measurement::Check;
 pub(super) const SAMPLE: u64 = 10;
 
 /// What was found in the logs of a trial.
-pub(super) struct Survey {
-    log: Log,
+pub(super) struct LogVerifier {
+    log: LogShape,
     seed: u64,
     full: bool,
-    pens: Vec<Pen>,
+    writers: Vec<RecordWriter>,
     scratch: Vec<u8>,
     expected: u64,
     sound: u64,
@@ -26,14 +26,14 @@ pub(super) struct Survey {
     wrong: Vec<String>,
 }
 
-impl Survey {
-    pub(super) fn new(log: Log, target: &JobDatabase<'_>, verify: VerifyLevel) -> Self {
-        let pen = |worker| Pen::new(target.seed, worker, log.bytes);
+impl LogVerifier {
+    pub(super) fn new(log: LogShape, target: &JobDatabase<'_>, verify: VerifyLevel) -> Self {
+        let record_writer = |worker| RecordWriter::new(target.seed, worker, log.bytes);
         Self {
             log,
             seed: target.seed,
             full: verify == VerifyLevel::Full,
-            pens: (0..target.workers).map(pen).collect(),
+            writers: (0..target.workers).map(record_writer).collect(),
             scratch: vec![0; log.bytes],
             expected: 0,
             sound: 0,
@@ -45,7 +45,7 @@ impl Survey {
     pub(super) fn check_length(&mut self, length: u64, written: u64) {
         let appended = written.min(self.log.records) * self.log.bytes as u64;
         if length != appended {
-            self.complain(format!("the file is {length} bytes long, not {appended}"));
+            self.add_fault(format!("the file is {length} bytes long, not {appended}"));
         }
     }
 
@@ -83,7 +83,7 @@ impl Survey {
                 };
                 let expected = next.get(header.writer as usize).copied().flatten();
                 if header.index != index || expected.is_some_and(|it| it != header.sequence) {
-                    self.complain(format!(
+                    self.add_fault(format!(
                         "record {index}: expected number {} of worker {}, found {}",
                         header.sequence, header.writer, header.index
                     ));
@@ -96,7 +96,7 @@ impl Survey {
         for worker in own {
             let last = next[worker].unwrap_or(written[worker]);
             if last != written[worker] {
-                self.complain(format!(
+                self.add_fault(format!(
                     "worker {worker} wrote {} records; its last one there is number {last}",
                     written[worker]
                 ));
@@ -123,7 +123,7 @@ impl Survey {
         if total == 0 || first + run == total {
             self.sound += u64::from(total > 0);
         } else {
-            self.complain(format!(
+            self.add_fault(format!(
                 "the last batch ends with record {}, not {total}",
                 first + run
             ));
@@ -150,7 +150,7 @@ impl Survey {
                 if (header.writer as usize, header.sequence) == (worker, last) {
                     self.sound += 1;
                 } else {
-                    self.complain(format!(
+                    self.add_fault(format!(
                         "the place of worker {worker} holds number {} of worker {}, not {last}",
                         header.sequence, header.writer
                     ));
@@ -161,22 +161,23 @@ impl Survey {
     }
 
     /// What a record says of itself, if it is whole; said where it is not.
-    fn sound(&mut self, record: &[u8], at: u64) -> Option<Header> {
+    fn sound(&mut self, record: &[u8], at: u64) -> Option<RecordHeader> {
         let header = self.sound_or_none(record, at);
         if header.is_none() {
-            self.complain(format!("record {at} is not what was written there"));
+            self.add_fault(format!("record {at} is not what was written there"));
         }
         header
     }
 
-    fn sound_or_none(&mut self, record: &[u8], at: u64) -> Option<Header> {
+    fn sound_or_none(&mut self, record: &[u8], at: u64) -> Option<RecordHeader> {
         let header = read_header(self.seed, record)?;
-        let pen = self.pens.get(header.writer as usize)?;
+        let record_writer = self.writers.get(header.writer as usize)?;
         let looked_at = self.full || at.is_multiple_of(SAMPLE);
-        (!looked_at || pen.wrote(record, header, &mut self.scratch)).then_some(header)
+        (!looked_at || record_writer.has_written(record, header, &mut self.scratch))
+            .then_some(header)
     }
 
-    fn complain(&mut self, what: String) {
+    fn add_fault(&mut self, what: String) {
         const MOST: usize = 3;
         if self.wrong.len() < MOST {
             self.wrong.push(what);

@@ -4,7 +4,7 @@
 use crate::generate::random::{Random, mix};
 
 /// The least that a record can be: its header and a little more.
-pub(super) const LEAST_BYTES: usize = 64;
+pub(super) const MIN_RECORD_BYTES: usize = 64;
 
 /// Bytes of the header: mark, index, sequence, writer, length, checksum.
 const HEADER: usize = 40;
@@ -15,7 +15,7 @@ const SECTOR: usize = 512;
 
 /// What a record says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct RecordHeader {
     /// Its place in the log's order, from 0.
     pub index: u64,
     /// Its place in its writer's order, from 0.
@@ -26,17 +26,17 @@ pub(super) struct Header {
 
 /// Makes the records of one writer.
 #[derive(Debug)]
-pub(super) struct Pen {
+pub(super) struct RecordWriter {
     mark: u64,
     writer: u32,
     /// A record without its numbers: random bytes, which no file system can compress.
     template: Vec<u8>,
 }
 
-impl Pen {
-    /// The pen of a writer whose records have so many bytes, [`LEAST_BYTES`] or more.
+impl RecordWriter {
+    /// The records of a writer whose records have so many bytes, [`MIN_RECORD_BYTES`] or more.
     pub(super) fn new(seed: u64, writer: u32, bytes: usize) -> Self {
-        let mut template = vec![0; bytes.max(LEAST_BYTES)];
+        let mut template = vec![0; bytes.max(MIN_RECORD_BYTES)];
         Random::for_worker(seed, writer, "log").fill(&mut template);
         Self {
             mark: mark(seed),
@@ -45,7 +45,7 @@ impl Pen {
         }
     }
 
-    /// Fills `record`, which is of this pen's size, with all that does not change.
+    /// Fills `record`, which is of this writer's size, with all that does not change.
     pub(super) fn fill(&self, record: &mut [u8]) {
         record.copy_from_slice(&self.template);
     }
@@ -53,7 +53,7 @@ impl Pen {
     /// Gives a filled record its numbers.
     pub(super) fn stamp(&self, record: &mut [u8], index: u64, sequence: u64) {
         let bytes = self.template.len();
-        let header = Header {
+        let header = RecordHeader {
             index,
             sequence,
             writer: self.writer,
@@ -66,8 +66,13 @@ impl Pen {
         }
     }
 
-    /// Whether every byte of a record is as this pen wrote it. `scratch` has the pen's size.
-    pub(super) fn wrote(&self, record: &[u8], header: Header, scratch: &mut [u8]) -> bool {
+    /// Whether every byte of a record is as this writer wrote it. `scratch` has the writer's size.
+    pub(super) fn has_written(
+        &self,
+        record: &[u8],
+        header: RecordHeader,
+        scratch: &mut [u8],
+    ) -> bool {
         self.fill(scratch);
         self.stamp(scratch, header.index, header.sequence);
         scratch == record
@@ -75,13 +80,13 @@ impl Pen {
 }
 
 /// What a record says of itself; `None` where it is none of this seed and size, or damaged.
-pub(super) fn read_header(seed: u64, record: &[u8]) -> Option<Header> {
+pub(super) fn read_header(seed: u64, record: &[u8]) -> Option<RecordHeader> {
     let found = record.get(..HEADER)?;
     let number = |at: usize| {
         let bytes: [u8; 8] = found[at..at + 8].try_into().ok()?;
         Some(u64::from_le_bytes(bytes))
     };
-    let header = Header {
+    let header = RecordHeader {
         index: number(8)?,
         sequence: number(16)?,
         writer: u32::from_le_bytes(found[24..28].try_into().ok()?),
@@ -93,7 +98,7 @@ fn mark(seed: u64) -> u64 {
     mix(seed ^ u64::from_le_bytes(*b"trueput\0"))
 }
 
-fn encode(mark: u64, header: Header, bytes: usize) -> [u8; HEADER] {
+fn encode(mark: u64, header: RecordHeader, bytes: usize) -> [u8; HEADER] {
     let sized = u64::from(header.writer) | (bytes as u64) << 32;
     let mut encoded = [0; HEADER];
     let mut sum = 0;
@@ -112,40 +117,41 @@ fn encode(mark: u64, header: Header, bytes: usize) -> [u8; HEADER] {
 mod tests {
     use super::*;
 
-    fn written(bytes: usize) -> (Pen, Vec<u8>) {
-        let pen = Pen::new(7, 3, bytes);
+    fn written(bytes: usize) -> (RecordWriter, Vec<u8>) {
+        let record_writer = RecordWriter::new(7, 3, bytes);
         let mut record = vec![0; bytes];
-        pen.fill(&mut record);
-        pen.stamp(&mut record, 41, 12);
-        (pen, record)
+        record_writer.fill(&mut record);
+        record_writer.stamp(&mut record, 41, 12);
+        (record_writer, record)
     }
 
     #[test]
     fn a_record_reads_back_as_it_was_written() {
         for bytes in [64, 128, 511, 512, 4_096, 65_536] {
-            let (pen, record) = written(bytes);
+            let (record_writer, record) = written(bytes);
             let header = read_header(7, &record).unwrap();
             assert_eq!(
                 header,
-                Header {
+                RecordHeader {
                     index: 41,
                     sequence: 12,
                     writer: 3
                 }
             );
-            assert!(pen.wrote(&record, header, &mut vec![0; bytes]));
+            assert!(record_writer.has_written(&record, header, &mut vec![0; bytes]));
         }
     }
 
     #[test]
     fn one_changed_bit_anywhere_is_seen() {
-        let (pen, record) = written(1_024);
+        let (record_writer, record) = written(1_024);
         for at in 0..record.len() {
             let mut damaged = record.clone();
             damaged[at] ^= 4;
             let header = read_header(7, &damaged);
-            let sound = header
-                .is_some_and(|header| pen.wrote(&damaged, header, &mut vec![0; damaged.len()]));
+            let sound = header.is_some_and(|header| {
+                record_writer.has_written(&damaged, header, &mut vec![0; damaged.len()])
+            });
             assert!(!sound, "byte {at}");
         }
     }
@@ -160,12 +166,12 @@ mod tests {
 
     #[test]
     fn a_record_half_of_which_is_an_older_one_is_seen() {
-        let (pen, newer) = written(1_024);
+        let (record_writer, newer) = written(1_024);
         let mut older = vec![0; 1_024];
-        pen.fill(&mut older);
-        pen.stamp(&mut older, 40, 11);
+        record_writer.fill(&mut older);
+        record_writer.stamp(&mut older, 40, 11);
         let torn = [&newer[..512], &older[512..]].concat();
         let header = read_header(7, &torn).unwrap();
-        assert!(!pen.wrote(&torn, header, &mut vec![0; 1_024]));
+        assert!(!record_writer.has_written(&torn, header, &mut vec![0; 1_024]));
     }
 }

@@ -1,8 +1,8 @@
 //! What the threads of a process share, and how their reads are judged.
 
-use super::draw::RecordLengths;
-use super::properties::{Properties, Shape};
-use super::version::{Ledger, Trial};
+use super::choosers::RecordLengths;
+use super::properties::{Properties, RecordShape};
+use super::version::{TrialVersions, UpdateCounts};
 use crate::Error;
 use crate::generate::insert::InsertSequence;
 use crate::generate::value::Values;
@@ -20,7 +20,7 @@ pub(super) type Maker = RecordMaker<RecordLengths>;
 ///
 /// # Errors
 /// Never, for the percentage is one of the generator's.
-pub(super) fn record_maker(shape: Shape, seed: u64) -> Result<Maker, Error> {
+pub(super) fn record_maker(shape: RecordShape, seed: u64) -> Result<Maker, Error> {
     let values = Values::new(seed, PERCENT);
     let values = values.map_err(|error| Error::Workload(error.to_string()))?;
     let lengths = RecordLengths::new(&shape, seed);
@@ -28,15 +28,15 @@ pub(super) fn record_maker(shape: Shape, seed: u64) -> Result<Maker, Error> {
 }
 
 /// What the threads of a process share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     /// Each worker has a clone; they have one pool of values.
     pub(super) maker: Maker,
-    pub(super) ledger: Ledger,
+    pub(super) updates_by_record: UpdateCounts,
     pub(super) inserts: Arc<InsertSequence>,
-    pub(super) trial: Trial,
+    pub(super) trial: TrialVersions,
 }
 
-impl Shared {
+impl SharedState {
     /// `complete`: every worker of the trial is a thread of this process.
     pub(super) fn new(
         properties: &Properties,
@@ -44,22 +44,22 @@ impl Shared {
         generation: u32,
         complete: bool,
     ) -> Result<Self, Error> {
-        let known = match properties.renews() {
+        let known = match properties.updates() {
             true => properties.records + properties.expected_inserts(),
             false => 0,
         };
         Ok(Self {
             maker: record_maker(properties.shape, seed)?,
-            ledger: Ledger::new(known, complete),
+            updates_by_record: UpdateCounts::new(known, complete),
             inserts: Arc::new(InsertSequence::new(properties.records)),
-            trial: Trial::new(generation),
+            trial: TrialVersions::new(generation),
         })
     }
 }
 
-impl ReadValidator for Shared {
+impl ReadValidator for SharedState {
     fn floor(&self, item: u64) -> u32 {
-        self.ledger.fewest(item)
+        self.updates_by_record.least(item)
     }
 
     fn judge(&self, item: u64, floor: u32, state: RecordState) -> Result<(), ReadFault> {
@@ -68,7 +68,7 @@ impl ReadValidator for Shared {
             RecordState::Foreign => Err(ReadFault::Foreign),
             RecordState::Version(version) => match self.trial.updates(version) {
                 updates if updates < floor => Err(ReadFault::Stale),
-                updates if updates > self.ledger.most(item) => Err(ReadFault::Unwritten),
+                updates if updates > self.updates_by_record.most(item) => Err(ReadFault::Unwritten),
                 _ => Ok(()),
             },
         }

@@ -15,13 +15,13 @@ pub struct Maximum {
 impl Maximum {
     /// Whether this one takes the other's place: it is greater, or as great from a lower start.
     #[must_use]
-    pub fn beats(&self, other: &Self) -> bool {
+    pub fn exceeds(&self, other: &Self) -> bool {
         (self.value, other.start) > (other.value, self.start) || other.start == 0
     }
 
     /// Takes the other one if that beats this one.
     pub fn consider(&mut self, other: Self) {
-        if other.start != 0 && other.beats(self) {
+        if other.start != 0 && other.exceeds(self) {
             *self = other;
         }
     }
@@ -61,7 +61,7 @@ pub(super) fn raise(
     candidate: Maximum,
 ) -> Result<Maximum, TransactionError> {
     match read(session, key)? {
-        Some(stored) if !candidate.beats(&stored) => Ok(stored),
+        Some(stored) if !candidate.exceeds(&stored) => Ok(stored),
         _ => {
             session.put(key, &candidate.to_bytes())?;
             Ok(candidate)
@@ -84,23 +84,23 @@ mod tests {
                 value: 6,
                 start: 99
             }
-            .beats(&old)
+            .exceeds(&old)
         );
         assert!(
             Maximum {
                 value: 5,
                 start: 29
             }
-            .beats(&old)
+            .exceeds(&old)
         );
         assert!(
             !Maximum {
                 value: 5,
                 start: 30
             }
-            .beats(&old)
+            .exceeds(&old)
         );
-        assert!(!Maximum { value: 4, start: 1 }.beats(&old));
+        assert!(!Maximum { value: 4, start: 1 }.exceeds(&old));
     }
 
     #[test]

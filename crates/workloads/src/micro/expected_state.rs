@@ -1,10 +1,10 @@
 //! What the database must hold at the end. Each worker's operations are a function of the seed, so
 //! they are drawn again here, as many as the worker says that it did.
 
+use super::config::MicroConfig;
 use super::names;
-use super::problem::Problem;
-use super::stream::{Inserted, Operation, Stream};
-use super::track::{Knowledge, MAX_NUMBER, Sample, parts};
+use super::operation_stream::{InsertNumbers, Operation, OperationStream};
+use super::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, version_parts};
 use crate::keyed::read_check::{ReadFault, RecordState};
 use crate::{Error, ExecutionSummary, JobDatabase, WorkerFindings};
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ const ENDS_IN_DELETE: u8 = 2;
 const DELETED: u32 = 1 << 31;
 
 /// The legal final states.
-pub(super) struct Expected {
+pub(super) struct ExpectedState {
     generation: u32,
     records: u64,
-    sample: Sample,
+    sample: RecordSample,
     workers: u32,
     /// Updates and deletes of each record of the sample; empty where nobody does any.
     totals: Vec<u32>,
@@ -37,42 +37,42 @@ pub(super) struct Expected {
     overflowed: bool,
 }
 
-impl Expected {
+impl ExpectedState {
     /// Draws all operations again.
     ///
     /// # Errors
     /// Where a stream cannot be made.
     pub(super) fn replay(
-        problem: &Problem,
+        config: &MicroConfig,
         target: &JobDatabase<'_>,
         ended: &ExecutionSummary,
     ) -> Result<Self, Error> {
-        let sample = Sample::new(ended.verify, problem.records);
-        let mutators = problem.mutators(target.workers);
+        let sample = RecordSample::new(ended.verify, config.records);
+        let mutators = config.mutators(target.workers);
         let is_mutator = |findings: &&WorkerFindings| mutators.contains(&worker(findings));
         let shared = ended
             .findings
             .iter()
             .filter(is_mutator)
-            .all(|findings| named(findings, names::KNOWLEDGE) == Knowledge::All as u64);
-        let all = usize::try_from(problem.records).unwrap_or(usize::MAX);
+            .all(|findings| finding(findings, names::KNOWLEDGE) == WriteKnowledge::All as u64);
+        let all = usize::try_from(config.records).unwrap_or(usize::MAX);
         let room = |wanted: bool, length: usize| if wanted { length } else { 0 };
         let mut expected = Self {
             generation: target.generation,
-            records: problem.records,
+            records: config.records,
             sample,
             workers: target.workers,
             totals: vec![0; room(!mutators.is_empty(), sample.len())],
             own: Vec::new(),
-            ends: vec![0; room(problem.deletes(), all)],
+            ends: vec![0; room(config.deletes(), all)],
             inserted: vec![0; target.workers as usize],
             unsettled: BTreeMap::new(),
             overflowed: false,
         };
         for findings in &ended.findings {
-            let replayed = mutators.contains(&worker(findings)) || problem.inserts();
+            let replayed = mutators.contains(&worker(findings)) || config.inserts();
             if replayed {
-                expected.add(problem, target, findings, shared)?;
+                expected.add(config, target, findings, shared)?;
             }
         }
         Ok(expected)
@@ -80,18 +80,18 @@ impl Expected {
 
     fn add(
         &mut self,
-        problem: &Problem,
+        config: &MicroConfig,
         target: &JobDatabase<'_>,
         findings: &WorkerFindings,
         shared: bool,
     ) -> Result<(), Error> {
         let worker = worker(findings);
         let (seed, generation) = (target.seed, target.generation);
-        let mut stream = Stream::new(problem, seed, generation, worker, target.workers)?;
+        let mut stream = OperationStream::new(config, seed, generation, worker, target.workers)?;
         let mut own = vec![0; if shared { 0 } else { self.totals.len() }];
         let mut ends = vec![0; self.ends.len()];
-        for _ in 0..named(findings, names::DONE) {
-            let step = stream.next_step();
+        for _ in 0..finding(findings, names::DONE) {
+            let step = stream.next_operation();
             let deletes = match step.operation {
                 Operation::Update => false,
                 Operation::Delete => true,
@@ -123,7 +123,7 @@ impl Expected {
         if let Some(inserted) = self.inserted.get_mut(worker as usize) {
             *inserted = stream.inserted();
         }
-        self.overflowed |= named(findings, names::OVERFLOWED) > 0;
+        self.overflowed |= finding(findings, names::OVERFLOWED) > 0;
         for (name, floor) in findings {
             let item = name.strip_prefix(names::UNSETTLED);
             if let Some(item) = item.and_then(|item| item.parse().ok()) {
@@ -166,7 +166,7 @@ impl Expected {
 
     /// Judges whether a record may be there.
     pub(super) fn judge_presence(&self, item: u64) -> Result<(), ReadFault> {
-        let legal = match Inserted::origin(item, self.records, self.workers) {
+        let legal = match InsertNumbers::origin(item, self.records, self.workers) {
             Some((worker, nth)) => self.inserted.get(worker).is_some_and(|count| nth < *count),
             None => self.ends.get(item as usize) != Some(&ENDS_IN_DELETE),
         };
@@ -191,7 +191,7 @@ impl Expected {
                 Err(ReadFault::Unwritten)
             };
         }
-        let (generation, number) = parts(version);
+        let (generation, number) = version_parts(version);
         if generation > self.generation {
             return Err(ReadFault::Unwritten);
         }
@@ -239,10 +239,10 @@ impl Expected {
 }
 
 fn worker(findings: &WorkerFindings) -> u32 {
-    u32::try_from(named(findings, names::WORKER)).unwrap_or(u32::MAX)
+    u32::try_from(finding(findings, names::WORKER)).unwrap_or(u32::MAX)
 }
 
 /// A finding; 0 where there is none.
-pub(super) fn named(findings: &WorkerFindings, name: &str) -> u64 {
+pub(super) fn finding(findings: &WorkerFindings, name: &str) -> u64 {
     findings.get(name).copied().unwrap_or(0)
 }

@@ -1,21 +1,21 @@
 //! What is drawn besides items: the kind of an operation, the lengths of scans and of records.
 
 use super::kinds;
-use super::properties::{Lengths, Shape};
+use super::properties::{LengthDistribution, RecordShape};
 use crate::generate::random::{Random, mix};
 use crate::generate::zipfian::{YCSB_THETA, Zipfian};
 use crate::keyed::record::ValueLengths;
 
 /// Draws the kinds of operations, as YCSB's `DiscreteGenerator` does.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mix {
+pub(super) struct OperationMix {
     /// Up to which number from 0 to 1 a kind goes.
     ends: [f64; kinds::COUNT],
     /// The last kind that has a share: rounding may leave a number beyond every end.
     last: usize,
 }
 
-impl Mix {
+impl OperationMix {
     /// Of proportions that add up to 1.
     pub(super) fn new(proportions: &[f64; kinds::COUNT]) -> Self {
         let mut sum = 0.0;
@@ -41,14 +41,14 @@ impl Mix {
 /// Draws lengths.
 #[derive(Debug, Clone)]
 pub(super) struct LengthChooser {
-    lengths: Lengths,
+    lengths: LengthDistribution,
     ranks: Zipfian,
 }
 
 impl LengthChooser {
-    pub(super) fn new(lengths: Lengths) -> Self {
+    pub(super) fn new(lengths: LengthDistribution) -> Self {
         let span = match lengths {
-            Lengths::Zipfian(fewest, most) => most - fewest + 1,
+            LengthDistribution::Zipfian(fewest, most) => most - fewest + 1,
             _ => 1,
         };
         Self {
@@ -60,9 +60,9 @@ impl LengthChooser {
     /// The next length.
     pub(super) fn next(&mut self, random: &mut Random) -> u64 {
         match self.lengths {
-            Lengths::Constant(length) => length,
-            Lengths::Uniform(fewest, most) => fewest + random.below(most - fewest + 1),
-            Lengths::Zipfian(fewest, most) => {
+            LengthDistribution::Constant(length) => length,
+            LengthDistribution::Uniform(fewest, most) => fewest + random.below(most - fewest + 1),
+            LengthDistribution::Zipfian(fewest, most) => {
                 let span = most - fewest + 1;
                 fewest + self.ranks.rank(random.unit_f64(), span)
             }
@@ -72,9 +72,9 @@ impl LengthChooser {
     /// The mean length.
     pub(super) fn mean(&self) -> f64 {
         match self.lengths {
-            Lengths::Constant(length) => length as f64,
-            Lengths::Uniform(fewest, most) => (fewest + most) as f64 / 2.0,
-            Lengths::Zipfian(..) => {
+            LengthDistribution::Constant(length) => length as f64,
+            LengthDistribution::Uniform(fewest, most) => (fewest + most) as f64 / 2.0,
+            LengthDistribution::Zipfian(..) => {
                 const DRAWS: u32 = 10_000;
                 let (mut chooser, mut random) = (self.clone(), Random::new(0));
                 let sum: u64 = (0..DRAWS).map(|_| chooser.next(&mut random)).sum();
@@ -94,7 +94,7 @@ pub(super) struct RecordLengths {
 }
 
 impl RecordLengths {
-    pub(super) fn new(shape: &Shape, seed: u64) -> Self {
+    pub(super) fn new(shape: &RecordShape, seed: u64) -> Self {
         Self {
             seed,
             fields: shape.fields,
@@ -109,15 +109,16 @@ impl RecordLengths {
 
     /// The longest record, bytes.
     pub(super) fn longest(&self) -> u64 {
-        let (Lengths::Constant(most) | Lengths::Uniform(_, most) | Lengths::Zipfian(_, most)) =
-            self.field.lengths;
+        let (LengthDistribution::Constant(most)
+        | LengthDistribution::Uniform(_, most)
+        | LengthDistribution::Zipfian(_, most)) = self.field.lengths;
         self.fields.saturating_mul(most)
     }
 }
 
 impl ValueLengths for RecordLengths {
     fn value_bytes(&mut self, item: u64, version: u32) -> usize {
-        if let Lengths::Constant(length) = self.field.lengths {
+        if let LengthDistribution::Constant(length) = self.field.lengths {
             return (self.fields * length) as usize;
         }
         let mut random = Random::new(mix(self.seed ^ mix(item)) ^ u64::from(version));
@@ -139,7 +140,7 @@ mod tests {
         proportions[kinds::UPDATE] = 0.25;
         proportions[kinds::INSERT] = 0.05;
         proportions[kinds::SCAN] = 0.2;
-        let (mix, mut random) = (Mix::new(&proportions), Random::new(1));
+        let (mix, mut random) = (OperationMix::new(&proportions), Random::new(1));
         let mut counts = [0_u64; kinds::COUNT];
         for _ in 0..DRAWS {
             counts[mix.next(&mut random)] += 1;
@@ -157,9 +158,9 @@ mod tests {
     fn lengths_lie_between_their_ends_and_have_their_mean() {
         let ends = (10, 30);
         for lengths in [
-            Lengths::Uniform(ends.0, ends.1),
-            Lengths::Zipfian(ends.0, ends.1),
-            Lengths::Constant(30),
+            LengthDistribution::Uniform(ends.0, ends.1),
+            LengthDistribution::Zipfian(ends.0, ends.1),
+            LengthDistribution::Constant(30),
         ] {
             let (mut chooser, mut random) = (LengthChooser::new(lengths), Random::new(1));
             let drawn: Vec<u64> = (0..100_000).map(|_| chooser.next(&mut random)).collect();

@@ -2,7 +2,7 @@
 //! it, or a random tenth.
 
 use super::blocks::END_OF_STEPS;
-use super::codec::{Buffer, Codec, LARGEST_STORABLE};
+use super::codec::{Codec, CodecBuffer, LARGEST_STORABLE};
 use super::oracle::Oracle;
 use super::problem::Problem;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
@@ -20,7 +20,7 @@ const SAMPLE: u64 = 10;
 
 /// What the step table held.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct TableCounts {
     /// Records.
     pub(super) stored: u64,
     /// Records of starts.
@@ -33,7 +33,7 @@ pub(super) struct Tally {
     pub(super) open_end: Option<String>,
 }
 
-impl Tally {
+impl TableCounts {
     fn merge(&mut self, other: Self) {
         self.stored += other.stored;
         self.starts += other.starts;
@@ -47,30 +47,30 @@ impl Tally {
 ///
 /// # Errors
 /// Whatever the engine says.
-pub(super) fn survey<C: Codec>(
+pub(super) fn inspect<C: Codec>(
     problem: &Problem,
     target: &JobDatabase<'_>,
     verify: VerifyLevel,
     oracle: &Oracle,
-) -> Result<Tally, Error> {
+) -> Result<TableCounts, Error> {
     let cuts = C::cuts();
     let taken = AtomicUsize::new(0);
-    let outcome = Mutex::new(Ok(Tally::default()));
+    let outcome = Mutex::new(Ok(TableCounts::default()));
     let pieces = cuts.len() + 1;
     let thread = || {
-        let inspector = Inspector {
+        let inspector = TableInspector {
             problem,
             oracle,
             every: verify != VerifyLevel::Sample,
             target,
         };
-        let tally = inspector.pieces::<C>(&cuts, &taken);
-        if tally.is_err() {
+        let counts = inspector.pieces::<C>(&cuts, &taken);
+        if counts.is_err() {
             taken.store(pieces, Relaxed);
         }
         let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&mut *outcome, tally) {
-            (Ok(all), Ok(tally)) => all.merge(tally),
+        match (&mut *outcome, counts) {
+            (Ok(all), Ok(counts)) => all.merge(counts),
             (outcome @ Ok(_), Err(error)) => *outcome = Err(error),
             (Err(_), _) => {}
         }
@@ -84,26 +84,30 @@ pub(super) fn survey<C: Codec>(
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Inspector<'a, 't> {
+struct TableInspector<'a, 't> {
     problem: &'a Problem,
     oracle: &'a Oracle,
     every: bool,
     target: &'a JobDatabase<'t>,
 }
 
-impl Inspector<'_, '_> {
+impl TableInspector<'_, '_> {
     /// Takes piece after piece of the table, until there are none left.
-    fn pieces<C: Codec>(&self, cuts: &[Vec<u8>], taken: &AtomicUsize) -> Result<Tally, Error> {
+    fn pieces<C: Codec>(
+        &self,
+        cuts: &[Vec<u8>],
+        taken: &AtomicUsize,
+    ) -> Result<TableCounts, Error> {
         let mut session = self.target.open_session()?;
-        let mut tally = Tally::default();
+        let mut counts = TableCounts::default();
         loop {
             let piece = taken.fetch_add(1, Relaxed);
             if piece > cuts.len() {
-                return Ok(tally);
+                return Ok(counts);
             }
             let lower = piece.checked_sub(1).map_or(&[][..], |before| &cuts[before]);
             let upper = cuts.get(piece).map_or(END_OF_STEPS, Vec::as_slice);
-            self.piece::<C>(&mut *session, lower, upper, &mut tally)?;
+            self.piece::<C>(&mut *session, lower, upper, &mut counts)?;
             (self.target.progress)(0.1 + 0.9 * (piece + 1) as f64 / (cuts.len() + 1) as f64);
         }
     }
@@ -113,9 +117,9 @@ impl Inspector<'_, '_> {
         session: &mut dyn Session,
         lower: &[u8],
         upper: &[u8],
-        tally: &mut Tally,
+        counts: &mut TableCounts,
     ) -> Result<(), Error> {
-        let mut batch = Batch::default();
+        let mut batch = RecordBatch::default();
         let mut last = None;
         loop {
             let from = match &last {
@@ -131,8 +135,8 @@ impl Inspector<'_, '_> {
                 batch.fill::<C>(session, range)?;
                 self.orphan::<C>(session, &batch)
             })?;
-            tally.open_end = tally.open_end.take().or(orphan);
-            self.count(&batch, tally);
+            counts.open_end = counts.open_end.take().or(orphan);
+            self.count(&batch, counts);
             if batch.records < BATCH as u64 {
                 return Ok(());
             }
@@ -148,9 +152,9 @@ impl Inspector<'_, '_> {
     fn orphan<C: Codec>(
         &self,
         session: &mut dyn Session,
-        batch: &Batch,
+        batch: &RecordBatch,
     ) -> Result<Option<String>, TransactionError> {
-        let mut buffer = Buffer::default();
+        let mut buffer = CodecBuffer::default();
         for &(number, _) in batch
             .steps
             .iter()
@@ -171,23 +175,24 @@ impl Inspector<'_, '_> {
         Ok(None)
     }
 
-    fn count(&self, batch: &Batch, tally: &mut Tally) {
-        tally.stored += batch.records;
-        tally.wrong = tally.wrong.take().or_else(|| batch.odd.clone());
+    fn count(&self, batch: &RecordBatch, counts: &mut TableCounts) {
+        counts.stored += batch.records;
+        counts.wrong = counts.wrong.take().or_else(|| batch.odd.clone());
         for &(number, steps) in &batch.steps {
-            tally.starts += u64::from((self.problem.start..=self.problem.finish).contains(&number));
+            counts.starts +=
+                u64::from((self.problem.start..=self.problem.finish).contains(&number));
             if !self.samples(number) {
                 continue;
             }
-            tally.checked += 1;
+            counts.checked += 1;
             let right = if number == 1 {
                 None
             } else {
                 self.oracle.steps(number)
             };
-            if right != Some(steps) && tally.wrong.is_none() {
+            if right != Some(steps) && counts.wrong.is_none() {
                 let right = right.map_or("no record".to_owned(), |steps| steps.to_string());
-                tally.wrong = Some(format!("{number}: expected {right}, found {steps}"));
+                counts.wrong = Some(format!("{number}: expected {right}, found {steps}"));
             }
         }
     }
@@ -195,7 +200,7 @@ impl Inspector<'_, '_> {
 
 /// Records that were read together.
 #[derive(Default)]
-struct Batch {
+struct RecordBatch {
     /// How many there are, the unreadable ones included.
     records: u64,
     steps: Vec<(u64, u32)>,
@@ -203,7 +208,7 @@ struct Batch {
     last_key: Vec<u8>,
 }
 
-impl Batch {
+impl RecordBatch {
     /// Reads the first records of a range.
     fn fill<C: Codec>(
         &mut self,

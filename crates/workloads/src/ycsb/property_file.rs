@@ -43,7 +43,7 @@ pub fn parse_properties(text: &str) -> Result<Vec<Property>, PropertyError> {
             continue;
         }
         let mut whole = first.to_owned();
-        while goes_on(&whole) {
+        while is_continued(&whole) {
             whole.pop();
             match lines.next() {
                 Some((_, next)) => whole.push_str(next.trim_start()),
@@ -61,7 +61,7 @@ pub fn parse_properties(text: &str) -> Result<Vec<Property>, PropertyError> {
 }
 
 /// Whether a line ends in a backslash that is not itself escaped.
-fn goes_on(line: &str) -> bool {
+fn is_continued(line: &str) -> bool {
     let backslashes = line.bytes().rev().take_while(|&byte| byte == b'\\').count();
     backslashes % 2 == 1
 }

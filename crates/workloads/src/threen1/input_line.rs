@@ -6,7 +6,7 @@ use trueput_record::trial::Settings;
 
 /// One problem of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line {
+pub struct InputLine {
     /// The first start.
     pub start: u64,
     /// The last start.
@@ -17,7 +17,7 @@ pub struct Line {
     pub block: u64,
 }
 
-impl Line {
+impl InputLine {
     /// The workload's settings for this line; the workers are the trial's, not the workload's.
     #[must_use]
     pub fn settings(&self) -> Settings {
@@ -35,7 +35,7 @@ impl Line {
 /// A line that is no problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
-pub struct LineError {
+pub struct InputLineError {
     /// Which one, from 1.
     pub line: usize,
     /// What was given and what would be right.
@@ -54,7 +54,7 @@ pub struct LineError {
 /// assert_eq!((lines[1].workers, lines[1].block), (4, 250));
 /// # Ok::<(), trueput_workloads::threen1::LineError>(())
 /// ```
-pub fn parse_lines(text: &str, cores: u32) -> Result<Vec<Line>, LineError> {
+pub fn parse_lines(text: &str, cores: u32) -> Result<Vec<InputLine>, InputLineError> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let fields: Vec<_> = line
@@ -67,7 +67,7 @@ pub fn parse_lines(text: &str, cores: u32) -> Result<Vec<Line>, LineError> {
             continue;
         }
         let parsed = parse(&fields, cores);
-        lines.push(parsed.map_err(|message| LineError {
+        lines.push(parsed.map_err(|message| InputLineError {
             line: index + 1,
             message,
         })?);
@@ -75,7 +75,7 @@ pub fn parse_lines(text: &str, cores: u32) -> Result<Vec<Line>, LineError> {
     Ok(lines)
 }
 
-fn parse(fields: &[&str], cores: u32) -> Result<Line, String> {
+fn parse(fields: &[&str], cores: u32) -> Result<InputLine, String> {
     if !(2..=4).contains(&fields.len()) {
         return Err(format!(
             "'{}' has {} {}; write two to four: start finish [workers [block]]",
@@ -103,7 +103,7 @@ fn parse(fields: &[&str], cores: u32) -> Result<Line, String> {
         Some(field) => number("block", field, LARGEST_STORABLE)?,
         None => 0,
     };
-    Ok(Line {
+    Ok(InputLine {
         start,
         finish,
         workers,
@@ -138,7 +138,7 @@ mod tests {
         let lines = parse_lines(text, 2).unwrap();
         assert_eq!(
             lines[0],
-            Line {
+            InputLine {
                 start: 1,
                 finish: 100_000,
                 workers: 8,
@@ -147,7 +147,7 @@ mod tests {
         );
         assert_eq!(
             lines[2],
-            Line {
+            InputLine {
                 start: 1,
                 finish: 40_000_000,
                 workers: 8,

@@ -3,10 +3,10 @@
 //! Nothing here allocates, formats or locks while a block is worked on, except to report an error.
 
 use super::blocks::{self, LARGEST, LONGEST};
-use super::codec::{Buffer, Codec, LARGEST_STORABLE};
-use super::maxima::{self, Maximum};
-use super::problem::{Commit, Problem};
-use super::{Snapshot, kinds};
+use super::codec::{Codec, CodecBuffer, LARGEST_STORABLE};
+use super::maximum::{self, Maximum};
+use super::problem::{CommitScope, Problem};
+use super::{SnapshotScope, kinds};
 use crate::keyed::transaction::{TransactionError, retry, transact};
 use crate::{Error, JobTask, Meter, WorkerFindings};
 use trueput_engine::{Mode, Session};
@@ -20,14 +20,14 @@ const STACK: usize = 4_096;
 /// Whatever the engine says, conflicts excepted; an overflow; that the user stopped the run.
 pub(super) fn run<C: Codec>(
     problem: &Problem,
-    snapshot: Snapshot,
+    snapshot: SnapshotScope,
     task: &mut JobTask<'_>,
 ) -> Result<WorkerFindings, Error> {
     let mut worker = Worker {
         problem,
         snapshot,
         index: task.worker,
-        path: Path::<C>::new(),
+        path: SequencePath::<C>::new(),
         longest: Maximum::default(),
         largest: Maximum::default(),
         largest_bound: 0,
@@ -48,8 +48,8 @@ pub(super) fn run<C: Codec>(
             return Ok(worker.findings(finished));
         };
         match problem.commit {
-            Commit::Block => worker.block_at_once(task, block)?,
-            Commit::Store | Commit::Start => worker.block_by_starts(task, block)?,
+            CommitScope::Block => worker.block_at_once(task, block)?,
+            CommitScope::Store | CommitScope::Start => worker.block_by_starts(task, block)?,
         }
         finished += 1;
     }
@@ -78,23 +78,23 @@ fn one_more(steps: u32, number: u64) -> Result<u32, TransactionError> {
 }
 
 /// The way from a start to the first number whose steps are known.
-struct Path<C> {
+struct SequencePath<C> {
     /// The numbers whose steps are not known, the start first.
     numbers: Vec<u64>,
     /// The largest successor computed on the way; 0 where there was none.
     largest: u64,
-    key: Buffer,
-    value: Buffer,
+    key: CodecBuffer,
+    value: CodecBuffer,
     codec: std::marker::PhantomData<C>,
 }
 
-impl<C: Codec> Path<C> {
+impl<C: Codec> SequencePath<C> {
     fn new() -> Self {
         Self {
             numbers: Vec::with_capacity(STACK),
             largest: 0,
-            key: Buffer::default(),
-            value: Buffer::default(),
+            key: CodecBuffer::default(),
+            value: CodecBuffer::default(),
             codec: std::marker::PhantomData,
         }
     }
@@ -103,7 +103,7 @@ impl<C: Codec> Path<C> {
     fn trace(
         &mut self,
         start: u64,
-        mut look_up: impl FnMut(&mut Buffer, u64) -> Result<Option<u32>, TransactionError>,
+        mut look_up: impl FnMut(&mut CodecBuffer, u64) -> Result<Option<u32>, TransactionError>,
     ) -> Result<u32, TransactionError> {
         self.numbers.clear();
         self.largest = 0;
@@ -143,7 +143,7 @@ impl<C: Codec> Path<C> {
 /// The steps of a number in the step table, if they are there.
 fn get<C: Codec>(
     session: &mut dyn Session,
-    buffer: &mut Buffer,
+    buffer: &mut CodecBuffer,
     number: u64,
 ) -> Result<Option<u32>, TransactionError> {
     let mut steps = None;
@@ -160,7 +160,7 @@ fn get<C: Codec>(
 
 /// What a block came to, and what was counted for it.
 #[derive(Default)]
-struct Tally {
+struct BlockCounts {
     longest: Maximum,
     largest: Maximum,
     reads: u64,
@@ -169,9 +169,9 @@ struct Tally {
 
 struct Worker<'p, C> {
     problem: &'p Problem,
-    snapshot: Snapshot,
+    snapshot: SnapshotScope,
     index: u32,
-    path: Path<C>,
+    path: SequencePath<C>,
     longest: Maximum,
     largest: Maximum,
     /// What the database's largest number is at least: nothing below has to be compared with it.
@@ -206,7 +206,7 @@ impl<C: Codec> Worker<'_, C> {
             task.meter.start();
             let known = self.look_up(task, start)?;
             let steps = match self.problem.commit {
-                Commit::Store => self.store_each(task, start, known)?,
+                CommitScope::Store => self.store_each(task, start, known)?,
                 _ => self.store_together(task, start, known)?,
             };
             longest.consider(Maximum {
@@ -225,7 +225,7 @@ impl<C: Codec> Worker<'_, C> {
             Mode::Write,
             doing,
             |session, _| {
-                maxima::raise(session, LONGEST, longest)?;
+                maximum::raise(session, LONGEST, longest)?;
                 blocks::finish(session, block, self.index)
             },
         )?;
@@ -239,7 +239,7 @@ impl<C: Codec> Worker<'_, C> {
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         let mut open = false;
         let traced = match self.snapshot {
-            Snapshot::Get => self.path.trace(start, |buffer, number| {
+            SnapshotScope::Get => self.path.trace(start, |buffer, number| {
                 let doing = || format!("reading the steps of {number}");
                 let steps = transact(session, meter, Mode::Read, doing, |session, _| {
                     get::<C>(session, buffer, number)
@@ -247,7 +247,7 @@ impl<C: Codec> Worker<'_, C> {
                 meter.finish(kinds::READ);
                 steps.map_err(TransactionError::Fatal)
             }),
-            Snapshot::Start => self.path.trace(start, |buffer, number| {
+            SnapshotScope::Start => self.path.trace(start, |buffer, number| {
                 let doing = || format!("reading the steps of {number}");
                 let steps = retry(meter, doing, |_| {
                     get_in_snapshot::<C>(session, &mut open, buffer, number)
@@ -342,7 +342,7 @@ impl<C: Codec> Worker<'_, C> {
     fn block_at_once(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<(), Error> {
         let (first, last) = self.problem.bounds(block);
         let doing = || format!("working on block {block}");
-        let mut tally = Tally::default();
+        let mut counts = BlockCounts::default();
         let (path, index, bound) = (&mut self.path, self.index, self.largest_bound);
         task.meter.start();
         let done = transact(
@@ -352,28 +352,28 @@ impl<C: Codec> Worker<'_, C> {
             doing,
             |session, meter| {
                 meter.finish(kinds::BEGIN);
-                take_back(meter, &std::mem::take(&mut tally));
+                uncount_attempt(meter, &std::mem::take(&mut counts));
                 for start in first..=last {
                     if meter.is_stopped() {
                         return Err(TransactionError::Fatal(Error::Stopped));
                     }
-                    walk_within(session, meter, path, start, &mut tally)?;
+                    walk_within(session, meter, path, start, &mut counts)?;
                 }
-                let largest = (tally.largest.value > bound).then_some(tally.largest);
+                let largest = (counts.largest.value > bound).then_some(counts.largest);
                 let raised = raise_if(session, largest)?;
-                maxima::raise(session, LONGEST, tally.longest)?;
+                maximum::raise(session, LONGEST, counts.longest)?;
                 blocks::finish(session, block, index)?;
                 Ok(raised)
             },
         );
         if done.is_err() {
-            take_back(task.meter, &tally);
+            uncount_attempt(task.meter, &counts);
         }
         self.largest_bound = bound.max(done?);
         task.meter.finish(kinds::FINISH);
         task.meter.advance(last - first + 1);
-        self.longest.consider(tally.longest);
-        self.largest.consider(tally.largest);
+        self.longest.consider(counts.longest);
+        self.largest.consider(counts.largest);
         Ok(())
     }
 
@@ -393,27 +393,27 @@ impl<C: Codec> Worker<'_, C> {
 fn walk_within<C: Codec>(
     session: &mut dyn Session,
     meter: &mut dyn Meter,
-    path: &mut Path<C>,
+    path: &mut SequencePath<C>,
     start: u64,
-    tally: &mut Tally,
+    counts: &mut BlockCounts,
 ) -> Result<(), TransactionError> {
     let mut steps = path.trace(start, |buffer, number| {
         let steps = get::<C>(session, buffer, number)?;
         meter.finish(kinds::READ);
-        tally.reads += 1;
+        counts.reads += 1;
         Ok(steps)
     })?;
     while let Some(number) = path.numbers.pop() {
         steps = one_more(steps, number)?;
         path.put(session, number, steps)?;
         meter.finish(kinds::UPDATE);
-        tally.updates += 1;
+        counts.updates += 1;
     }
-    tally.longest.consider(Maximum {
+    counts.longest.consider(Maximum {
         value: steps.into(),
         start,
     });
-    tally.largest.consider(path.peak(start));
+    counts.largest.consider(path.peak(start));
     Ok(())
 }
 
@@ -422,7 +422,7 @@ fn walk_within<C: Codec>(
 fn get_in_snapshot<C: Codec>(
     session: &mut dyn Session,
     open: &mut bool,
-    buffer: &mut Buffer,
+    buffer: &mut CodecBuffer,
     number: u64,
 ) -> Result<Option<u32>, TransactionError> {
     if !*open {
@@ -444,14 +444,14 @@ fn get_in_snapshot<C: Codec>(
 /// Within a write transaction: raises the largest number where there is one to compare.
 fn raise_if(session: &mut dyn Session, largest: Option<Maximum>) -> Result<u64, TransactionError> {
     match largest {
-        Some(largest) => Ok(maxima::raise(session, LARGEST, largest)?.value),
+        Some(largest) => Ok(maximum::raise(session, LARGEST, largest)?.value),
         None => Ok(0),
     }
 }
 
-fn take_back(meter: &mut dyn Meter, tally: &Tally) {
-    if tally.reads > 0 {
-        meter.uncount(kinds::READ, tally.reads);
-        meter.uncount(kinds::UPDATE, tally.updates);
+fn uncount_attempt(meter: &mut dyn Meter, counts: &BlockCounts) {
+    if counts.reads > 0 {
+        meter.uncount(kinds::READ, counts.reads);
+        meter.uncount(kinds::UPDATE, counts.updates);
     }
 }

@@ -1,7 +1,7 @@
 //! What a worker does, one operation after the other: a function of the settings, the seed, the
 //! generation and the worker alone, so that it can be done again when the outcome is checked.
 
-use super::problem::{Mix, Problem, Role, Test};
+use super::config::{MicroConfig, MixPercentages, Test, WorkerRole};
 use crate::Error;
 use crate::generate::distribution::{Chooser, Distribution, Items};
 use crate::generate::permutation::Permutation;
@@ -21,18 +21,18 @@ pub(super) enum Operation {
 
 /// One operation and its record's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct PlannedOperation {
     pub operation: Operation,
     pub item: u64,
 }
 
 /// The operations of one worker.
-pub(super) struct Stream {
-    draw: Draw,
+pub(super) struct OperationStream {
+    draw: OperationSource,
     random: Random,
 }
 
-enum Draw {
+enum OperationSource {
     /// Each place of a share once.
     Share {
         operation: Operation,
@@ -45,31 +45,31 @@ enum Draw {
         chooser: Chooser,
         items: u64,
     },
-    Mix(Box<Mixer>),
+    Mix(Box<MixedOperations>),
 }
 
 /// Draws the operations of a mix.
-struct Mixer {
-    mix: Mix,
+struct MixedOperations {
+    mix: MixPercentages,
     /// Chooses what is updated and deleted: records that were loaded.
     of_loaded: Chooser,
     /// Chooses what is read: with `latest`, what this worker inserted too.
     of_known: Chooser,
     records: u64,
     reads_inserted: bool,
-    inserted: Inserted,
+    inserted: InsertNumbers,
 }
 
 /// The numbers of the records that one worker inserts: no two workers share one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Inserted {
+pub(super) struct InsertNumbers {
     records: u64,
     worker: u64,
     workers: u64,
     count: u64,
 }
 
-impl Inserted {
+impl InsertNumbers {
     /// None yet.
     pub(super) fn new(records: u64, worker: u32, workers: u32) -> Self {
         Self {
@@ -92,37 +92,37 @@ impl Inserted {
     }
 }
 
-impl Stream {
+impl OperationStream {
     /// The operations of a worker, from the first on.
     ///
     /// # Errors
     /// Where the distribution does not fit the records.
     pub(super) fn new(
-        problem: &Problem,
+        config: &MicroConfig,
         seed: u64,
         generation: u32,
         worker: u32,
         workers: u32,
     ) -> Result<Self, Error> {
-        let role = problem.role(worker, workers);
+        let role = config.role(worker, workers);
         let chosen = |operation| {
-            Ok(Draw::Chosen {
+            Ok(OperationSource::Chosen {
                 operation,
-                chooser: chooser(problem, problem.chosen_from, worker, workers)?,
-                items: problem.chosen_from,
+                chooser: chooser(config, config.chosen_from, worker, workers)?,
+                items: config.chosen_from,
             })
         };
-        let share = |operation, order| Draw::Share {
+        let share = |operation, order| OperationSource::Share {
             operation,
-            next: problem.share(worker, workers).start,
+            next: config.share(worker, workers).start,
             order,
         };
-        let shuffled = || Some(Permutation::new(problem.records, mix(seed)));
-        let draw = match (role, problem.test) {
-            (Role::Writer, _) => Draw::Chosen {
+        let shuffled = || Some(Permutation::new(config.records, mix(seed)));
+        let draw = match (role, config.test) {
+            (WorkerRole::Writer, _) => OperationSource::Chosen {
                 operation: Operation::Update,
-                chooser: chooser(problem, problem.records, worker, workers)?,
-                items: problem.records,
+                chooser: chooser(config, config.records, worker, workers)?,
+                items: config.records,
             },
             (_, Test::Fill { random }) => {
                 let order = random.then(shuffled).flatten();
@@ -133,14 +133,14 @@ impl Stream {
             (_, Test::Missing) => chosen(Operation::Missing)?,
             (_, Test::Seek) => chosen(Operation::Seek)?,
             (_, Test::Mix(mix)) => {
-                let loaded = chooser(problem, problem.records, worker, workers)?;
-                Draw::Mix(Box::new(Mixer {
+                let loaded = chooser(config, config.records, worker, workers)?;
+                OperationSource::Mix(Box::new(MixedOperations {
                     mix,
                     of_known: loaded.clone(),
                     of_loaded: loaded,
-                    records: problem.records,
-                    reads_inserted: problem.distribution == Distribution::Latest,
-                    inserted: Inserted::new(problem.records, worker, workers),
+                    records: config.records,
+                    reads_inserted: config.distribution == Distribution::Latest,
+                    inserted: InsertNumbers::new(config.records, worker, workers),
                 }))
             }
             (_, Test::Read | Test::Pass { .. }) => chosen(Operation::Read)?,
@@ -155,44 +155,44 @@ impl Stream {
 
     /// The next operation. A share has no end of its own: its worker knows how long it is.
     #[inline]
-    pub(super) fn next_step(&mut self) -> Step {
+    pub(super) fn next_operation(&mut self) -> PlannedOperation {
         match &mut self.draw {
-            Draw::Share {
+            OperationSource::Share {
                 operation,
                 next,
                 order,
             } => {
                 let place = *next;
                 *next += 1;
-                Step {
+                PlannedOperation {
                     operation: *operation,
                     item: order.as_ref().map_or(place, |order| order.at(place)),
                 }
             }
-            Draw::Chosen {
+            OperationSource::Chosen {
                 operation,
                 chooser,
                 items,
-            } => Step {
+            } => PlannedOperation {
                 operation: *operation,
                 item: chooser.next_among(*items, &mut self.random),
             },
-            Draw::Mix(mixer) => mixer.next_step(&mut self.random),
+            OperationSource::Mix(mixer) => mixer.next_operation(&mut self.random),
         }
     }
 
     /// Records that were inserted so far beyond those that were loaded.
     pub(super) fn inserted(&self) -> u64 {
         match &self.draw {
-            Draw::Mix(mixer) => mixer.inserted.count,
+            OperationSource::Mix(mixer) => mixer.inserted.count,
             _ => 0,
         }
     }
 }
 
-impl Mixer {
-    fn next_step(&mut self, random: &mut Random) -> Step {
-        let Mix {
+impl MixedOperations {
+    fn next_operation(&mut self, random: &mut Random) -> PlannedOperation {
+        let MixPercentages {
             update,
             insert,
             delete,
@@ -224,12 +224,12 @@ impl Mixer {
             }
             _ => self.of_known.next_among(self.records, random),
         };
-        Step { operation, item }
+        PlannedOperation { operation, item }
     }
 }
 
-fn chooser(problem: &Problem, items: u64, worker: u32, workers: u32) -> Result<Chooser, Error> {
-    let sessions = problem.sessions(workers);
-    Chooser::new(problem.distribution, Items::Fixed(items), worker, sessions)
+fn chooser(config: &MicroConfig, items: u64, worker: u32, workers: u32) -> Result<Chooser, Error> {
+    let sessions = config.sessions(workers);
+    Chooser::new(config.distribution, Items::Fixed(items), worker, sessions)
         .map_err(|error| Error::Workload(error.to_string()))
 }

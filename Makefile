@@ -8,7 +8,17 @@ CARGO ?= cargo
 TRUEPUT := target/release/trueput
 ALLOCATORS := libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
 
-.PHONY: help run test browser lint bench build setup doc clean allocators numa-guest engines engines-all engines-here
+TIMED := scripts/timed
+# Most tests wait: for a disk, for a server, for an engine that sleeps as it closes.
+export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
+# What 'make check' leaves to 'make test': parts of the names of tests that take seconds.
+SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: rocksdb:: tokudb:: \
+  wiredtiger:: killed calibration:: browser page_charts page_pictures page_several page_tables \
+  page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines tpcc::sql answers:: \
+  caches:: crashes:: engine_builds:: filesystems:: fuzz:: native:: repeats:: secrets:: servers:: \
+  turns:: acknowledged three_cheats
+
+.PHONY: help run test check browser lint bench build setup doc clean allocators numa-guest engines engines-all engines-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,9 +27,17 @@ run: build engines-here ## Build, get more engines where that is allowed, run th
 	$(TRUEPUT) run plans/first-look.toml
 
 test: setup engines-here ## Check the formatting and the lints, then run every test, on every engine that is here.
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) test --workspace --locked
+	@$(TIMED) formatting $(CARGO) fmt --all --check
+	@$(TIMED) lints $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@$(TIMED) "building the tests" $(CARGO) test --workspace --locked --no-run
+	@$(TIMED) tests $(CARGO) test --workspace --locked
+
+check: setup ## The quick part of 'make test': formatting, lints, unit tests, what needs no server and no long run.
+	@$(TIMED) formatting $(CARGO) fmt --all --check
+	@$(TIMED) lints $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@$(TIMED) "building the tests" $(CARGO) test --workspace --locked --no-run --lib --bins --test it
+	@$(TIMED) "unit tests" $(CARGO) test --workspace --locked --lib --bins
+	@$(TIMED) "quick tests" $(CARGO) test --workspace --locked --test it -- $(SLOW:%=--skip %)
 
 browser: ## Install Chromium, with which 'make test' looks at the report's page (100 MB; without it: skipped).
 	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \
